@@ -1,0 +1,55 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help demo test test-slow test-live bench check lint types docs docs-check format clean
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 14
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "rlm needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)   ## show the main job, in a temporary folder
+	@$(BIN)/python tools/demo.py
+
+test: $(STAMP)   ## the default suite (under 5 minutes on 2 cores)
+	$(BIN)/python -m pytest -n 2 -q
+
+test-slow: $(STAMP)  ## crash, concurrency and soak tests
+	$(BIN)/python -m pytest -q -m 'slow or soak'
+
+test-live: $(STAMP)  ## tests against real models and servers
+	$(BIN)/python -m pytest -q -m live
+
+bench: $(STAMP)  ## speed and quality beside peers; writes docs/benchmarks.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	$(BIN)/python -m bench
+
+check: lint types docs-check  ## every check that is not a test
+
+lint: $(STAMP)   ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## mypy, strict
+	$(BIN)/mypy
+
+docs: $(STAMP)   ## write the generated parts of docs/
+	$(BIN)/python tools/gendocs.py
+
+docs-check: $(STAMP)  ## fail when a generated part is stale
+	$(BIN)/python tools/gendocs.py --check
+
+format: $(STAMP) ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,125 @@
+"""rlm: an agent memory that learns how.
+
+    >>> import rlm
+    >>> db = rlm.open_store(":memory-example:")                                   # doctest: +SKIP
+    >>> db.add(rlm.MemoryItem(title=…, description=…, content=…))                 # doctest: +SKIP
+    >>> db.retrieve("How do I …?")                                                # doctest: +SKIP
+
+The names below are the public API; a test pins them. They are loaded when first used, because numpy and the
+driver would otherwise cost every command a tenth of a second.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rlm._version import __version__
+from rlm.errors import (
+    ConfigError,
+    EngineUnfit,
+    ModelError,
+    NotFound,
+    PackError,
+    RLMError,
+    SchemaTooNew,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    ValidationError,
+)
+
+if TYPE_CHECKING:
+    from rlm.packs import (
+        bootstrap_general_strategies,
+        export_pack,
+        import_pack,
+        rollback_pack,
+        verify_pack,
+    )
+    from rlm.retrieval.explain import Explanation
+    from rlm.store.backend import MemoryBackend
+    from rlm.store.jsonfile import MemoryStore
+    from rlm.store.open import open_store
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.types import (
+        LOCAL,
+        Edge,
+        Hit,
+        Judgment,
+        Member,
+        MemoryItem,
+        Node,
+        Run,
+        Scope,
+        Tenant,
+        Trajectory,
+    )
+
+_HOMES = {
+    "open_store": "rlm.store.open",
+    "MemoryBackend": "rlm.store.backend",
+    "MemoryStore": "rlm.store.jsonfile",
+    "SQLiteMemoryBackend": "rlm.store.sqlite.backend",
+    "Explanation": "rlm.retrieval.explain",
+    **dict.fromkeys(
+        ("LOCAL", "Edge", "Hit", "Judgment", "Member", "MemoryItem", "Node", "Run", "Scope", "Tenant", "Trajectory"),
+        "rlm.store.types",
+    ),
+    **dict.fromkeys(
+        ("bootstrap_general_strategies", "export_pack", "import_pack", "rollback_pack", "verify_pack"), "rlm.packs"
+    ),
+}
+
+__all__ = [
+    "LOCAL",
+    "ConfigError",
+    "Edge",
+    "EngineUnfit",
+    "Explanation",
+    "Hit",
+    "Judgment",
+    "Member",
+    "MemoryBackend",
+    "MemoryItem",
+    "MemoryStore",
+    "ModelError",
+    "Node",
+    "NotFound",
+    "PackError",
+    "RLMError",
+    "Run",
+    "SQLiteMemoryBackend",
+    "SchemaTooNew",
+    "Scope",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreLocked",
+    "StoreReadOnly",
+    "Tenant",
+    "Trajectory",
+    "ValidationError",
+    "__version__",
+    "bootstrap_general_strategies",
+    "export_pack",
+    "import_pack",
+    "open_store",
+    "rollback_pack",
+    "verify_pack",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'rlm' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(__all__) | set(globals()))

@@ -1,0 +1,148 @@
+"""Settings: the only module that reads environment variables and config files.
+
+A value comes from, in this order: the call (or the command-line flag), the environment, the config
+file, the default. The config file is TOML, at `RLM_CONFIG` or `~/.config/rlm/config.toml`; a missing
+file is fine, an unknown key is an error. Every setting is a field of `Settings`; its metadata holds
+the variable, and `docs/settings.md` is generated from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from rlm.errors import ConfigError
+
+DEFAULT_DB = "~/.claude/rlm-memory.db"
+DEFAULT_CONFIG = "~/.config/rlm/config.toml"
+
+
+def _setting(default: Any, env: str, doc: str) -> Any:
+    return field(default=default, metadata={"env": env, "doc": doc})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be set, with its defaults. Build one with `load()`."""
+
+    memory_db: str = _setting(
+        DEFAULT_DB, "RLM_MEMORY_DB", "The store: a path (SQLite) or `json:PATH` (one JSON file)."
+    )
+    org: str = _setting("local", "RLM_ORG", "The organisation whose memories are seen and written.")
+    team: str = _setting("local", "RLM_TEAM", "The team within the organisation.")
+    project: str = _setting(
+        "", "RLM_PROJECT", "The project. Empty: the command line takes it from the git repository."
+    )
+    embedder: str = _setting(
+        "static",
+        "RLM_EMBEDDER",
+        "`static` (ships with the package), `endpoint` (OpenAI-compatible), or `none` (words only).",
+    )
+    embed_url: str = _setting(
+        "", "RLM_EMBED_URL", "Base URL of an OpenAI-compatible embedding endpoint, with its `/v1`."
+    )
+    embed_model: str = _setting("", "RLM_EMBED_MODEL", "The model name sent to that endpoint.")
+    embed_key: str = _setting("", "RLM_EMBED_KEY", "The key sent to that endpoint. Environment only.")
+    trusted_keys: str = _setting(
+        "~/.config/rlm/trusted_keys",
+        "RLM_TRUSTED_KEYS",
+        "A file of Ed25519 public keys, one `name base64` a line. Packs they signed are trusted.",
+    )
+    lock_timeout_s: float = _setting(
+        10.0, "RLM_LOCK_TIMEOUT_S", "How long a write waits for another process before it gives up."
+    )
+
+
+ENVIRONMENT_ONLY = frozenset({"embed_key"})
+
+
+def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+    """The settings in force. `overrides` that are None are left out; `environ` is for tests."""
+    env = os.environ if environ is None else environ
+    values = _from_file(env.get("RLM_CONFIG"))
+    for spec in fields(Settings):
+        text = env.get(spec.metadata["env"])
+        if text is not None and text != "":
+            values[spec.name] = _typed(spec.name, text, spec.metadata["env"])
+    values.update({key: value for key, value in overrides.items() if value is not None})
+    return Settings(**values)
+
+
+def _from_file(named: str | None) -> dict[str, Any]:
+    path = Path(named or DEFAULT_CONFIG).expanduser()
+    if not path.is_file():
+        if named:
+            raise ConfigError(f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG")
+        return {}
+    import tomllib  # only when there is a file: the command line starts faster without it
+
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise ConfigError(f"{path} cannot be read as TOML: {exc}") from exc
+    known = {spec.name for spec in fields(Settings)}
+    for key, value in raw.items():
+        if key in ENVIRONMENT_ONLY:
+            raise ConfigError(f"{path}: {key} is a secret; set it in the environment, not in a file")
+        if key not in known:
+            raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
+        raw[key] = _typed(key, value, f"{path}: {key}")
+    return raw
+
+
+def _typed(name: str, value: Any, where: str) -> Any:
+    default = next(spec.default for spec in fields(Settings) if spec.name == name)
+    if isinstance(default, float):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise ConfigError(f"{where}: {value!r} is not a number") from None
+    if not isinstance(value, str):
+        raise ConfigError(f"{where}: {value!r} is not text")
+    return value
+
+
+def user_name() -> str | None:
+    """Who runs this, where the environment says so; used only to label what a person approved."""
+    return os.environ.get("USER") or os.environ.get("USERNAME")
+
+
+def git_project(start: Path | None = None) -> str | None:
+    """The name of the git repository around `start`: `owner/name` of its origin, else the folder's.
+
+    Reads `.git` itself, because starting git costs more than a search. Never raises.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        mark = folder / ".git"
+        if mark.exists():
+            return _origin_name(mark) or folder.name or None
+    return None
+
+
+def _origin_name(mark: Path) -> str | None:
+    try:
+        config = (mark if mark.is_dir() else _worktree_dir(mark)) / "config"
+        in_origin = False
+        for line in config.read_text("utf-8", errors="replace").splitlines():
+            text = line.strip()
+            if text.startswith("["):
+                in_origin = text.replace("'", '"') == '[remote "origin"]'
+            elif in_origin and text.startswith("url"):
+                path = text.partition("=")[2].strip().rstrip("/").removesuffix(".git")
+                parts = [p for p in path.replace(":", "/").split("/") if p and "@" not in p]
+                return "/".join(parts[-2:]) or None
+    except OSError:
+        return None
+    return None
+
+
+def _worktree_dir(mark: Path) -> Path:
+    """`.git` is a file in worktrees and submodules: follow it to the common folder."""
+    target = mark.read_text("utf-8", errors="replace").partition("gitdir:")[2].strip()
+    folder = (mark.parent / target).resolve()
+    common = folder / "commondir"
+    return (folder / common.read_text("utf-8").strip()).resolve() if common.is_file() else folder

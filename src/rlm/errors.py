@@ -1,0 +1,86 @@
+"""Every error that rlm raises on purpose.
+
+    RLMError
+    ├── ConfigError            a setting that cannot be used
+    ├── ModelError             an embedding or language model that cannot be reached or loaded
+    ├── StoreError             the store could not do what was asked
+    │   ├── ValidationError    a value that a row may not hold (also a ValueError)
+    │   ├── NotFound           no such memory, node or edge (also a KeyError)
+    │   ├── StoreLocked        another process holds the write lock
+    │   ├── StoreReadOnly      the file or its folder cannot be written
+    │   ├── StoreCorrupt       the file is damaged or is not a store
+    │   ├── StoreFull          no space left where the file lives
+    │   ├── SchemaTooNew       a newer rlm wrote this file
+    │   └── EngineUnfit        the SQLite library is too old or lacks what we need
+    └── PackError              a pack cannot be read, verified, signed or imported
+
+A message says what failed, with which value, and what to do next. Foreign exceptions are mapped in
+one place per adapter; nothing from apsw reaches a caller.
+"""
+
+from __future__ import annotations
+
+
+class RLMError(Exception):
+    """The root: catch this to catch everything that rlm raises on purpose."""
+
+
+class ConfigError(RLMError):
+    """A setting that cannot be used: an unknown key, a wrong type, a file that is not TOML."""
+
+
+class ModelError(RLMError):
+    """A model that cannot be loaded or reached."""
+
+
+class StoreError(RLMError):
+    """The store could not do what was asked."""
+
+
+class ValidationError(StoreError, ValueError):
+    """A value that a row may not hold. `field` names it."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotFound(StoreError, KeyError):
+    """No such memory, node or edge for this tenant."""
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return str(self.args[0]) if self.args else ""
+
+
+class StoreLocked(StoreError):
+    """Another process holds the write lock and did not let go in time."""
+
+
+class StoreReadOnly(StoreError):
+    """The file or its folder cannot be written."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged, or is not a store at all. It is left as it was."""
+
+
+class StoreFull(StoreError):
+    """No space left where the file lives. The write was rolled back."""
+
+
+class SchemaTooNew(StoreError):
+    """A newer rlm wrote this file. It is left as it was."""
+
+
+class EngineUnfit(StoreError):
+    """The SQLite library is too old, or lacks something that a store cannot do without."""
+
+
+class PackError(RLMError):
+    """A pack cannot be read, verified, signed or imported. `line` is 1-based where it is known."""
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+        self.path = path
+        self.line = line

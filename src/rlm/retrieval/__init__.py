@@ -1,0 +1,1 @@
+"""Pure scoring: tokens, embedders, fusion, ranking, explanations. Knows no database."""

@@ -1,0 +1,55 @@
+"""Okapi BM25 over documents with weighted columns: the one lexical score that every engine gives.
+
+FTS5, the sealed postings and the plain scan all find candidates; this module scores them, so that it does
+not matter which of them found one. It differs from FTS5's own `bm25()` in two ways:
+
+- idf is `log(1 + (N - n + ½) / (n + ½))`, which stays positive. FTS5's falls to nothing for a word that
+  half of the documents hold, so a store of seven memories could not be searched.
+- a document's length is counted in characters, which a database can sum without reading words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rlm.retrieval.tokens import tokens
+
+K1 = 1.2
+B = 0.75
+CEILING = K1 + 1.0
+"""The most that one term can add, in units of its weight."""
+
+
+def idf(documents: int, holding: int) -> float:
+    """The weight of a term that `holding` of `documents` documents hold."""
+    return math.log1p((max(documents, holding) - holding + 0.5) / (holding + 0.5))
+
+
+def weigh(columns: Sequence[str], weights: Sequence[float]) -> tuple[dict[str, float], int]:
+    """Each term's weighted count in a document, and the document's length in characters."""
+    counts: dict[str, float] = {}
+    length = 0
+    for text, weight in zip(columns, weights, strict=True):
+        if not text:
+            continue
+        length += len(text)
+        for token in tokens(text):
+            counts[token] = counts.get(token, 0.0) + weight
+    return counts, length
+
+
+def impact(count: float, relative_length: float) -> float:
+    """What a term adds to a document's score, in units of its weight: from 0 to `CEILING`."""
+    return count * CEILING / (count + K1 * (1.0 - B + B * relative_length))
+
+
+def contributions(
+    counts: Mapping[str, float], relative_length: float, weights: Mapping[str, float]
+) -> dict[str, float]:
+    """How much each query term adds to this document; terms that it lacks are left out."""
+    return {
+        term: weight * impact(counts[term], relative_length)
+        for term, weight in weights.items()
+        if term in counts
+    }

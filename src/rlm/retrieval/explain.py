@@ -1,0 +1,38 @@
+"""Why a memory was recalled: every factor of its score, and the words that it shares with the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`score = similarity × confidence × recency × level_weight`; similarity is fused from the two signals."""
+
+    score: float
+    similarity: float
+    lexical: float
+    cosine: float | None
+    confidence: float
+    recency: float
+    level: str
+    level_weight: float
+    matched: Mapping[str, float] = field(default_factory=dict)
+    """Query words (as typed, folded) that the memory holds, with the share of the lexical score of each."""
+    context: Mapping[str, float] = field(default_factory=dict)
+    """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every factor as JSON types."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        words = ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items()) or "no word in common"
+        meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
+        return (
+            f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}: {words}; "
+            f"meaning {meaning}) × confidence {self.confidence:.2f} × recency {self.recency:.2f} "
+            f"× {self.level} {self.level_weight:g}"
+        )

@@ -1,0 +1,88 @@
+"""Fusion: one similarity in [0, 1] from the words and from the meaning.
+
+    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for something like an id, × 0.5 for a part of a name
+    lexical    = bm25 / (2.2 × (the ten largest weights + 1))
+    similarity = (lexical + 0.7 × damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (number of terms / 40)²)
+
+Dividing by what the query could score at most keeps a poor match small; only the ten largest weights
+count, or a long question could never be answered well. The power keeps a poor cosine small. The cosine of a
+long query says little, so it fades. Neither signal wins everywhere, and one setting must serve all:
+`docs/experiments.md` has what was tried, how flat the optimum is, and where it loses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlm.retrieval import bm25
+from rlm.retrieval.tokens import Query
+
+STOPWORD_FACTOR = 0.4
+IDENTIFIER_FACTOR = 2.5
+PART_FACTOR = 0.5
+COUNTED_WEIGHTS = 10
+CEILING_MARGIN = 1.0
+COSINE_WEIGHT = 0.7
+COSINE_POWER = 1.5
+HALF_TERMS = 40.0
+SCALE = 1.2
+FLOOR = 0.10
+"""Below this (times `damp`) a document that shares no telling word is noise."""
+
+Floats = NDArray[np.float32]
+_YEAR = re.compile(r"(19|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a query's terms weigh in one corpus."""
+
+    weights: Mapping[str, float]
+    ceiling: float
+    damp: float
+    telling: frozenset[str]
+    """The terms that are not stopwords."""
+
+    def keeps(self, similarity: float, counts: Mapping[str, float]) -> bool:
+        """Whether a document is a hit: it shares a telling word with the query, or comes near in meaning."""
+        if similarity >= FLOOR * self.damp:
+            return True
+        return similarity > 0.0 and not self.telling.isdisjoint(counts)
+
+
+def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
+    """Weigh each term of a query by how many of the documents hold it."""
+    weights = {
+        term: factor(query, term) * bm25.idf(documents, holding.get(term, 0))
+        for term in (*query.terms, *query.stops)
+    }
+    largest = sorted(weights.values(), reverse=True)[:COUNTED_WEIGHTS]
+    ceiling = bm25.CEILING * (sum(largest) + CEILING_MARGIN)
+    telling = frozenset() if query.only_stops else frozenset(query.terms)
+    return Plan(weights, ceiling, 1.0 / (1.0 + (len(weights) / HALF_TERMS) ** 2), telling)
+
+
+def factor(query: Query, term: str) -> float:
+    """How much the kind of a term changes its weight."""
+    if term in query.stops or query.only_stops:
+        return STOPWORD_FACTOR
+    if len(term) >= 4 and not term.isalpha() and term.isascii() and not _YEAR.fullmatch(term):
+        return IDENTIFIER_FACTOR
+    return PART_FACTOR if term in query.parts else 1.0
+
+
+def lexical(counts: Mapping[str, float], relative_length: float, plan_: Plan) -> float:
+    """A document's share of the most that the query could score."""
+    return sum(bm25.contributions(counts, relative_length, plan_.weights).values()) / plan_.ceiling
+
+
+def fuse(lexical_: Floats, cosine: Floats, damp: float) -> Floats:
+    """The similarity of each document."""
+    meaning = np.maximum(cosine, 0.0) ** COSINE_POWER
+    both = (lexical_ + COSINE_WEIGHT * damp * meaning) / SCALE
+    return np.asarray(np.clip(both, 0.0, 1.0), dtype=np.float32)

@@ -1,0 +1,74 @@
+"""What of a memory is searched: its columns with their weights, and the text that is embedded.
+
+Both stores and every index read this one place, so that they find the same things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
+
+from rlm.retrieval import rank
+from rlm.retrieval.explain import Explanation
+from rlm.retrieval.tokens import grams
+from rlm.store.types import MemoryItem, Scope
+
+ITEM_COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "grams")
+ITEM_WEIGHTS = (1.5, 1.0, 1.2, 1.0, 1.2, 0.4, 0.4)
+"""Set by an experiment, with a flat optimum: see docs/experiments.md."""
+NODE_COLUMNS = ("subtype", "content", "grams")
+NODE_WEIGHTS = (0.5, 1.0, 0.4)
+
+
+def scope_words(scope: Scope) -> str:
+    """The words of a scope that a person may search for."""
+    if not (scope.ontology or scope.task_types or scope.tools):
+        return ""
+    return " ".join((*((scope.ontology,) if scope.ontology else ()), *scope.task_types, *scope.tools))
+
+
+def item_columns(item: MemoryItem) -> tuple[str, ...]:
+    """The text of each of `ITEM_COLUMNS`."""
+    first = (
+        item.title,
+        item.description,
+        " ".join(item.tags),
+        scope_words(item.scope),
+        item.task_query or "",
+        item.content,
+    )
+    return (*first, grams("\n".join(first)))
+
+
+def item_text(item: MemoryItem) -> tuple[str, str]:
+    """What is embedded: the words that say what a memory is for, and its content."""
+    return f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}", item.content
+
+
+class Signals(Protocol):
+    """The two signals of one found document and their fusion."""
+
+    @property
+    def lexical(self) -> float: ...
+    @property
+    def cosine(self) -> float | None: ...
+    @property
+    def similarity(self) -> float: ...
+
+
+def why(
+    item: MemoryItem, score: float, signals: Signals, matched: Mapping[str, float], now: datetime
+) -> Explanation:
+    """Every factor of one hit's score."""
+    return Explanation(
+        score=score,
+        similarity=signals.similarity,
+        lexical=signals.lexical,
+        cosine=signals.cosine,
+        confidence=float(item.confidence or 0.0),
+        recency=rank.recency_boost(item.last_used, now),
+        level=item.level,
+        level_weight=rank.LEVEL_WEIGHT[item.level],
+        matched=matched,
+    )

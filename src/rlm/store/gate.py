@@ -1,0 +1,315 @@
+"""The one gate that every write passes: validate, clean, scrub, stamp.
+
+Nothing reaches a store but through `admit_item`, `admit_node`, `admit_edge` or `admit_text`. The order
+is fixed: clean the text (SPEC-02.34), scrub secrets, check every bound, compute the id from what is
+left, then stamp origin, trust, outcome and confidence. So an id never depends on a secret, and a
+rejected value never touches a file. Dedup by id is the store's own last step.
+
+The gate knows no database and keeps no state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rlm import clock
+from rlm.errors import ValidationError
+from rlm.store.sanitize import clean_text, clean_value
+from rlm.store.secrets import scrub, scrub_value
+from rlm.store.types import (
+    EDGE_TYPES,
+    ITEM_FIELDS,
+    LEVELS,
+    NODE_TYPES,
+    OUTCOMES,
+    ROLES,
+    SOURCE_TYPES,
+    TIERS,
+    TRUSTS,
+    Member,
+    MemoryItem,
+    Scope,
+    Tenant,
+)
+
+TITLE_WORDS = 10
+TITLE_CHARS = 200
+DESCRIPTION_CHARS = 2_000
+CONTENT_CHARS = 100_000
+TASK_CHARS = 20_000
+TAG_COUNT = 32
+TAG_CHARS = 64
+JSON_CHARS = 100_000
+NODE_CHARS = 1_000_000
+MEMBER_COUNT = 100_000
+
+START_CONFIDENCE = {"human": 0.8, "success": 0.6, "pack": 0.6, "failure": 0.5}
+"""Seed 003: recorded by a person 0.8, distilled 0.6, from failure 0.5."""
+
+RECALLED_HEADING = "## Relevant Prior Experience"
+"""What the prompt says above recalled memories. Text under it is a memory already."""
+
+
+def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
+    """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes nothing."""
+    if not isinstance(item, MemoryItem):
+        raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
+    title = _line(item.title, "title", TITLE_CHARS)
+    if not title:
+        raise ValidationError("title is empty: give it up to 10 words", field="title")
+    count = len(title.split())
+    if count > TITLE_WORDS:
+        raise ValidationError(
+            f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…; move the rest to the description",
+            field="title",
+        )
+    content = _text(item.content, "content", CONTENT_CHARS).strip()
+    if not content:
+        raise ValidationError("content is empty: write the steps to take", field="content")
+    description = _line(item.description, "description", DESCRIPTION_CHARS)
+    source_type = _choice(item.source_type, SOURCE_TYPES, "source_type")
+    confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
+    trust, reason = _trust(item, source_type, content)
+    provenance = _object(item.provenance, "provenance")
+    if reason:
+        provenance["quarantined_because"] = reason
+    admitted = replace(
+        item,
+        title=title,
+        description=description or first_sentence(content),
+        content=content,
+        task_query=_text(item.task_query, "task_query", TASK_CHARS) if item.task_query else None,
+        tags=_tags(item.tags),
+        scope=_scope(item.scope),
+        provenance=provenance,
+        outcome=_choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
+        confidence=confidence,
+        level=_choice(item.level, LEVELS, "level"),
+        created_at=_time(item.created_at, "created_at"),
+        last_used=_time(item.last_used, "last_used") if item.last_used else None,
+        session_id=_line(item.session_id, "session_id", 200) if item.session_id else None,
+        trust=trust,
+        origin=_line(item.origin or origin, "origin", 200),
+        org=tenant.org,
+        team=tenant.team if item.level != "org" else "",
+        project=tenant.project if item.level == "project" else "",
+        archived_at=None,
+    )
+    for name in ("access_count", "success_count", "failure_count"):
+        _count(getattr(admitted, name), name)
+    admitted.rekey()
+    return admitted
+
+
+FIXED_FIELDS = frozenset(
+    {"memory_id", "org", "team", "project", "level", "created_at", "archived_at", "origin"}
+)
+"""What `update` may not change: identity, owner and history."""
+
+
+def amend_item(old: MemoryItem, changes: Mapping[str, Any], tenant: Tenant) -> MemoryItem:
+    """A checked copy of a stored memory with some fields changed. New words give it a new id."""
+    for name in changes:
+        if name not in ITEM_FIELDS or name in FIXED_FIELDS:
+            allowed = ", ".join(n for n in ITEM_FIELDS if n not in FIXED_FIELDS)
+            raise ValidationError(f"{name!r} cannot be changed; these can: {allowed}", field=name)
+    values = dict(changes)
+    if isinstance(values.get("scope"), Mapping):
+        values["scope"] = Scope.from_dict(values["scope"])
+    new = admit_item(replace(old, **values), tenant, origin=old.origin or "python")
+    if new.memory_id != old.memory_id:
+        new.provenance["edited_from"] = old.memory_id
+    return replace(new, archived_at=old.archived_at)
+
+
+def same_words(new: MemoryItem) -> ValidationError:
+    """The error for an edit that would make one memory the same as another."""
+    return ValidationError(
+        f"with these words the memory would be the same as {new.memory_id}: change that one, or archive one"
+    )
+
+
+def check_retrieve(task: Any, outcome: str | None) -> None:
+    """The arguments of `retrieve`: any text, and an outcome that exists."""
+    if not isinstance(task, str):
+        raise ValidationError(f"task is {type(task).__name__}, expected text", field="task")
+    if outcome is not None:
+        _choice(outcome, OUTCOMES, "outcome")
+
+
+def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str | None]:
+    """Trust and, when the gate itself quarantines, why. A caller may lower trust; only a person raises it."""
+    if RECALLED_HEADING in content:
+        return "quarantined", "holds text that was recalled from memory"
+    if item.trust is not None:
+        return _choice(item.trust, TRUSTS, "trust"), None
+    return ("trusted" if source_type == "human" else "unverified"), None
+
+
+def _implied_outcome(source_type: str) -> str:
+    return "failure" if source_type == "failure" else "success"
+
+
+def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked columns of a node from `create_node` or `update_node`; only the keys that were given."""
+    known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
+    for key in values:
+        if key not in known:
+            raise ValidationError(
+                f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key
+            )
+    row: dict[str, Any] = {"type": _choice(kind, NODE_TYPES, "node type")}
+    row["content"] = _text(content, "content", NODE_CHARS).strip()
+    if not row["content"]:
+        raise ValidationError("node content is empty", field="content")
+    if "tier" in values:
+        row["tier"] = _choice(values["tier"], TIERS, "tier")
+    if "confidence" in values:
+        row["confidence"] = unit(values["confidence"])
+    for name in ("subtype", "provenance"):
+        if name in values:
+            row[name] = None if values[name] is None else _text(values[name], name, TASK_CHARS)
+    if "metadata" in values:
+        row["metadata"] = _object(values["metadata"], "metadata")
+    return row
+
+
+def admit_edge(
+    kind: str, label: str | None, members: Sequence[Any], weight: float
+) -> tuple[str, str | None, tuple[Member, ...], float]:
+    """Checked parts of a hyperedge. Whether its nodes exist is for the store to say."""
+    _choice(kind, EDGE_TYPES, "edge type")
+    clean_label = None if label is None else _line(label, "label", TASK_CHARS)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+        raise ValidationError(f"edge weight is {weight!r}: use a number from 0 up", field="weight")
+    if not members:
+        raise ValidationError("an edge needs at least one member", field="members")
+    if len(members) > MEMBER_COUNT:
+        raise ValidationError(f"an edge of {len(members)} members; at most {MEMBER_COUNT}", field="members")
+    checked = tuple(_member(m, i) for i, m in enumerate(members))
+    seen: set[tuple[str, str]] = set()
+    for member in checked:
+        if (member.node_id, member.role) in seen:
+            raise ValidationError(
+                f"node {member.node_id} is twice in the role {member.role!r} of one edge", field="members"
+            )
+        seen.add((member.node_id, member.role))
+    return kind, clean_label, checked, float(weight)
+
+
+def _member(value: Any, index: int) -> Member:
+    if isinstance(value, Member):
+        value = {"node_id": value.node_id, "role": value.role, "position": value.position}
+    if not isinstance(value, Mapping) or not isinstance(value.get("node_id"), str):
+        raise ValidationError(
+            f"member {index} is {str(value)[:80]!r}: use {{'node_id': …, 'role': …, 'position': …}}",
+            field="members",
+        )
+    for key in value:
+        if key not in ("node_id", "role", "position"):
+            raise ValidationError(f"member {index} has the unknown key {key!r}", field="members")
+    position = value.get("position", index)
+    if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
+        raise ValidationError(f"member {index} has position {position!r}: use an integer", field="members")
+    return Member(value["node_id"], _choice(value.get("role", "participant"), ROLES, "role"), position)
+
+
+def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
+    """Any other text on its way in: cleaned, scrubbed and bounded."""
+    return _text(value, name, limit)
+
+
+def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
+    """Any other JSON object on its way in: cleaned, scrubbed and bounded."""
+    return _object(value, name, limit)
+
+
+def unit(value: Any, name: str = "confidence") -> float:
+    """A number in [0, 1], or ValidationError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise ValidationError(f"{name} is {value!r}: use a number from 0 to 1", field=name)
+    return float(value)
+
+
+def first_sentence(text: str, limit: int = 160) -> str:
+    """A description for a memory that came without one: its first line, cut at a word."""
+    line = next((part for part in text.splitlines() if part.strip()), "").strip(" -*#>\t")
+    if len(line) <= limit:
+        return line
+    return line[:limit].rsplit(" ", 1)[0] + "…"
+
+
+def _text(value: Any, name: str, limit: int) -> str:
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
+    if len(value) > limit:
+        raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
+    return scrub(clean_text(value))[0]
+
+
+def _line(value: Any, name: str, limit: int) -> str:
+    return " ".join(_text(value, name, limit).split())
+
+
+def _choice(value: Any, allowed: Sequence[str], name: str) -> str:
+    if value not in allowed or not isinstance(value, str):
+        raise ValidationError(f"unknown {name} {value!r}; use one of: {', '.join(allowed)}", field=name)
+    return value
+
+
+def _count(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise ValidationError(f"{name} is {value!r}: use an integer from 0 up", field=name)
+
+
+def _tags(tags: Any) -> list[str]:
+    if not tags:
+        return []
+    if isinstance(tags, str) or not isinstance(tags, Sequence):
+        raise ValidationError(f"tags is {tags!r}: use a list of text", field="tags")
+    if len(tags) > TAG_COUNT:
+        raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
+    clean = [_line(tag, "tag", TAG_CHARS) for tag in tags]
+    return list(dict.fromkeys(tag for tag in clean if tag))
+
+
+def _scope(scope: Scope) -> Scope:
+    if scope == Scope():
+        return scope
+    value, _ = scrub_value(clean_value(scope.to_dict()))
+    clean = Scope.from_dict(value)
+    if sum(map(len, (*clean.task_types, *clean.tools, clean.ontology or ""))) > TASK_CHARS:
+        raise ValidationError("scope is too large", field="scope")
+    return clean
+
+
+def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
+    from rlm.store.identity import canonical_json
+
+    if not value and isinstance(value, Mapping):
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
+    clean, _ = scrub_value(clean_value(dict(value)))
+    try:
+        size = len(canonical_json(clean))
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc
+    if size > limit:
+        raise ValidationError(f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name)
+    return dict(clean)
+
+
+def _time(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} is {value!r}: use ISO 8601 text", field=name)
+    try:
+        parsed = clock.parse_iso(value)
+    except ValueError:
+        raise ValidationError(f"{name} is {value!r}: use ISO 8601, like 2026-01-31T12:00:00Z", field=name) from None
+    if len(value) == 27 and value.endswith("Z"):
+        return value  # our own spelling already
+    return parsed.astimezone(clock.UTC).strftime(clock.ISO_FORMAT)

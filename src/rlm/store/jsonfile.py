@@ -1,0 +1,414 @@
+"""Seed 001's `MemoryStore`: memories in one JSON file, or in no file at all.
+
+For minimal environments and for small sets that one wants to read and edit by hand. It passes the same
+contract suite as SQLite. The whole file is written at each save, to a temporary file that replaces the old
+one, so a crash leaves either the old or the new. Two processes that save at once: the later one wins; use
+SQLite for that. A file that cannot be read is never overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from rlm import clock
+from rlm.errors import NotFound, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
+from rlm.retrieval import bm25, rank
+from rlm.retrieval.embed import Embedder
+from rlm.retrieval.scan import Found, scan
+from rlm.retrieval.tokens import parse_query
+from rlm.store import gate
+from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text, why
+from rlm.store.types import (
+    LOCAL,
+    Hit,
+    Judgment,
+    MemoryItem,
+    Run,
+    Scope,
+    Tenant,
+    Trajectory,
+)
+
+FORMAT = 1
+_LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
+
+
+class MemoryStore:
+    """Memories in a list. With `path` and `autosave`, every write is on disk before it returns."""
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        tenant: Tenant = LOCAL,
+        embedder: Embedder | None = None,
+        origin: str = "python",
+        autosave: bool = False,
+    ) -> None:
+        self.path = None if path is None else Path(path)
+        self.tenant = tenant
+        self.embedder = embedder
+        self.origin = origin
+        self.autosave = autosave
+        self._items: list[MemoryItem] = []
+        self._artifacts: list[dict[str, Any]] = []
+        self._usage: list[dict[str, Any]] = []
+        self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
+
+    # -- the file ----------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        tenant: Tenant = LOCAL,
+        embedder: Embedder | None = None,
+        origin: str = "python",
+    ) -> MemoryStore:
+        """A store that reads `path` if it is there and saves after every write."""
+        store = cls(path, tenant=tenant, embedder=embedder, origin=origin, autosave=True)
+        if path.exists():
+            store._read()
+        return store
+
+    @classmethod
+    def load(cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None) -> MemoryStore:
+        """Read a store from a file that must exist."""
+        store = cls(path, tenant=tenant, embedder=embedder)
+        store._read()
+        return store
+
+    def _read(self) -> None:
+        assert self.path is not None
+        try:
+            data = json.loads(self.path.read_text("utf-8"))
+            if not isinstance(data, dict) or data.get("format") != FORMAT:
+                raise ValueError(f"not a memory store of format {FORMAT}")
+            self._items = [MemoryItem.from_dict(entry) for entry in data["memories"]]
+            self._artifacts = list(data.get("artifacts", []))
+            self._usage = list(data.get("usage", []))
+        except OSError as exc:
+            raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
+        except (ValueError, KeyError, TypeError, AttributeError, ValidationError, RecursionError) as exc:
+            raise StoreCorrupt(
+                f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it by hand or "
+                f"name another file"
+            ) from exc
+
+    def save(self, path: str | Path | None = None) -> Path:
+        """Write everything, atomically."""
+        target = Path(path) if path is not None else self.path
+        if target is None:
+            raise StoreError("this MemoryStore has no path: give one to save()")
+        data = {
+            "format": FORMAT,
+            "memories": [item.to_dict() for item in self._items],
+            "artifacts": self._artifacts,
+            "usage": self._usage,
+        }
+        text = json.dumps(data, ensure_ascii=False, indent=1)
+        part = Path(f"{target}.{os.getpid()}.part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        except PermissionError as exc:
+            raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
+        except OSError as exc:
+            part.unlink(missing_ok=True)
+            raise StoreFull(f"{target} cannot be written ({exc.strerror}): the old file is intact") from exc
+        self.path = self.path or target
+        return target
+
+    def _saved(self, before: tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+        """Save when asked to; when that fails, memory goes back to what the file holds."""
+        if not self.autosave:
+            return
+        try:
+            self.save()
+        except StoreError:
+            self._items, self._artifacts, self._usage = before
+            raise
+
+    def _state(self) -> tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]]]:
+        return list(self._items), list(self._artifacts), list(self._usage)
+
+    @property
+    def memories(self) -> list[MemoryItem]:
+        """What this tenant may see and is not archived, oldest first."""
+        return [item for item in self._visible() if item.archived_at is None]
+
+    def _visible(self) -> list[MemoryItem]:
+        tenant = self.tenant
+        return [
+            item
+            for item in self._items
+            if item.org == tenant.org
+            and (item.level == "org" or item.team == tenant.team)
+            and (item.level != "project" or item.project == tenant.project)
+        ]
+
+    # -- adding ------------------------------------------------------------------------------------
+
+    def add(self, item: MemoryItem) -> str:
+        """Store one memory and return its id. The same memory twice is one entry."""
+        return self.add_many([item])[0]
+
+    def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
+        """Store several, all or none; their ids, in order."""
+        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in items]
+        before = self._state()
+        self._put(admitted)
+        self._saved(before)
+        return [item.memory_id for item in admitted]
+
+    def _put(self, admitted: Sequence[MemoryItem]) -> None:
+        there = {(item.memory_id, item.level): place for place, item in enumerate(self._items) if self._mine(item)}
+        for item in admitted:
+            place = there.get((item.memory_id, item.level))
+            if place is None:
+                there[item.memory_id, item.level] = len(self._items)
+                self._items.append(item)
+            elif item.trust == "trusted" and item.source_type != "pack":
+                self._items[place] = replace(self._items[place], archived_at=None, trust="trusted")
+
+    def _mine(self, item: MemoryItem) -> bool:
+        tenant = self.tenant
+        return (
+            item.org == tenant.org
+            and (item.level == "org" or item.team == tenant.team)
+            and (item.level != "project" or item.project == tenant.project)
+        )
+
+    # -- retrieving --------------------------------------------------------------------------------
+
+    def retrieve(
+        self,
+        task: str,
+        k: int = 3,
+        *,
+        scope: Scope | None = None,
+        outcome: str | None = None,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
+        gate.check_retrieve(task, outcome)
+        live = [item for item in self.memories if item.trust != "quarantined"]
+        query = parse_query(task)
+        vector = None if self.embedder is None else self.embedder.embed([query.text])[0]
+        if k <= 0 or not live or (not query.terms and (vector is None or not vector.any())):
+            return []
+        weighed, vectors = self._analysed(live)
+        found = scan(query, weighed, vectors, vector if vector is not None and vector.any() else None)
+        now = clock.now()
+        best: dict[str, tuple[float, MemoryItem, Found]] = {}
+        for hit in sorted(found, key=lambda f: (_LEVEL_ORDER[live[f.place].level], -f.similarity, f.place)):
+            item = live[hit.place]
+            if (outcome and item.outcome != outcome) or (scope and not item.scope.admits(scope)):
+                continue
+            factor = rank.factor(float(item.confidence or 0.0), item.last_used, item.level, now)
+            best.setdefault(item.memory_id, (hit.similarity * factor, item, hit))
+        chosen = sorted(best.values(), key=lambda row: (-row[0], row[2].place))[:k]
+        for _, item, _ in chosen:
+            item.access_count += 1
+        return [
+            Hit(replace(item), score, why(item, score, hit, hit.matched, now) if explain else None)
+            for score, item, hit in chosen
+        ]
+
+    def _analysed(self, live: Sequence[MemoryItem]) -> tuple[list[tuple[dict[str, float], int]], Any]:
+        """Word counts and vectors of every memory, remembered by its words."""
+        columns = [item_columns(item) for item in live]
+        fresh = [place for place, words in enumerate(columns) if words not in self._cache]
+        if fresh:
+            texts = [item_text(live[place]) for place in fresh]
+            vectors = None if self.embedder is None else self.embedder.embed_documents(texts)
+            for index, place in enumerate(fresh):
+                weighed = bm25.weigh(columns[place], ITEM_WEIGHTS)
+                self._cache[columns[place]] = (weighed, None if vectors is None else vectors[index])
+        rows = [self._cache[words] for words in columns]
+        if len(self._cache) > 2 * len(rows):
+            self._cache = dict(zip(columns, rows, strict=True))
+        return [row[0] for row in rows], None if self.embedder is None else np.stack([row[1] for row in rows])
+
+    # -- reading and changing one ------------------------------------------------------------------
+
+    def _place(self, memory_id: str) -> int | None:
+        places = [
+            (item.archived_at is not None, _LEVEL_ORDER[item.level], place)
+            for place, item in enumerate(self._items)
+            if item.memory_id == memory_id and self._mine(item)
+        ]
+        return min(places)[2] if places else None
+
+    def get(self, memory_id: str) -> MemoryItem | None:
+        """One memory, archived or not; None when this tenant has no such id."""
+        place = self._place(memory_id)
+        return None if place is None else replace(self._items[place])
+
+    def list_items(
+        self,
+        *,
+        source_type: str | None = None,
+        outcome: str | None = None,
+        trust: str | None = None,
+        tag: str | None = None,
+        ontology: str | None = None,
+        provenance: dict[str, str] | None = None,
+        archived: bool = False,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[MemoryItem]:
+        """Memories by what they are, newest first."""
+        chosen = [
+            (item.created_at, place, item)
+            for place, item in enumerate(self._visible())
+            if (item.archived_at is not None) == archived
+            and source_type in (None, item.source_type)
+            and outcome in (None, item.outcome)
+            and trust in (None, item.trust)
+            and (tag is None or tag in item.tags)
+            and ontology in (None, item.scope.ontology)
+            and all(item.provenance.get(key) == value for key, value in (provenance or {}).items())
+        ]
+        chosen.sort(key=lambda row: row[:2], reverse=True)
+        return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
+
+    def update(self, memory_id: str, **changes: Any) -> MemoryItem:
+        """Change fields of one memory. New words give a new id, which the returned memory carries."""
+        place = self._place(memory_id)
+        if place is None:
+            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        old = self._items[place]
+        new = gate.amend_item(old, changes, self.tenant)
+        if new.memory_id != old.memory_id:
+            if self._place(new.memory_id) is not None:
+                raise gate.same_words(new)
+        before = self._state()
+        self._items[place] = new
+        self._saved(before)
+        return replace(new)
+
+    def delete(self, memory_id: str) -> bool:
+        """Archive one memory; False when there was none to archive. `restore` brings it back."""
+        return self._set_archived(memory_id, clock.now_iso())
+
+    def restore(self, memory_id: str) -> bool:
+        """Bring an archived memory back."""
+        return self._set_archived(memory_id, None)
+
+    def _set_archived(self, memory_id: str, at: str | None) -> bool:
+        place = self._place(memory_id)
+        if place is None or (self._items[place].archived_at is None) == (at is None):
+            return False
+        before = self._state()
+        self._items[place] = replace(self._items[place], archived_at=at)
+        self._saved(before)
+        return True
+
+    def purge(self, memory_id: str) -> bool:
+        """Remove one memory for good."""
+        place = self._place(memory_id)
+        if place is None:
+            return False
+        before = self._state()
+        del self._items[place]
+        self._saved(before)
+        return True
+
+    # -- runs --------------------------------------------------------------------------------------
+
+    def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+        """Note which memories a trajectory was given, with rank and score."""
+        before = self._state()
+        self._note_usage(trajectory_id, retrieved)
+        self._saved(before)
+
+    def _note_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+        now = clock.now_iso()
+        for position, (item, score) in enumerate(retrieved, start=1):
+            self._usage.append(
+                {"trajectory_id": trajectory_id, "memory_id": item.memory_id, "rank": position, "score": float(score)}
+            )
+            place = self._place(item.memory_id)
+            if place is not None:
+                self._items[place] = replace(self._items[place], last_used=now)
+
+    def save_artifacts(
+        self,
+        run: Run,
+        trajectory: Trajectory,
+        judgment: Judgment | None = None,
+        *,
+        memories: Sequence[MemoryItem] = (),
+        retrieved: Sequence[tuple[MemoryItem, float]] = (),
+    ) -> list[str]:
+        """Store everything that one run produced, all or none; the ids of the new memories."""
+        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in memories]
+        record = {
+            "run": asdict(run),
+            "trajectory": {**asdict(trajectory), "run_id": run.run_id},
+            "judgment": None if judgment is None else asdict(judgment),
+        }
+        checked = gate.admit_object(record, "artifacts", 1_000_000)
+        before = self._state()
+        self._artifacts.append(checked)
+        self._put(admitted)
+        self._note_usage(trajectory.trajectory_id, retrieved)
+        self._saved(before)
+        return [item.memory_id for item in admitted]
+
+    # -- the whole ---------------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, and which engines are live."""
+        live = self.memories
+
+        def groups(name: str) -> dict[str, int]:
+            values = sorted(getattr(item, name) for item in live)
+            return {value: values.count(value) for value in dict.fromkeys(values)}
+
+        return {
+            "memories": len(live),
+            "archived": len(self._visible()) - len(live),
+            "quarantined": sum(item.trust == "quarantined" for item in live),
+            **{f"by_{name}": groups(name) for name in ("source_type", "outcome", "trust", "level")},
+            "runs": len({entry["run"]["run_id"] for entry in self._artifacts}),
+            "trajectories": len(self._artifacts),
+            "path": None if self.path is None else str(self.path),
+            "tenant": {"org": self.tenant.org, "team": self.tenant.team, "project": self.tenant.project},
+            "engine": {
+                "store": "json",
+                "lexical": "scan",
+                "semantic": self.embedder.model if self.embedder else None,
+            },
+        }
+
+    def backup(self, path: str | Path) -> Path:
+        """A whole copy."""
+        return self.save(Path(path).expanduser())
+
+    def close(self) -> None:
+        """Save what is pending."""
+        if self.autosave and self.path is not None and self.path.exists():
+            self.save()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,64 @@
+"""`open_store`: from a path or URL to a backend that is bound to one tenant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlm import config
+from rlm.errors import ConfigError
+from rlm.retrieval.embed import Embedder, pick_embedder
+from rlm.store.jsonfile import MemoryStore
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.types import LOCAL, Tenant
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
+
+KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
+
+
+def open_store(
+    path_or_url: str | Path | None = None,
+    *,
+    tenant: Tenant = LOCAL,
+    embedder: Embedder | str | None = None,
+    origin: str = "python",
+    lock_timeout_s: float | None = None,
+    read_only: bool = False,
+) -> SQLiteMemoryBackend | MemoryStore:
+    """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
+
+    Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`. `embedder`
+    is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
+    """
+    settings = config.load(
+        embedder=embedder if isinstance(embedder, str) else None, lock_timeout_s=lock_timeout_s
+    )
+    model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(settings)
+    name = str(path_or_url if path_or_url is not None else settings.memory_db)
+    scheme, _, rest = name.partition(":")
+    if scheme == "json" and rest:
+        return MemoryStore.open(Path(rest).expanduser(), tenant=tenant, embedder=model, origin=origin)
+    if "://" in name or (scheme in ("postgres", "postgresql", "qdrant") and rest):
+        raise ConfigError(f"cannot open {name.split('@')[-1]!r}: this version knows {KINDS}")
+    path = Path(rest if scheme == "sqlite" and rest else name)
+    return SQLiteMemoryBackend(
+        path,
+        tenant=tenant,
+        embedder=model,
+        origin=origin,
+        lock_timeout_s=settings.lock_timeout_s,
+        read_only=read_only,
+    )
+
+
+def _embedder(settings: config.Settings) -> Embedder | None:
+    return pick_embedder(
+        settings.embedder, url=settings.embed_url, model=settings.embed_model, key=settings.embed_key
+    )
+
+
+def _check(backend: SQLiteMemoryBackend | MemoryStore) -> MemoryBackend:
+    """Both kinds keep the protocol; mypy reads this."""
+    return backend

@@ -1,0 +1,458 @@
+"""Keeps credentials out of the store: every text on its way in is scrubbed here.
+
+A secret is recognised in one of three ways. Its own shape gives it away (a vendor prefix, a JWT, a PEM
+block), or its place does (the password of a URL, an Authorization header), or its name does
+(`api_key = ...`), and then the value must also look like a secret, because `password=$PASSWORD` and
+"token: the next token" are what people write in notes.
+
+Cost decides the layout. Almost every text is clean, and a search for one literal costs more than a byte
+translation of the whole text. So the text is first turned into a mask in which only long runs of token
+characters survive; the vendor rules look at those runs and nowhere else.
+
+Time is linear in the length. No pattern needs anything after an unbounded repeat: either it matches and
+the repeat is consumed, or it fails within a bounded number of characters. Whatever a rule replaces ends
+where letters and digits end, so that a replacement does not expose a new match to its right; `scrub`
+still repeats until nothing changes, because idempotence is promised.
+
+Run `sanitize.clean_text` first: a zero-width space inside a key would hide it from these rules.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+_EDGE = r"(?<![A-Za-z0-9])"
+_SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
+_RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
+
+
+class _Rule(NamedTuple):
+    kind: str
+    pattern: re.Pattern[str]
+    mixed: bool  # only a match with a digit and both cases counts: the prefix is also an English one
+
+
+# kind, markers, what follows a marker. A kind that ends in "?" sets `mixed`.
+_VENDORS = (
+    ("age-key", "AGE-SECRET-KEY-", r"[A-Z0-9]{20,}"),
+    ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
+    ("anthropic-key", "sk-ant-", r"[\w-]{16,}"),
+    ("atlassian-token", "ATATT3x ATCTT3x", r"[\w-]{20,}"),
+    ("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
+    ("databricks-token", "dapi", r"[0-9a-f]{32}"),
+    ("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32,}"),
+    ("discord-token", ".", None),
+    ("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{16,}"),
+    ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.-]{16,}"),
+    ("gcp-api-key", "AIza", r"[\w-]{30,}"),
+    ("gcp-oauth", "ya29. GOCSPX-", r"[\w-]{20,}"),
+    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
+    ("github-token", "github_pat_", r"\w{20,}"),
+    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glsoat-", r"[\w-]{18,}"),
+    ("grafana-token", "glsa_ glc_", r"\w{20,}"),
+    ("groq-key", "gsk_", r"[A-Za-z0-9]{20,}"),
+    ("heroku-key", "HRKU-", r"[\w-]{20,}"),
+    ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,}"),
+    ("jwt", "eyJ", r"[\w-]*(?:\.[\w-]*){0,4}"),
+    ("langsmith-key", "lsv2_", r"\w{20,}"),
+    ("linear-key", "lin_api_", r"[A-Za-z0-9]{20,}"),
+    ("notion-token", "ntn_", r"[A-Za-z0-9]{20,}"),
+    ("npm-token", "npm_", r"[A-Za-z0-9]{20,}"),
+    ("nvidia-key", "nvapi-", r"[\w-]{20,}"),
+    ("openrouter-key", "sk-or-", r"[\w-]{16,}"),
+    ("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{16,}"),
+    ("openai-key?", "sk-", r"[\w-]{18,}"),
+    ("perplexity-key", "pplx-", r"[A-Za-z0-9]{20,}"),
+    ("pinecone-key", "pcsk_", r"\w{20,}"),
+    ("pypi-token?", "pypi-", r"[\w-]{20,}"),
+    ("replicate-token", "r8_", r"[A-Za-z0-9]{20,}"),
+    ("sendgrid-key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
+    ("shopify-token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{20,}"),
+    ("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[\w-]{10,}"),
+    ("slack-token", "xapp-", r"[\w-]{20,}"),
+    ("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"[A-Za-z0-9]{10,}"),
+    ("supabase-key", "sbp_ sb_secret_", r"[\w-]{20,}"),
+    ("tavily-key", "tvly-", r"[\w-]{20,}"),
+    ("telegram-token", ":", None),
+    ("twilio-key", "SK AC", r"[0-9a-f]{32}"),
+    ("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,}"),
+    ("xai-key", "xai-", r"[A-Za-z0-9]{20,}"),
+)
+_SHAPES = {  # tokens that have no prefix of their own
+    ".": r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+    ":": r"(?<!\d)\d{8,10}:A[\w-]{32,}",
+}
+
+
+def _indexed_rules() -> dict[str, dict[str, list[_Rule]]]:
+    """The rules by the first punctuation mark of their marker and the two characters in front of it.
+
+    A run is split at the mark, and a look at the ends of the pieces then rules out nearly every rule.
+    Markers without a mark are under "", and those are tried one by one.
+    """
+    index: dict[str, dict[str, list[_Rule]]] = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
+    for kind, markers, tail in _VENDORS:
+        for marker in markers.split():
+            # A short or plain marker also occurs inside words and base64; the others may follow anything.
+            edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
+            source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
+            rule = _Rule(kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), kind.endswith("?"))
+            mark = next((char for char in marker if char in index), "")
+            key = marker.partition(mark)[0][-2:] if mark else marker
+            index[mark].setdefault(key, []).append(rule)
+    return index
+
+
+_INDEX = _indexed_rules()
+_PLAIN = tuple(_INDEX.pop("").items())
+_TOKEN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
+_MASK = bytes(97 if code in _TOKEN_BYTES else 32 for code in range(256))
+_RUN = b"a" * _RUN_CHARS
+# An escape in front of a token ("\nAKIA...", "%3DAKIA...") ends in letters that are no part of it.
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[abfnrtv])|%[0-9a-fA-F]{2}")
+_WEBHOOKS = ("hooks.slack.com/", "/api/webhooks/")
+
+_FENCE = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{0,40})-----")
+_KEY_BODY = re.compile(
+    r"(?:\s*+(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200}){0,8}+"
+    r"(?:[^A-Za-z0-9]{0,8}+[A-Za-z0-9+/=]{16,}+)++"
+    r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{1,15}+=*+(?=\s{0,4}(?:\n|\\|[\"'`]|$)))?"
+)
+_PUTTY = re.compile(r"(?:Private-Lines:\s{0,4}\d{1,6}|Private-MAC:)")
+
+_URL = re.compile(r"(://[^\s/:@\"'<>`]*:)([^\s/\"'<>`]+)@")
+
+_ASSIGN_END = r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`]))?(?=[^\s\"'`,;&<>\\]{5})"
+_ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
+_FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
+_ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
+_CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s\"'`,;&<>\\]{5})()")
+_BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,512}")
+_BARE_REST = re.compile(r"[^\s\"'`,;&<>\\]*")
+_ANNOTATION = re.compile(r"[\w.\[\]| ]+")
+_SCHEME = re.compile(r"(?i:(bearer|basic|token|bot|apikey)[ \t]{1,4})([^\s\"'`,;<>\\]{6,})")
+_BEARER = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # what may follow a run in a bearer token
+
+_AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
+_PASSWORD_NAMES = ("password", "passwd", "passphrase", "pwd")
+_NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the first that fits wins
+    **dict.fromkeys(_PASSWORD_NAMES, "password"),
+    "secretaccesskey": "aws-secret-key",
+    "sharedaccesskey": "azure-key",
+    "accountkey": "azure-key",
+    "privatekeyid": "gcp-key-id",
+    "authtoken": "auth-token",
+    "authorization": "authorization",
+    "apikey": "api-key",
+    **dict.fromkeys(("secret", "token", "credential", "credentials"), "secret"),
+    **dict.fromkeys(("accesskey", "secretkey", "privatekey", "authkey", "signingkey"), "secret"),
+    **dict.fromkeys(("encryptionkey", "masterkey"), "secret"),
+    "sig": "azure-sas",
+}
+_NAME_ENDS = tuple(_NAMES)
+_NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
+_NAME_LAST_3_BYTES = frozenset(map(str.encode, _NAME_LAST_3))
+_FOLD = bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128))) + b"?" * 128
+_SQUEEZE = str.maketrans("", "", "_-" + _AROUND_NAME.decode())
+
+_PLACEHOLDER_STARTS = (
+    *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
+    *("your", "my_", "my-", "example", "placeholder", "replace", "insert", "changeme", "change_", "change-"),
+    *("dummy", "redacted", "todo", "fixme", "sample", "enter_", "enter-", "some_", "some-", "the_", "the-"),
+    *("os.", "process.", "env.", "self.", "this.", "config.", "settings.", "secrets.", "vars.", "var."),
+    *("op://", "vault:", "file:", "arn:", "ref+", "keyring:", "env:", "secret://", "http://", "https://"),
+)
+_PLACEHOLDER_WORDS = frozenset(
+    {"none", "null", "undefined", "true", "false", "string", "optional", "required", "boolean", "integer"}
+    | {"hidden", "masked", "password", "passphrase", "secret", "token", "apikey", "credentials"}
+)
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$")
+_FILLER = re.compile(r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$")
+_WORDY = re.compile(r"[A-Za-z]*\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})+$")
+
+
+def scrub(text: str) -> tuple[str, tuple[str, ...]]:
+    """Replace every secret by `[redacted:KIND]`; also return the kinds, sorted and distinct.
+
+    Linear in the length, idempotent, and total: no string makes it raise.
+
+    >>> scrub("DB_PASSWORD=correct-h0rse")
+    ('DB_PASSWORD=[redacted:password]', ('password',))
+    >>> scrub("DB_PASSWORD=$DB_PASSWORD")
+    ('DB_PASSWORD=$DB_PASSWORD', ())
+    """
+    kinds: set[str] = set()
+    result = _scrub_once(text, kinds)
+    if not kinds:
+        return text, ()
+    while (again := _scrub_once(result, kinds)) != result:
+        result = again
+    return result, tuple(sorted(kinds))
+
+
+def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """`scrub` over a JSON-like value: dict keys and values, lists, tuples, strings; the rest as it is.
+
+    Under a secret-like key any string of at least eight characters without white space is taken for a
+    secret unless it is a placeholder. Two keys that scrub to the same text become one; the last wins.
+    """
+    kinds: set[str] = set()
+    return _scrub_any(value, None, kinds), tuple(sorted(kinds))
+
+
+def _scrub_any(value: Any, name_kind: str | None, kinds: set[str]) -> Any:
+    if isinstance(value, str):
+        if name_kind and len(value) >= 8 and not any(map(str.isspace, value)) and not _is_placeholder(value):
+            return _mark(name_kind, kinds)
+        text, found = scrub(value)
+        kinds.update(found)
+        return text
+    if isinstance(value, dict):
+        kind_of = {key: _name_kind(key) for key in value if isinstance(key, str)}
+        return {
+            _scrub_any(key, None, kinds): _scrub_any(item, kind_of.get(key), kinds)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        items = [_scrub_any(item, name_kind, kinds) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    return value
+
+
+def _scrub_once(text: str, kinds: set[str]) -> str:
+    if "--" in text:
+        text = _scrub_fences(text, kinds)
+        text = _scrub_named(text, _FLAG.finditer(text), kinds)
+    if "@" in text and "://" in text:
+        text = _URL.sub(lambda match: _redact_url(match, kinds), text)
+    text = _scrub_runs(text, kinds)
+    if "<" in text and "</" in text:
+        text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
+    if "/" in text and "curl " in text:
+        text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
+    if (":" in text or "=" in text) and _has_secret_name(text):
+        text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
+    return text
+
+
+def _mark(kind: str, kinds: set[str]) -> str:
+    kinds.add(kind)
+    return f"[redacted:{kind}]"
+
+
+def _splice(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    """The text with each span replaced; the spans are in order and do not overlap."""
+    pieces: list[str] = []
+    done = 0
+    for start, end, mark in spans:
+        pieces += text[done:start], mark
+        done = end
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _scrub_fences(text: str, kinds: set[str]) -> str:
+    """PEM and PGP private keys. Without an END line, as much as looks like the body of a key goes."""
+    if "-----BEGIN" not in text:
+        return text
+    fences = list(_FENCE.finditer(text))
+    spans = []
+    for here, after in zip(fences, [*fences[1:], None], strict=True):
+        if here[1] != "BEGIN" or "PRIVATE KEY" not in here[2]:
+            continue
+        limit = after.start() if after else len(text)
+        body = _KEY_BODY.match(text, here.end(), limit)
+        if after and after[1] == "END":
+            lines = text[here.end() : limit]
+            # Prose that names both lines in one sentence holds no key.
+            if body or "\n" in lines or "\\n" in lines:
+                spans.append((here.start(), after.end(), _mark("private-key", kinds)))
+        elif body:
+            spans.append((here.start(), body.end(), _mark("private-key", kinds)))
+    return _splice(text, spans)
+
+
+def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
+    password = match[2]
+    syntactic = password.startswith(("$", "<", "{", "%", "[redacted:")) or _FILLER.match(password)
+    return match[0] if syntactic else f"{match[1]}{_mark('url-password', kinds)}@"
+
+
+def _scrub_runs(text: str, kinds: set[str]) -> str:
+    """Apply the vendor rules to the long runs of token characters."""
+    mask = text.encode("latin-1", "replace").translate(_MASK)  # one byte per character, whatever it was
+    start = mask.find(_RUN)
+    if start < 0:
+        return text
+    spans = []
+    while start >= 0:
+        end = mask.find(b" ", start)
+        end = len(text) if end < 0 else end
+        if start and text[start - 1] in "\\%" and (escape := _ESCAPE.match(text, start - 1)):
+            start = escape.end()
+        before = text[start - 1 : start] if start else ""
+        if before == "/" and any(hook in text[max(0, start - 80) : start] for hook in _WEBHOOKS):
+            spans.append((start, end, _mark("webhook-url", kinds)))
+        elif before == " " and _is_bearer(text, start, end):
+            more = _BEARER.match(text, end)
+            end = more.end() if more else end
+            spans.append((start, end, _mark("authorization", kinds)))
+        else:
+            run = text[start:end]
+            if (new := _scrub_run(run, kinds)) != run:
+                spans.append((start, end, new))
+        start = mask.find(_RUN, end)
+    text = _splice(text, spans)
+    return _scrub_putty(text, kinds) if "Private-Lines:" in text else text
+
+
+def _scrub_run(run: str, kinds: set[str]) -> str:
+    rules: dict[_Rule, None] = {}  # as an ordered set
+    for marker, plain in _PLAIN:
+        if marker in run:
+            rules |= dict.fromkeys(plain)
+    for mark, by_ending in _INDEX.items():
+        if mark in run:
+            for piece in run.split(mark):
+                if piece[-2:] in by_ending:
+                    rules |= dict.fromkeys(by_ending[piece[-2:]])
+            if len(run) >= _SHAPE_CHARS:
+                rules |= dict.fromkeys(by_ending.get("", ()))
+    for rule in rules:
+        run = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), run)
+    return run
+
+
+def _redact_token(match: re.Match[str], *, rule: _Rule, kinds: set[str]) -> str:
+    token = match[0]
+    if rule.mixed and not _is_mixed(token, cases=True):
+        return token
+    if rule.kind == "jwt" and not (token.count(".") >= 2 or ".eyJ" in token):
+        return token  # base64 of some JSON, which is no secret by itself
+    return _mark(rule.kind, kinds)
+
+
+def _is_mixed(token: str, *, cases: bool) -> bool:
+    """Whether a token has a digit and, with `cases`, letters of both cases."""
+    return any(map(str.isdigit, token)) and not (cases and (token.islower() or token.isupper()))
+
+
+def _is_bearer(text: str, start: int, end: int) -> bool:
+    return text[max(0, start - 7) : start].lower() == "bearer " and _is_mixed(text[start:end], cases=False)
+
+
+def _scrub_putty(text: str, kinds: set[str]) -> str:
+    spans = []
+    for match in _PUTTY.finditer(text):
+        if body := _KEY_BODY.match(text, match.end()):
+            spans.append((match.end(), body.end(), " " + _mark("private-key", kinds)))
+    return _splice(text, spans)
+
+
+def _has_secret_name(text: str) -> bool:
+    """Whether a separator follows what may be the end of a secret-like name: cheap, and never a false no."""
+    pieces = text.encode("latin-1", "replace").translate(_FOLD, _AROUND_NAME).split(b":")
+    return not _NAME_LAST_3_BYTES.isdisjoint([piece[-3:] for piece in pieces])
+
+
+def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
+    """Redact the secret values at these places, if what stands in front is a secret-like name.
+
+    Group 1 of a match is the separator, group 2 the opening quote; the match ends where the value begins.
+    """
+    spans: list[tuple[int, int, str]] = []
+    for match in places:
+        at, start = match.start(1), match.end()
+        head = text[max(0, at - 48) : at]
+        kind = "password" if match.re is _CURL_USER else _name_kind(head)
+        if kind is None and match[1] == "=" and ":" in head:  # password: str = "..."
+            head, _, annotation = head.rpartition(":")
+            kind = _name_kind(head) if _ANNOTATION.fullmatch(annotation) else None
+        if kind is None or (spans and start < spans[-1][1]):
+            continue
+        if span := _secret_span(text, match, kind, head):
+            spans.append((*span, _mark(kind, kinds)))
+    return _splice(text, spans)
+
+
+def _name_kind(head: str) -> str | None:
+    """The kind of secret that a name stands for; the name is what `head` ends with, quotes aside."""
+    name = head.rstrip(_AROUND_NAME.decode()).lower()
+    if name[-3:] not in _NAME_LAST_3:
+        return None
+    squeezed = name.translate(_SQUEEZE)
+    if squeezed.endswith(_NAME_ENDS):
+        if squeezed.endswith("sig") and squeezed[-4:-3].isalnum():
+            return None
+        return next(kind for end, kind in _NAMES.items() if squeezed.endswith(end))
+    return "password" if name.endswith("pass") and not name[-5:-4].isalnum() else None
+
+
+def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple[int, int] | None:
+    """Where the secret lies that begins at the end of the match, or None if the value is no secret."""
+    start, quote = match.end(), match[2]
+    if kind == "authorization" and (scheme := _SCHEME.match(text, start)):
+        return scheme.span(2) if _is_authorization(scheme[1].lower(), scheme[2]) else None
+    end = text.find(quote, start, start + 512) if quote else -1
+    if end >= 0:
+        value = text[start:end]
+        secret = not any(map(str.isspace, value)) and _looks_secret(value, kind, quoted=True)
+        return (start, end) if secret else None
+    bare = _BARE.match(text, start)
+    if bare is None:
+        return None
+    value = bare[0].rstrip(".:)]}*|")
+    tight = match[1] == "=" and start == match.start(1) + 1
+    env_style = tight and head[-1:].isupper() and value.isalpha() and kind == "password"
+    if not (env_style and _looks_secret(value, kind, quoted=True)) and not _looks_secret(
+        value, kind, quoted=False, tight=tight
+    ):
+        return None
+    rest = _BARE_REST.match(text, bare.end()) if len(bare[0]) == 512 else None
+    return start, rest.end() if rest else start + len(value)
+
+
+def _is_authorization(scheme: str, value: str) -> bool:
+    if _is_placeholder(value):
+        return False
+    if scheme != "basic":
+        inner = value[1:]
+        return not _WORDY.match(value) and (len(value) >= 20 or not (inner.islower() or inner.isupper()))
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -> bool:
+    """Whether the value behind a secret-like name is one, rather than prose, code or a placeholder.
+
+    A quoted password needs no more than length. All else needs a digit (or, in quotes, both cases) and must
+    not be words joined by punctuation, as in `token = page_token_2`. A tight `NAME=a-b-9` is no prose.
+    """
+    digit = any(map(str.isdigit, value))
+    password = kind == "password"
+    if kind == "azure-sas":
+        return len(value) >= 40 and digit
+    if len(value) < (6 if password and digit else 8) or _is_placeholder(value):
+        return False
+    if quoted and password:
+        return True
+    if _WORDY.match(value) and not (tight and password and not ("_" in value or "." in value)):
+        return False
+    if password:
+        return digit or not value.isascii()
+    letter = any(map(str.isalpha, value))
+    return letter and (digit or (quoted and not value.islower() and not value.isupper()))
+
+
+def _is_placeholder(value: str) -> bool:
+    low = value.lower()
+    return (
+        low.startswith(_PLACEHOLDER_STARTS)
+        or "[redacted:" in low
+        or low.translate(_SQUEEZE) in _PLACEHOLDER_WORDS
+        or bool(_CALL.match(value) or _FILLER.match(value))
+    )

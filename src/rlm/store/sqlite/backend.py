@@ -1,0 +1,394 @@
+"""The default store: one SQLite file.
+
+`SQLiteMemoryBackend` wires the parts of this folder together and owns every transaction; the parts do the
+work. Reads take one snapshot, writes are all or nothing. Access counts are gathered in memory and written
+with the next write or at close, so that a search never waits for the lock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import apsw
+
+from rlm import clock
+from rlm.errors import NotFound, StoreError
+from rlm.retrieval import rank
+from rlm.retrieval.embed import Embedder
+from rlm.store import gate
+from rlm.store.document import item_text, why
+from rlm.store.sqlite import items, listing, migrations, runs
+from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.graph import Graph
+from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
+from rlm.store.sqlite.sources import MEMORY, NODE
+from rlm.store.sqlite.spaces import Spaces, in_spaces
+from rlm.store.types import (
+    LOCAL,
+    Hit,
+    Judgment,
+    MemoryItem,
+    Run,
+    Scope,
+    Tenant,
+    Trajectory,
+)
+
+BULK = 2_000
+"""From so many memories on, `add_many` works in chunks of this size."""
+PENDING_ACCESSES = 256
+PENDING_S = 30.0
+
+
+class SQLiteMemoryBackend:
+    """One tenant's view of one file. Share it between threads; after a fork it opens the file again."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        tenant: Tenant = LOCAL,
+        embedder: Embedder | None = None,
+        origin: str = "python",
+        lock_timeout_s: float = 10.0,
+        read_only: bool = False,
+        fts5: bool | None = None,
+    ) -> None:
+        self.tenant = tenant
+        self.origin = origin
+        self.embedder = embedder
+        self.db = Database(Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only)
+        migrations.migrate(self.db, fts5=fts5)
+        if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
+            raise StoreError(f"{self.db.path} is read-only and not of this schema: open it once where it can be written")
+        self.spaces = Spaces(self.db, tenant)
+        table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
+        self.fts5 = bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
+        self._accesses: Counter[int] = Counter()
+        self._accesses_since = time.monotonic()
+
+    @cached_property
+    def search(self) -> Search:
+        """Search over memories."""
+        return Search(self.db, MEMORY, self.embedder, fts5=self.fts5)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The hypergraph of this tenant."""
+        return Graph(self.db, self.spaces, Search(self.db, NODE, self.embedder, fts5=self.fts5), self.embedder)
+
+    # -- adding ------------------------------------------------------------------------------------
+
+    def add(self, item: MemoryItem) -> str:
+        """Store one memory and return its id. The same memory twice is one row."""
+        return self.add_many([item])[0]
+
+    def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
+        """Store several, all or none; their ids, in order."""
+        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in items_]
+        with self.db.write() as connection:
+            self.store_admitted(connection, admitted)
+            self._flush_accesses(connection)
+        self.search.recall.seal_if_due()
+        return [item.memory_id for item in admitted]
+
+    def store_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> int:
+        """Put memories that passed the gate into their spaces, inside `db.write()`; how many were new."""
+        added = 0
+        for level in dict.fromkeys(item.level for item in admitted):
+            space = self.spaces.ensure(level)
+            batch = [item for item in admitted if item.level == level]
+            for start in range(0, len(batch), BULK):
+                added += self._store_chunk(connection, space, batch[start : start + BULK])
+        return added
+
+    def _store_chunk(self, connection: apsw.Connection, space: int, chunk: Sequence[MemoryItem]) -> int:
+        there = items.existing(connection, space, [item.memory_id for item in chunk])
+        fresh: dict[str, MemoryItem] = {}
+        for item in chunk:
+            if item.memory_id in there:
+                self._meet_again(connection, space, item)
+            else:
+                fresh.setdefault(item.memory_id, item)
+        new = list(fresh.values())
+        vectors = self._vectors(new)
+        items.insert(connection, space, new, vectors, self._model)
+        return len(new)
+
+    def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
+        """A memory that is there already: a person's word lifts it out of the archive and of quarantine."""
+        if item.trust != "trusted" or item.source_type == "pack":
+            return
+        found = items.fetch(connection, (space,), item.memory_id)
+        if found is not None and (found[2].archived_at or found[2].trust != "trusted"):
+            number, _, old = found
+            self._rewrite(connection, number, replace(old, archived_at=None, trust="trusted"))
+
+    def _vectors(self, batch: Sequence[MemoryItem]) -> Any:
+        if self.embedder is None or not batch:
+            return None
+        return self.embedder.embed_documents([item_text(item) for item in batch])
+
+    @property
+    def _model(self) -> str | None:
+        return self.embedder.model if self.embedder else None
+
+    # -- retrieving --------------------------------------------------------------------------------
+
+    def retrieve(
+        self,
+        task: str,
+        k: int = 3,
+        *,
+        scope: Scope | None = None,
+        outcome: str | None = None,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
+        gate.check_retrieve(task, outcome)
+        if k <= 0:
+            return []
+        with self.db.read() as connection:
+            field = self.search.field(connection, task, self.spaces.visible())
+            if field is None:
+                return []
+            hits = self._ranked(connection, field, k, scope, outcome)
+            if explain:
+                for hit, candidate in hits:
+                    hit.why = why(hit.item, hit.score, candidate, field.matched(candidate.number), clock.now())
+        for hit, candidate in hits:
+            hit.item.access_count += 1
+            self._accesses[candidate.number] += 1
+        self._flush_if_due()
+        return [hit for hit, _ in hits]
+
+    def _ranked(
+        self, connection: apsw.Connection, field: Field, k: int, scope: Scope | None, outcome: str | None
+    ) -> list[tuple[Hit, Candidate]]:
+        """Rank the best candidates by the full formula; look at more while an unseen one could still win."""
+        count = max(CANDIDATES, 4 * k)
+        now = clock.now()
+        while True:
+            candidates, bound = field.best(count)
+            ranked = listing.rank_candidates(connection, candidates, now, scope, outcome)
+            best: dict[str, tuple[float, int, Candidate]] = {}
+            for score, number, memory_id, candidate in ranked:  # the nearest level keeps a duplicate
+                best.setdefault(memory_id, (score, number, candidate))
+            chosen = sorted(best.values(), key=lambda row: (-row[0], row[1]))[:k]
+            lift = max((row[0] / row[2].similarity for row in chosen), default=rank.MOST)
+            enough = len(chosen) == k and chosen[-1][0] >= bound * lift
+            if enough or count >= field.total:
+                break
+            count *= 4
+        loaded = items.fetch_numbers(connection, [number for _, number, _ in chosen])
+        return [(Hit(loaded[number], score), candidate) for score, number, candidate in chosen]
+
+    # -- access counts -----------------------------------------------------------------------------
+
+    def _flush_if_due(self) -> None:
+        waited = time.monotonic() - self._accesses_since > PENDING_S
+        if (waited or len(self._accesses) >= PENDING_ACCESSES) and not self.db.read_only:
+            with self.db.write() as connection:
+                self._flush_accesses(connection)
+
+    def _flush_accesses(self, connection: apsw.Connection) -> None:
+        if self._accesses:
+            connection.executemany(
+                "UPDATE memory_items SET access_count = access_count + ? WHERE item_no = ?",
+                [(count, number) for number, count in self._accesses.items()],
+            )
+        self._accesses.clear()
+        self._accesses_since = time.monotonic()
+
+    # -- reading and changing one ------------------------------------------------------------------
+
+    def get(self, memory_id: str) -> MemoryItem | None:
+        """One memory, archived or not; None when this tenant has no such id."""
+        with self.db.read() as connection:
+            found = items.fetch(connection, self.spaces.visible(), memory_id)
+        return None if found is None else found[2]
+
+    def list_items(self, **filters: Any) -> list[MemoryItem]:
+        """Memories by what they are, newest first. See `listing.select` for the filters."""
+        with self.db.read() as connection:
+            return listing.select(connection, self.spaces.visible(), **filters)
+
+    def update(self, memory_id: str, **changes: Any) -> MemoryItem:
+        """Change fields of one memory. New words give a new id, which the returned memory carries."""
+        with self.db.write() as connection:
+            number, space, old = self._existing(connection, memory_id)
+            new = gate.amend_item(old, changes, self.tenant)
+            if new.memory_id != old.memory_id:
+                self._rename(connection, space, old, new)
+            if new.confidence != old.confidence:
+                self._signal(connection, space, new.memory_id, "edit", old.confidence or 0.0, new.confidence or 0.0, None)
+            self._rewrite(connection, number, new)
+            self._flush_accesses(connection)
+        return new
+
+    def _existing(self, connection: apsw.Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
+        found = items.fetch(connection, self.spaces.visible(), memory_id)
+        if found is None:
+            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        return found
+
+    def _rename(self, connection: apsw.Connection, space: int, old: MemoryItem, new: MemoryItem) -> None:
+        """New words, new id: what was known of the old id follows."""
+        if items.existing(connection, space, [new.memory_id]):
+            raise gate.same_words(new)
+        for table in ("memory_usage", "confidence_signals"):
+            connection.execute(
+                f"UPDATE {table} SET memory_id = ? WHERE memory_id = ? AND space_id {in_spaces(self.spaces.visible())}",
+                (new.memory_id, old.memory_id),
+            )
+
+    def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> None:
+        vectors = self._vectors([item])
+        fresh = items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
+        if number in self._accesses:
+            self._accesses[fresh] += self._accesses.pop(number)
+
+    def _signal(
+        self,
+        connection: apsw.Connection,
+        space: int,
+        memory_id: str,
+        kind: str,
+        before: float,
+        after: float,
+        reason: str | None,
+    ) -> None:
+        connection.execute(
+            "INSERT INTO confidence_signals(space_id, memory_id, at, kind, delta, confidence_before, "
+            "confidence_after, reason) VALUES (?,?,?,?,?,?,?,?)",
+            (space, memory_id, clock.now_iso(), kind, after - before, before, after, reason),
+        )
+
+    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
+        with self.db.write() as connection:
+            number, space, item = self._existing(connection, memory_id)
+            before = item.confidence or 0.0
+            after = min(1.0, max(0.0, before + delta))
+            connection.execute("UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number))
+            text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
+            self._signal(connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text)
+        return after
+
+    def delete(self, memory_id: str) -> bool:
+        """Archive one memory; False when there was none to archive. `restore` brings it back."""
+        with self.db.write() as connection:
+            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            if found is None or found[2].archived_at:
+                return False
+            sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
+            connection.execute(sql, (clock.now_iso(), found[0]))
+            items.bury(connection, "memory", [found[0]])
+        return True
+
+    def restore(self, memory_id: str) -> bool:
+        """Bring an archived memory back."""
+        with self.db.write() as connection:
+            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            if found is None or not found[2].archived_at:
+                return False
+            self._rewrite(connection, found[0], replace(found[2], archived_at=None))
+        return True
+
+    def purge(self, memory_id: str) -> bool:
+        """Remove one memory for good."""
+        with self.db.write() as connection:
+            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            if found is None:
+                return False
+            connection.execute("DELETE FROM memory_items WHERE item_no = ?", (found[0],))
+            items.bury(connection, "memory", [found[0]])
+        return True
+
+    # -- runs --------------------------------------------------------------------------------------
+
+    def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+        """Note which memories a trajectory was given, with rank and score."""
+        with self.db.write() as connection:
+            space = self.spaces.ensure("project")
+            runs.save_usage(connection, space, self.spaces.visible(), trajectory_id, retrieved)
+
+    def save_artifacts(
+        self,
+        run: Run,
+        trajectory: Trajectory,
+        judgment: Judgment | None = None,
+        *,
+        memories: Sequence[MemoryItem] = (),
+        retrieved: Sequence[tuple[MemoryItem, float]] = (),
+    ) -> list[str]:
+        """Store everything that one run produced, all or none; the ids of the new memories."""
+        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in memories]
+        with self.db.write() as connection:
+            space = self.spaces.ensure("project")
+            runs.save_run(connection, space, run)
+            runs.save_trajectory(connection, space, trajectory, run.run_id)
+            if judgment is not None:
+                runs.save_judgment(connection, trajectory.trajectory_id, judgment)
+            self.store_admitted(connection, admitted)
+            runs.save_usage(connection, space, self.spaces.visible(), trajectory.trajectory_id, retrieved)
+            self._flush_accesses(connection)
+        self.search.recall.seal_if_due()
+        return [item.memory_id for item in admitted]
+
+    # -- the whole file ----------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, and which engines are live."""
+        with self.db.read() as connection:
+            counts = listing.counts(connection, self.spaces.visible())
+        return {
+            **counts,
+            "path": str(self.db.path),
+            "tenant": {"org": self.tenant.org, "team": self.tenant.team, "project": self.tenant.project},
+            "engine": {
+                "store": "sqlite",
+                "sqlite": apsw.sqlite_lib_version(),
+                "lexical": "fts5" if self.fts5 else "scan",
+                "semantic": self._model,
+            },
+        }
+
+    def backup(self, path: str | Path) -> Path:
+        """A whole copy, made while others may write."""
+        target = Path(path).expanduser()
+        if target.exists() and target.samefile(self.db.path):
+            raise StoreError(f"{target} is the store itself: name another file")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with self.db.read():  # nothing to do inside; it maps errors and holds off our own writers
+            pass
+        migrations.copy_database(self.db.connection, target)
+        return target
+
+    def reembed(self) -> int:
+        """Give every row a vector of the present model, in batches; how many were changed."""
+        from rlm.store.sqlite.reembed import reembed
+
+        return reembed(self.db, self.embedder, [self.search.recall, self.graph.recall])
+
+    def close(self) -> None:
+        """Write what is pending and let go of the file."""
+        if self._accesses and not self.db.read_only:
+            with self.db.write() as connection:
+                self._flush_accesses(connection)
+        self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

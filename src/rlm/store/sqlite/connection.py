@@ -1,0 +1,276 @@
+"""One SQLite file, opened with care.
+
+The driver is apsw, because it brings its own SQLite: versions 3.7.0 to 3.51.2 have a bug that can lose
+committed pages when two processes write, and the interpreter's own library is often one of them. The
+version is checked at open. WAL, `synchronous=FULL`, foreign keys on, one write lock (`lock.py`), `BEGIN
+IMMEDIATE` for every write, and a new connection after a fork.
+
+This module knows no table. It maps every apsw error to ours, in `mapped`, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import apsw
+
+from rlm.errors import (
+    EngineUnfit,
+    RLMError,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    ValidationError,
+)
+from rlm.store.sqlite.lock import WriteLock
+
+MINIMUM_SQLITE = (3, 51, 3)
+NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs", "9p"})
+CACHE_KIB = 65_536
+MMAP_BYTES = 1 << 30
+
+Value = str | int | float | bytes | None
+
+
+class Database:
+    """A connection with one way to read and one way to write. Safe to share between threads."""
+
+    def __init__(self, path: Path, *, lock_timeout_s: float = 10.0, read_only: bool = False) -> None:
+        check_engine()
+        self.path = path
+        self.lock_timeout_s = lock_timeout_s
+        self.lock = WriteLock(path)
+        self.writes = 0
+        self._mutex = threading.RLock()
+        self._depth = 0
+        self._pid = os.getpid()
+        self._prepare_file(read_only)
+        self._connection = self._connect()
+
+    # -- opening ---------------------------------------------------------------------------------
+
+    def _prepare_file(self, read_only: bool) -> None:
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}")
+        refuse_network_file_system(self.path)
+        exists = self.path.exists()
+        if not exists and not read_only:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            except OSError as exc:
+                raise StoreReadOnly(f"{self.path} cannot be created: {exc.strerror}") from exc
+        elif not exists:
+            raise StoreError(f"{self.path} does not exist")
+        writable = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+        self.read_only = read_only or not writable
+
+    def _connect(self) -> apsw.Connection:
+        with mapped(self.path):
+            if not self.read_only:
+                flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+                connection = apsw.Connection(str(self.path), flags=flags)
+            else:
+                connection = self._connect_read_only()
+            connection.set_busy_timeout(int(self.lock_timeout_s * 1000))
+            connection.execute(
+                f"PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA trusted_schema=OFF;"
+                f"PRAGMA cache_size=-{CACHE_KIB}; PRAGMA mmap_size={MMAP_BYTES}; PRAGMA temp_store=MEMORY"
+            )
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            if not self.read_only:
+                mode = connection.pragma("journal_mode", "wal")
+                if mode != "wal":
+                    raise StoreError(f"{self.path} is on a file system without WAL (journal mode {mode!r})")
+                connection.pragma("synchronous", "FULL")
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        return connection
+
+    def _connect_read_only(self) -> apsw.Connection:
+        """A read-only WAL file needs its side files; where those cannot be made, it is read as it lies."""
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        name = f"file:{quote(str(self.path.resolve()))}?mode=ro"
+        wal = Path(f"{self.path}-wal")
+        if not os.access(self.path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size):
+            name += "&immutable=1"
+        return apsw.Connection(name, flags=flags)
+
+    def close(self) -> None:
+        """Close the connection; a closed database opens again at its next use after a fork only."""
+        with self._mutex:
+            if self._pid == os.getpid():
+                self._connection.close()
+            self.lock.close()
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The live connection. After a fork the parent's is abandoned, not closed: it is not ours."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._mutex = threading.RLock()
+            self._depth = 0
+            _abandoned.append(self._connection)
+            self.lock.forget()
+            self._connection = self._connect()
+        return self._connection
+
+    # -- reading and writing -----------------------------------------------------------------------
+
+    def rows(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one statement."""
+        with mapped(self.path), self._mutex:
+            return self.connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> tuple[Any, ...] | None:
+        """The first row, or None."""
+        with mapped(self.path), self._mutex:
+            return next(iter(self.connection.execute(sql, values)), None)
+
+    def value(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> Any:
+        """The first column of the first row, or None."""
+        found = self.row(sql, values)
+        return None if found is None else found[0]
+
+    def run(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> int:
+        """Execute inside `write()`; the number of rows changed."""
+        with mapped(self.path):
+            connection = self.connection
+            before = connection.total_changes()
+            connection.execute(sql, values)
+            return connection.total_changes() - before
+
+    def run_many(self, sql: str, rows: Iterator[Sequence[Value]] | Sequence[Sequence[Value]]) -> None:
+        """Execute once per row, inside `write()`."""
+        with mapped(self.path):
+            self.connection.executemany(sql, rows)
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """One snapshot for several reads. Inside `write()` it is that transaction."""
+        with self._mutex, mapped(self.path):
+            connection = self.connection
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one."""
+        with self._mutex, mapped(self.path):
+            if self.read_only:
+                raise StoreReadOnly(f"{self.path} is read-only: check its permissions and its folder's")
+            connection = self.connection
+            if self._depth:
+                self._depth += 1
+                try:
+                    yield connection
+                finally:
+                    self._depth -= 1
+                return
+            self.lock.acquire(self.lock_timeout_s)
+            self._depth = 1
+            try:
+                with _transaction(connection):
+                    yield connection
+                self.writes += 1
+            finally:
+                self._depth = 0
+                self.lock.release()
+
+    def data_version(self) -> tuple[int, ...]:
+        """Changes whenever this or any other process has committed."""
+        with mapped(self.path), self._mutex:
+            return int(self.connection.pragma("data_version")), self.writes, self._pid
+
+
+_abandoned: list[apsw.Connection] = []
+"""Connections of the parent process, kept alive so that their destructor never runs in a child."""
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def check_engine() -> None:
+    """EngineUnfit unless the SQLite library is one without the WAL-reset bug."""
+    version = apsw.sqlite_lib_version()
+    if tuple(int(part) for part in version.split(".")[:3]) < MINIMUM_SQLITE:
+        wanted = ".".join(map(str, MINIMUM_SQLITE))
+        raise EngineUnfit(
+            f"SQLite {version} can lose committed data when two processes write; {wanted} or newer is "
+            f"needed: pip install --upgrade 'apsw>=3.53'"
+        )
+
+
+def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
+    """WAL needs shared memory, which network file systems do not give. Linux only; elsewhere no check."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")
+        except OSError:
+            return
+    target = str(path.resolve())
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        parts = line.split()
+        if len(parts) < 3:
+            continue
+        point = parts[1].replace("\\040", " ").rstrip("/") or "/"
+        if (target == point or target.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
+            best, kind = point, parts[2]
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise StoreError(
+            f"{path} is on a network file system ({kind} at {best}), where SQLite cannot keep it safe: "
+            f"use a local path with --db"
+        )
+
+
+@contextmanager
+def mapped(path: Path) -> Iterator[None]:
+    """Turn every apsw error into ours, with what to do next."""
+    try:
+        yield
+    except RLMError:
+        raise
+    except (apsw.NotADBError, apsw.CorruptError) as exc:
+        raise StoreCorrupt(
+            f"{path} is not a readable store ({exc}): it was left as it is; restore a backup, or run "
+            f"`rlm doctor --db {path}`"
+        ) from exc
+    except (apsw.BusyError, apsw.LockedError) as exc:
+        raise StoreLocked(f"{path} is locked by another process ({exc}): try again") from exc
+    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as exc:
+        raise StoreReadOnly(f"{path} cannot be written ({exc})") from exc
+    except apsw.CantOpenError as exc:
+        raise StoreReadOnly(f"{path} cannot be opened ({exc}): check that the path and its folder exist") from exc
+    except apsw.FullError as exc:
+        raise StoreFull(f"no space left for {path}: the write was rolled back; free some space") from exc
+    except apsw.IOError as exc:
+        raise StoreFull(f"{path} cannot be read or written ({exc}): is the disk full or gone?") from exc
+    except apsw.ConstraintError as exc:
+        raise ValidationError(f"{path} refused a value: {exc}") from exc
+    except apsw.TooBigError as exc:
+        raise ValidationError(f"a value is too large for {path}: {exc}") from exc
+    except apsw.Error as exc:
+        raise StoreError(f"{path}: {exc}") from exc

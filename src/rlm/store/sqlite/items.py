@@ -1,0 +1,183 @@
+"""Memories as rows: reading, adding, changing, archiving.
+
+Every function runs inside the caller's transaction and sees one tenant's spaces only. Words decide the
+row's number: adding takes the next one, and so does any change of words or any return from the archive,
+and the old number goes to `recall_dead` (see `recall.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from rlm.store.document import item_columns
+from rlm.store.identity import canonical_json
+from rlm.store.sqlite.spaces import in_spaces, take_numbers
+from rlm.store.types import MemoryItem, Scope
+
+COLUMNS = (
+    "memory_id, title, description, content, source_type, task_query, created_at, tags_json, scope_json, "
+    "provenance_json, access_count, success_count, failure_count, outcome, confidence, last_used, org, team, "
+    "project, level, source_session, trust, origin, archived_at"
+)
+_MARKS = ",".join("?" * (len(COLUMNS.split(",")) + 6))
+_INSERT = (
+    f"INSERT INTO memory_items(item_no, space_id, {COLUMNS}, scope_words, grams, embedding, embedding_model) "
+    f"VALUES ({_MARKS})"
+)
+_NEAREST = "CASE level WHEN 'project' THEN 0 WHEN 'team' THEN 1 ELSE 2 END"
+_DEFAULT_SCOPE_JSON = canonical_json(Scope().to_dict())
+
+
+def from_row(row: Sequence[Any]) -> MemoryItem:
+    """A memory from the values of `COLUMNS`."""
+    (memory_id, title, description, content, source_type, task_query, created_at, tags, scope, provenance,
+     access, success, failure, outcome, confidence, last_used, org, team, project, level, session, trust,
+     origin, archived_at) = row  # fmt: skip
+    return MemoryItem(
+        title=title,
+        description=description,
+        content=content,
+        source_type=source_type,
+        task_query=task_query,
+        tags=json.loads(tags),
+        scope=Scope.from_dict(json.loads(scope)),
+        provenance=json.loads(provenance),
+        outcome=outcome,
+        confidence=confidence,
+        level=level,
+        created_at=created_at,
+        memory_id=memory_id,
+        session_id=session,
+        access_count=access,
+        success_count=success,
+        failure_count=failure,
+        last_used=last_used,
+        trust=trust,
+        origin=origin,
+        org=org,
+        team=team,
+        project=project,
+        archived_at=archived_at,
+    )
+
+
+def _values(item: MemoryItem) -> tuple[Any, ...]:
+    """The values of `COLUMNS` for a memory that has passed the gate."""
+    scope_json = _DEFAULT_SCOPE_JSON if item.scope == _DEFAULT_SCOPE else canonical_json(item.scope.to_dict())
+    return (
+        item.memory_id, item.title, item.description, item.content, item.source_type, item.task_query,
+        item.created_at, _tags_json(item.tags), scope_json,
+        canonical_json(item.provenance) if item.provenance else "{}", item.access_count, item.success_count,
+        item.failure_count, item.outcome, item.confidence, item.last_used, item.org, item.team, item.project,
+        item.level, item.session_id, item.trust, item.origin, item.archived_at,
+    )  # fmt: skip
+
+
+_DEFAULT_SCOPE = Scope()
+
+
+def _tags_json(tags: list[str]) -> str:
+    return canonical_json(tags) if tags else "[]"
+
+
+def _derived(item: MemoryItem) -> tuple[str, str]:
+    """The two columns that exist only to be searched: scope words and grams."""
+    columns = item_columns(item)
+    return columns[3], columns[6]
+
+
+def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set[str]:
+    """Which of these ids the space holds already, archived ones included."""
+    sql = "SELECT memory_id FROM memory_items WHERE space_id = ? AND memory_id IN (SELECT value FROM json_each(?))"
+    return {row[0] for row in connection.execute(sql, (space, json.dumps(ids)))}
+
+
+def insert(
+    connection: apsw.Connection,
+    space: int,
+    items: Sequence[MemoryItem],
+    vectors: NDArray[np.float32] | None,
+    model: str | None,
+) -> None:
+    """Add memories that are known to be absent."""
+    if not items:
+        return
+    first = take_numbers(connection, "item", len(items))
+    packed = None if vectors is None else pack_vectors(vectors)
+    connection.executemany(
+        _INSERT,
+        (
+            (
+                first + i,
+                space,
+                *_values(item),
+                *_derived(item),
+                None if packed is None else packed[i],
+                model if packed is not None else None,
+            )
+            for i, item in enumerate(items)
+        ),
+    )
+
+
+def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Each row as the 16-bit floats that a row of the store holds."""
+    data = vectors.astype(np.float16).tobytes()
+    size = 2 * vectors.shape[1]
+    return [data[i : i + size] for i in range(0, len(data), size)]
+
+
+def fetch(
+    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str
+) -> tuple[int, int, MemoryItem] | None:
+    """(item_no, space_id, memory) of the nearest level that holds this id, archived or not."""
+    sql = (
+        f"SELECT item_no, space_id, {COLUMNS} FROM memory_items WHERE memory_id = ? "
+        f"AND space_id {in_spaces(spaces)} ORDER BY archived_at IS NOT NULL, {_NEAREST} LIMIT 1"
+    )
+    row = next(iter(connection.execute(sql, (memory_id,))), None)
+    return None if row is None else (row[0], row[1], from_row(row[2:]))
+
+
+def fetch_numbers(connection: apsw.Connection, numbers: Iterable[int]) -> dict[int, MemoryItem]:
+    """Memories by row number."""
+    sql = f"SELECT item_no, {COLUMNS} FROM memory_items WHERE item_no IN (SELECT value FROM json_each(?))"
+    return {row[0]: from_row(row[1:]) for row in connection.execute(sql, (json.dumps(list(numbers)),))}
+
+
+def rewrite(
+    connection: apsw.Connection,
+    number: int,
+    item: MemoryItem,
+    vector: NDArray[np.float32] | None,
+    model: str | None,
+) -> int:
+    """Write every column of an existing row anew, under a new number; that number."""
+    fresh = take_numbers(connection, "item", 1)
+    names = [name.strip() for name in COLUMNS.split(",")]
+    sets = ", ".join(f"{name} = ?" for name in names)
+    connection.execute(
+        f"UPDATE memory_items SET item_no = ?, {sets}, scope_words = ?, grams = ?, embedding = ?, "
+        f"embedding_model = ? WHERE item_no = ?",
+        (
+            fresh,
+            *_values(item),
+            *_derived(item),
+            None if vector is None else pack_vectors(vector[None, :])[0],
+            model if vector is not None else None,
+            number,
+        ),
+    )
+    bury(connection, "memory", [number])
+    return fresh
+
+
+def bury(connection: apsw.Connection, kind: str, numbers: Iterable[int]) -> None:
+    """Tell every process that these numbers no longer count."""
+    connection.executemany("INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers))

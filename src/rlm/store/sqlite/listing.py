@@ -1,0 +1,116 @@
+"""Lists, counts and the last step of ranking: what is read from rows rather than from an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from rlm.errors import ValidationError
+from rlm.retrieval import rank
+from rlm.store.sqlite.items import COLUMNS, from_row
+from rlm.store.sqlite.search import Candidate
+from rlm.store.sqlite.spaces import in_spaces
+from rlm.store.types import MemoryItem, Scope
+
+PROVENANCE_KEYS = ("source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack")
+
+
+def rank_candidates(
+    connection: apsw.Connection,
+    candidates: Sequence[Candidate],
+    now: datetime,
+    scope: Scope | None,
+    outcome: str | None,
+) -> list[tuple[float, int, str, Candidate]]:
+    """(score, number, memory id, candidate) of those that pass the filters, nearest level first, best first."""
+    by_number = {candidate.number: candidate for candidate in candidates}
+    rows = connection.execute(
+        "SELECT item_no, memory_id, confidence, last_used, level, outcome, scope_json FROM memory_items "
+        "WHERE item_no IN (SELECT value FROM json_each(?)) AND archived_at IS NULL AND trust <> 'quarantined'",
+        (json.dumps(list(by_number)),),
+    )
+    ranked = []
+    for number, memory_id, confidence, last_used, level, kind, scope_json in rows:
+        if outcome is not None and kind != outcome:
+            continue
+        if scope is not None and not Scope.from_dict(json.loads(scope_json)).admits(scope):
+            continue
+        candidate = by_number[number]
+        factor = confidence * rank.recency_boost(last_used, now) * rank.LEVEL_WEIGHT[level]
+        ranked.append((candidate.similarity * factor, number, memory_id, candidate, level))
+    ranked.sort(key=lambda row: (-rank.LEVEL_WEIGHT[row[4]], -row[0], row[1]))
+    return [row[:4] for row in ranked]
+
+
+def select(
+    connection: apsw.Connection,
+    spaces: tuple[int, ...],
+    *,
+    source_type: str | None = None,
+    outcome: str | None = None,
+    trust: str | None = None,
+    tag: str | None = None,
+    ontology: str | None = None,
+    provenance: dict[str, str] | None = None,
+    archived: bool = False,
+    limit: int = 100,
+    offset: int = 0,
+) -> list[MemoryItem]:
+    """Memories by what they are, newest first."""
+    where = [f"space_id {in_spaces(spaces)}", f"archived_at IS {'NOT ' if archived else ''}NULL"]
+    values: list[Any] = []
+    for name, value in (("source_type", source_type), ("outcome", outcome), ("trust", trust)):
+        if value is not None:
+            where.append(f"{name} = ?")
+            values.append(value)
+    if tag is not None:
+        where.append("EXISTS (SELECT 1 FROM json_each(tags_json) WHERE value = ?)")
+        values.append(tag)
+    if ontology is not None:
+        where.append("scope_json ->> 'ontology' = ?")
+        values.append(ontology)
+    for key, value in (provenance or {}).items():
+        if key not in PROVENANCE_KEYS:
+            raise ValidationError(f"unknown provenance key {key!r}; known: {', '.join(PROVENANCE_KEYS)}", field=key)
+        where.append(f"provenance_json ->> '{key}' = ?")
+        values.append(value)
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM memory_items WHERE {' AND '.join(where)} "
+        f"ORDER BY created_at DESC, item_no DESC LIMIT ? OFFSET ?",
+        (*values, max(0, limit), max(0, offset)),
+    )
+    return [from_row(row) for row in rows]
+
+
+def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, Any]:
+    """How many there are of what, as this tenant sees it."""
+    mine = in_spaces(spaces)
+
+    def one(sql: str) -> int:
+        return int(next(iter(connection.execute(sql)))[0])
+
+    def groups(column: str) -> dict[str, int]:
+        sql = (
+            f"SELECT {column}, count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL "
+            f"GROUP BY {column} ORDER BY {column}"
+        )
+        return dict(connection.execute(sql).fetchall())
+
+    return {
+        "memories": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL"),
+        "archived": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"),
+        "quarantined": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND trust = 'quarantined'"),
+        "by_source_type": groups("source_type"),
+        "by_outcome": groups("outcome"),
+        "by_trust": groups("trust"),
+        "by_level": groups("level"),
+        "nodes": one(f"SELECT count(*) FROM nodes WHERE space_id {mine}"),
+        "hyperedges": one(f"SELECT count(*) FROM hyperedges WHERE space_id {mine}"),
+        "runs": one(f"SELECT count(*) FROM runs WHERE space_id {mine}"),
+        "trajectories": one(f"SELECT count(*) FROM trajectories WHERE space_id {mine}"),
+        "packs": one(f"SELECT count(*) FROM packs WHERE space_id {mine} AND rolled_back_at IS NULL"),
+    }

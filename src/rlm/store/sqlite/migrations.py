@@ -1,0 +1,88 @@
+"""Numbered migrations, one transaction each.
+
+A migration is never edited after release. `PRAGMA user_version` says how many have run, and rolls back
+with the tables when one fails. A file that already holds data is backed up beside itself before the
+first of them. A file from a newer rlm is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from rlm.errors import SchemaTooNew, StoreCorrupt
+from rlm.store.sqlite import schema
+from rlm.store.sqlite.connection import Database
+
+APPLICATION_ID = 0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
+
+
+def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
+    """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall tables."""
+    connection.execute(schema.TABLES)
+    connection.execute(schema.RECALL)
+    if fts5:  # without FTS5 the store still works: search reads the rows
+        connection.execute(schema.FTS)
+    connection.execute("INSERT INTO counters(name, value) VALUES ('item', 0), ('node', 0)")
+
+
+MIGRATIONS: tuple[Callable[[apsw.Connection, bool], None], ...] = (m001_initial,)
+VERSION = len(MIGRATIONS)
+
+
+def has_fts5(connection: apsw.Connection) -> bool:
+    """Whether this SQLite was built with FTS5."""
+    return bool(next(iter(connection.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')")))[0])
+
+
+def migrate(database: Database, *, fts5: bool | None = None) -> int:
+    """Bring the file to `VERSION`; the number of migrations that ran. Atomic, and safe to race."""
+    version = _version(database)
+    if version == VERSION or database.read_only:
+        return 0
+    if version > 0:
+        backup_path = Path(f"{database.path}.v{version}.bak")
+        if not backup_path.exists():
+            copy_database(database.connection, backup_path)
+    with database.write() as connection:
+        version = _version(database)  # somebody else may have migrated while we waited for the lock
+        todo = MIGRATIONS[version:]
+        for step in todo:
+            step(connection, has_fts5(connection) if fts5 is None else fts5)
+        if todo:
+            connection.execute(f"PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID}")
+    return len(todo)
+
+
+def _version(database: Database) -> int:
+    version = int(database.value("PRAGMA user_version"))
+    if version > VERSION:
+        raise SchemaTooNew(
+            f"{database.path} has schema {version}, this rlm knows {VERSION}: upgrade with "
+            f"`pip install --upgrade rlm-memory`; the file was not touched"
+        )
+    application = int(database.value("PRAGMA application_id"))
+    tables = int(database.value("SELECT count(*) FROM sqlite_schema"))
+    if tables and application != APPLICATION_ID:
+        raise StoreCorrupt(
+            f"{database.path} is a SQLite file of another program ({tables} tables): choose another path"
+        )
+    return version
+
+
+def copy_database(source: apsw.Connection, target: Path) -> None:
+    """An online copy that other processes may write beside; atomic, as it is renamed into place."""
+    part = Path(f"{target}.part")
+    part.unlink(missing_ok=True)
+    destination = apsw.Connection(str(part))
+    try:
+        with destination.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(4096)
+        destination.pragma("journal_mode", "delete")
+    finally:
+        destination.close()
+    part.chmod(0o600)
+    part.replace(target)

@@ -1,0 +1,324 @@
+"""The derived index: sealed segments in SQLite, a live tail beside them.
+
+Rows are numbered as a log is: a new row, or one whose words changed, gets the next number. So the rows
+up to some number can be sealed into a segment, for good: their postings (`retrieval.postings`), their
+vector codes, their spaces. Rows after the last sealed number are the tail, found through FTS5. A row
+that is edited, archived or quarantined leaves a line in `recall_dead`.
+
+Segments are rows of the same file, so they are transactional, travel with a backup, and any number of
+processes can read and seal. Everything here can be dropped and built again from the rows: SQLite's
+tables stay the truth. Sealing reads rows without the lock, since numbered words never change, and takes
+it only to put the segment in.
+
+This module finds and counts; it does not score, rank or know what a memory is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from rlm.retrieval import postings
+from rlm.retrieval.codes import sign_codes
+from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.sources import Source
+
+SEAL_AT = 1_024
+"""The tail is sealed when it is this long: a search reads the tail's words anew."""
+MERGE_AT = 8
+"""So many small segments in a row become one."""
+BULK_DOCUMENTS = 16_384
+"""The largest segment. A bulk load makes these at once."""
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Tail:
+    """The unsealed rows that this tenant may see."""
+
+    numbers: Numbers
+    vectors: NDArray[np.float32]
+    embedded: NDArray[np.bool_]
+    chars: int
+    """Their length in characters, in all."""
+    foreign: bool
+    """Whether the tail also holds rows that this tenant may not see."""
+
+
+@dataclass(slots=True)
+class Sealed:
+    """All segments, laid end to end: position i of every array is one document."""
+
+    segments: tuple[int, ...]
+    bases: tuple[int, ...]
+    numbers: Numbers
+    codes: list[NDArray[np.uint64]]
+    visible: NDArray[np.bool_] | None
+    """Which positions this tenant may see and still live; None when all."""
+    visible_count: int
+    visible_chars: int
+    watermark: int
+
+
+class Recall:
+    """What one process knows of the index of one kind, for one tenant; brought up to date before each use."""
+
+    def __init__(self, database: Database, source: Source, model: str | None, dim: int) -> None:
+        self._db = database
+        self.source = source
+        self.model = model
+        self.dim = dim
+        self._seen: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+        self._sealed: Sealed | None = None
+        self._spaces: NDArray[np.int32] = np.empty(0, np.int32)
+        self._lengths: NDArray[np.int32] = np.empty(0, np.int32)
+        self._dead: set[int] = set()
+        self._dead_seen = 0
+        self._tail: Tail | None = None
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def sync(self, connection: apsw.Connection, spaces: tuple[int, ...]) -> tuple[Sealed, Tail]:
+        """What is sealed and what is not, as this transaction sees it. Cheap when nothing was written."""
+        state = (self._db.data_version(), spaces)
+        if self._seen == state and self._sealed is not None and self._tail is not None:
+            return self._sealed, self._tail
+        changed = self._read_dead(connection)
+        current = tuple(
+            row[0]
+            for row in connection.execute(
+                "SELECT segment FROM recall_segments WHERE kind = ? ORDER BY first_no", (self.source.kind,)
+            )
+        )
+        old = self._sealed
+        if old is None or old.segments != current or changed or self._seen is None or self._seen[1] != spaces:
+            self._sealed = self._load(connection, current, spaces)
+        assert self._sealed is not None
+        self._tail = self._read_tail(connection, self._sealed.watermark, spaces)
+        self._seen = state
+        return self._sealed, self._tail
+
+    def _read_dead(self, connection: apsw.Connection) -> bool:
+        rows = connection.execute(
+            "SELECT dead_no, number FROM recall_dead WHERE kind = ? AND dead_no > ?",
+            (self.source.kind, self._dead_seen),
+        ).fetchall()
+        self._dead.update(number for _, number in rows)
+        self._dead_seen = max((no for no, _ in rows), default=self._dead_seen)
+        return bool(rows)
+
+    def _load(self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]) -> Sealed:
+        old = self._sealed
+        if old is None or old.segments != segments:
+            words = max(1, -(-self.dim // 64))
+            numbers, kinds, lengths, bases, codes = [], [], [], [], []
+            base = watermark = 0
+            for segment in segments:
+                found = next(
+                    iter(
+                        connection.execute(
+                            "SELECT last_no, doc_count, model, numbers, spaces, lengths, codes FROM recall_segments "
+                            "WHERE segment = ?",
+                            (segment,),
+                        )
+                    )
+                )
+                last_no, count, model, number_bytes, space_bytes, length_bytes, code_bytes = found
+                bases.append(base)
+                base += count
+                watermark = max(watermark, last_no)
+                numbers.append(np.frombuffer(number_bytes, np.int64))
+                kinds.append(np.frombuffer(space_bytes, np.int32))
+                lengths.append(np.frombuffer(length_bytes, np.int32))
+                usable = model == self.model and len(code_bytes) == count * words * 8
+                codes.append(
+                    np.frombuffer(code_bytes, np.uint64).reshape(words, count)
+                    if usable
+                    else np.zeros((words, count), np.uint64)
+                )
+            joined = np.concatenate(codes, axis=1) if codes else np.empty((words, 0), np.uint64)
+            self._spaces = np.concatenate(kinds) if kinds else np.empty(0, np.int32)
+            self._lengths = np.concatenate(lengths) if lengths else np.empty(0, np.int32)
+            all_numbers = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
+            columns = [np.ascontiguousarray(row) for row in joined]
+            old = Sealed(segments, tuple(bases), all_numbers, columns, None, base, 0, watermark)
+        visible = np.isin(self._spaces, np.array(spaces, np.int32))
+        if self._dead:
+            visible &= ~np.isin(old.numbers, np.fromiter(self._dead, np.int64, len(self._dead)))
+        count = int(np.count_nonzero(visible))
+        old.visible = None if count == len(visible) else visible
+        old.visible_count = count
+        old.visible_chars = int(self._lengths[visible].sum(dtype=np.int64))
+        return old
+
+    def _read_tail(self, connection: apsw.Connection, watermark: int, spaces: tuple[int, ...]) -> Tail:
+        rows = connection.execute(
+            f"SELECT {self.source.key}, space_id, embedding, embedding_model, {self.source.length} "
+            f"FROM {self.source.view} WHERE {self.source.key} > ? ORDER BY {self.source.key}",
+            (watermark,),
+        ).fetchall()
+        mine = [row for row in rows if row[1] in spaces]
+        numbers = np.array([row[0] for row in mine], np.int64)
+        size = self.dim * 2
+        good = [row[3] == self.model and row[2] is not None and len(row[2]) == size for row in mine]
+        blank = bytes(size)
+        data = b"".join(row[2] if ok else blank for row, ok in zip(mine, good, strict=True))
+        vectors = np.frombuffer(data, np.float16).reshape(len(mine), self.dim).astype(np.float32)
+        chars = sum(row[4] for row in mine)
+        return Tail(numbers, vectors, np.array(good, np.bool_), chars, len(mine) != len(rows))
+
+    def postings(
+        self, connection: apsw.Connection, sealed: Sealed, terms: Sequence[str]
+    ) -> dict[str, list[tuple[int, NDArray[np.uint16], NDArray[np.uint16]]]]:
+        """For each term the (base, documents, impacts) of every segment that holds it."""
+        if not sealed.segments:
+            return {}
+        base_of = dict(zip(sealed.segments, sealed.bases, strict=True))
+        listed = ",".join(map(str, sealed.segments))  # integers of our own, never text from outside
+        sql = f"SELECT segment, data FROM recall_postings WHERE segment IN ({listed}) AND term = ?"
+        found = {}
+        for term in terms:
+            parts = [
+                (base_of[segment], *postings.decode(data)) for segment, data in connection.execute(sql, (term,))
+            ]
+            if parts:
+                found[term] = parts
+        return found
+
+    def holding(self, connection: apsw.Connection, sealed: Sealed, terms: Sequence[str]) -> dict[str, int]:
+        """In how many visible documents each term is, without reading the postings where that can be helped."""
+        if not sealed.segments or not terms:
+            return {}
+        if sealed.visible is not None:
+            return {
+                term: sum(int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)])) for base, docs, _ in parts)
+                for term, parts in self.postings(connection, sealed, terms).items()
+            }
+        listed = ",".join(map(str, sealed.segments))
+        sql = f"SELECT coalesce(sum(length(data)), 0) FROM recall_postings WHERE segment IN ({listed}) AND term = ?"
+        return {term: next(iter(connection.execute(sql, (term,))))[0] // 4 for term in terms}
+
+    # -- sealing ---------------------------------------------------------------------------------
+
+    def tail_bound(self) -> int:
+        """How many rows the tail can hold at most; one look-up."""
+        counter = "item" if self.source.kind == "memory" else "node"
+        return int(
+            self._db.value(
+                "SELECT value - coalesce((SELECT max(last_no) FROM recall_segments WHERE kind = ?), 0) "
+                "FROM counters WHERE name = ?",
+                (self.source.kind, counter),
+            )
+        )
+
+    def seal_if_due(self) -> int:
+        """Seal a long tail and merge small segments; how many segments were made."""
+        made = 0
+        while self.tail_bound() >= SEAL_AT and self.seal():
+            made += 1
+        if made:
+            self.merge()
+        return made
+
+    def seal(self) -> bool:
+        """Seal the next rows of the tail into one segment. False when another process did it first."""
+        watermark = self._watermark()
+        return self._seal_range(watermark, None, BULK_DOCUMENTS, replaces=())
+
+    def merge(self) -> bool:
+        """Make one segment of the newest small ones when there are enough of them."""
+        rows = self._db.rows(
+            "SELECT segment, first_no, last_no, doc_count FROM recall_segments WHERE kind = ? "
+            "ORDER BY first_no DESC LIMIT ?",
+            (self.source.kind, MERGE_AT),
+        )
+        if len(rows) < MERGE_AT or any(row[3] > 2 * SEAL_AT for row in rows):
+            return False
+        low, high = rows[-1][1] - 1, rows[0][2]
+        return self._seal_range(low, high, postings.MAX_DOCUMENTS, replaces=tuple(row[0] for row in rows))
+
+    def rebuild(self) -> int:
+        """Drop the index of this kind and seal every row anew; the number of segments made."""
+        with self._db.write() as connection:
+            self._drop(connection, tuple(
+                row[0] for row in connection.execute(
+                    "SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,))
+            ))
+            connection.execute("DELETE FROM recall_dead WHERE kind = ?", (self.source.kind,))
+        self._forget()
+        made = 0
+        while self.tail_bound() >= SEAL_AT and self.seal():
+            made += 1
+        return made
+
+    def _forget(self) -> None:
+        self._seen = self._sealed = self._tail = None
+        self._dead, self._dead_seen = set(), 0
+
+    def _watermark(self) -> int:
+        sql = "SELECT coalesce(max(last_no), 0) FROM recall_segments WHERE kind = ?"
+        return int(self._db.value(sql, (self.source.kind,)))
+
+    def _seal_range(self, low: int, high: int | None, limit: int, *, replaces: tuple[int, ...]) -> bool:
+        key, view = self.source.key, self.source.view
+        with self._db.read() as connection:
+            # Rows that died between `low` and the last one read are simply absent; the log knows them.
+            rows = connection.execute(
+                f"SELECT {key}, space_id, embedding, embedding_model, {self.source.column_list} FROM {view} "
+                f"WHERE {key} > ? AND {key} <= ? ORDER BY {key} LIMIT ?",
+                (low, high if high is not None else 2**62, limit),
+            ).fetchall()
+            ceiling = next(iter(connection.execute(
+                "SELECT value FROM counters WHERE name = ?",
+                ("item" if self.source.kind == "memory" else "node",))))[0]
+        last = high if high is not None else (rows[-1][0] if len(rows) == limit else ceiling)
+        if not rows and last <= low:
+            return False
+        numbers = np.array([row[0] for row in rows], np.int64)
+        spaces = np.array([row[1] for row in rows], np.int32)
+        codes = self._codes(rows)
+        lengths = np.array([sum(map(len, row[4:])) for row in rows], np.int32)
+        encoded = list(postings.build((row[4:] for row in rows), self.source.weights))
+        with self._db.write() as connection:
+            if not replaces and self._watermark() != low:
+                return False
+            if replaces and not self._all_there(connection, replaces):
+                return False
+            self._drop(connection, replaces)
+            connection.execute(
+                "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, spaces, "
+                "lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
+                (self.source.kind, low + 1, last, len(rows), self.model, numbers.tobytes(), spaces.tobytes(),
+                 lengths.tobytes(), codes),
+            )
+            segment = connection.last_insert_rowid()
+            connection.executemany(
+                "INSERT INTO recall_postings(segment, term, data) VALUES (?,?,?)",
+                ((segment, term, data) for term, data in encoded),
+            )
+        return True
+
+    def _codes(self, rows: list[tuple[object, ...]]) -> bytes:
+        size = self.dim * 2
+        blank = bytes(size)
+        data = b"".join(
+            row[2] if row[3] == self.model and isinstance(row[2], bytes) and len(row[2]) == size else blank
+            for row in rows
+        )
+        vectors = np.frombuffer(data, np.float16).reshape(len(rows), self.dim).astype(np.float32)
+        return np.ascontiguousarray(sign_codes(vectors).T).tobytes()
+
+    def _all_there(self, connection: apsw.Connection, segments: tuple[int, ...]) -> bool:
+        listed = ",".join(map(str, segments))
+        sql = f"SELECT count(*) FROM recall_segments WHERE segment IN ({listed})"
+        return bool(next(iter(connection.execute(sql)))[0] == len(segments))
+
+    def _drop(self, connection: apsw.Connection, segments: tuple[int, ...]) -> None:
+        for segment in segments:
+            connection.execute("DELETE FROM recall_postings WHERE segment = ?", (segment,))
+            connection.execute("DELETE FROM recall_segments WHERE segment = ?", (segment,))

@@ -1,0 +1,100 @@
+"""Runs, trajectories, judgments and usage as rows. Every function runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from rlm import clock
+from rlm.errors import ValidationError
+from rlm.store import gate
+from rlm.store.identity import canonical_json
+from rlm.store.sqlite.spaces import in_spaces
+from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
+
+ANSWER_CHARS = 1_000_000
+VERDICTS = ("high", "medium", "low")
+
+
+def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
+    """Add a run; a run that is there already, from an earlier trajectory of it, stays as it is."""
+    connection.execute(
+        "INSERT INTO runs(run_id, space_id, created_at, model, ontology_name, ontology_path, notes) "
+        "VALUES (?,?,?,?,?,?,?) ON CONFLICT(run_id) DO NOTHING",
+        (
+            run.run_id,
+            space,
+            run.created_at,
+            *(_optional(getattr(run, n), n) for n in ("model", "ontology_name", "ontology_path", "notes")),
+        ),
+    )
+    owner = next(iter(connection.execute("SELECT space_id FROM runs WHERE run_id = ?", (run.run_id,))))[0]
+    if owner != space:
+        raise ValidationError(f"run id {run.run_id!r} is taken: leave it empty to get a fresh one", field="run_id")
+
+
+def save_trajectory(connection: apsw.Connection, space: int, trajectory: Trajectory, run_id: str) -> None:
+    """Add a trajectory of a run."""
+    count = trajectory.iteration_count
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ValidationError(f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count")
+    connection.execute(
+        "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer, iteration_count, "
+        "converged, artifact_json, rlm_log_path, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        (
+            trajectory.trajectory_id,
+            space,
+            run_id,
+            gate.admit_text(trajectory.task_query, "task_query"),
+            _optional(trajectory.final_answer, "final_answer"),
+            count,
+            int(bool(trajectory.converged)),
+            canonical_json(gate.admit_object(trajectory.artifact, "artifact", ANSWER_CHARS)),
+            _optional(trajectory.rlm_log_path, "rlm_log_path"),
+            trajectory.created_at,
+        ),
+    )
+
+
+def save_judgment(connection: apsw.Connection, trajectory_id: str, judgment: Judgment) -> None:
+    """Add the verdict on a trajectory."""
+    if judgment.confidence not in VERDICTS:
+        raise ValidationError(
+            f"judgment confidence is {judgment.confidence!r}; use one of: {', '.join(VERDICTS)}", field="confidence"
+        )
+    connection.execute(
+        "INSERT INTO judgments(trajectory_id, is_success, reason, confidence, missing_json) VALUES (?,?,?,?,?)",
+        (
+            trajectory_id,
+            int(bool(judgment.is_success)),
+            gate.admit_text(judgment.reason, "reason"),
+            judgment.confidence,
+            canonical_json([gate.admit_text(m, "missing") for m in judgment.missing]),
+        ),
+    )
+
+
+def save_usage(
+    connection: apsw.Connection,
+    space: int,
+    visible: tuple[int, ...],
+    trajectory_id: str,
+    retrieved: Sequence[tuple[MemoryItem, float]],
+) -> None:
+    """Note what a trajectory was given: rank from 1, the score, and that each memory was used now."""
+    now = clock.now_iso()
+    for rank, (item, score) in enumerate(retrieved, start=1):
+        connection.execute(
+            "INSERT INTO memory_usage(trajectory_id, memory_id, space_id, rank, score) VALUES (?,?,?,?,?) "
+            "ON CONFLICT(trajectory_id, memory_id) DO UPDATE SET rank = excluded.rank, score = excluded.score",
+            (trajectory_id, item.memory_id, space, rank, float(score)),
+        )
+        connection.execute(
+            f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {in_spaces(visible)}",
+            (now, item.memory_id),
+        )
+
+
+def _optional(value: str | None, name: str) -> str | None:
+    return None if value is None else gate.admit_text(value, name, ANSWER_CHARS)

@@ -1,0 +1,57 @@
+"""Which spaces a tenant may see, and how rows are numbered."""
+
+from __future__ import annotations
+
+import apsw
+
+from rlm.store.sqlite.connection import Database
+from rlm.store.types import LEVELS, Tenant
+
+
+class Spaces:
+    """The up to three spaces of one tenant. Nothing is remembered: a transaction may yet roll back."""
+
+    def __init__(self, database: Database, tenant: Tenant) -> None:
+        self._db = database
+        self.tenant = tenant
+
+    def key(self, level: str) -> tuple[str, str, str, str]:
+        """(level, org, team, project), with what lies below the level left empty."""
+        tenant = self.tenant
+        return (
+            level,
+            tenant.org,
+            tenant.team if level != "org" else "",
+            tenant.project if level == "project" else "",
+        )
+
+    def find(self, level: str) -> int | None:
+        """The id of one of this tenant's spaces, or None while it holds nothing."""
+        found = self._db.value(
+            "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?", self.key(level)
+        )
+        return None if found is None else int(found)
+
+    def visible(self) -> tuple[int, ...]:
+        """The ids of those spaces of this tenant that exist, nearest first."""
+        return tuple(found for level in LEVELS if (found := self.find(level)) is not None)
+
+    def ensure(self, level: str) -> int:
+        """The id of one of this tenant's spaces, made if need be. Inside `write()`."""
+        found = self.find(level)
+        if found is None:
+            self._db.run("INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)", self.key(level))
+            found = self._db.connection.last_insert_rowid()
+        return found
+
+
+def in_spaces(spaces: tuple[int, ...]) -> str:
+    """`IN (…)` for ids of our own. With none, a list that matches nothing."""
+    return f"IN ({','.join(map(str, spaces)) or 'NULL'})"
+
+
+def take_numbers(connection: apsw.Connection, counter: str, count: int) -> int:
+    """Reserve `count` row numbers and return the first. Inside `write()`."""
+    sql = "UPDATE counters SET value = value + ? WHERE name = ? RETURNING value"
+    last = next(iter(connection.execute(sql, (count, counter))))[0]
+    return int(last) - count + 1

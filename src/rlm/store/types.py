@@ -1,0 +1,318 @@
+"""The row types: what a store holds, as plain data.
+
+`Scope` says where a memory applies; `Tenant` and `level` say who may see it. `source_type` says where
+a memory came from; `outcome` says what kind of lesson it is. Nothing here knows a database, and
+nothing here validates: `gate.py` does, once, on the way in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from rlm import clock
+from rlm.errors import ValidationError
+from rlm.store.identity import memory_id as stable_id
+
+SourceType = Literal["success", "failure", "human", "pack"]
+Outcome = Literal["success", "failure", "mixed"]
+Level = Literal["project", "team", "org"]
+Trust = Literal["trusted", "unverified", "quarantined"]
+
+SOURCE_TYPES = ("success", "failure", "human", "pack")
+OUTCOMES = ("success", "failure", "mixed")
+LEVELS = ("project", "team", "org")
+TRUSTS = ("trusted", "unverified", "quarantined")
+
+NODE_TYPES = ("entity", "fact", "experience", "decision", "snippet")
+EDGE_TYPES = ("relation", "composition", "causation", "context")
+ROLES = ("subject", "object", "context", "participant", "cause", "effect")
+TIERS = ("task", "session", "longterm", "archive")
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Who opened the store. A store is opened for one tenant and no call names another."""
+
+    org: str = "local"
+    team: str = "local"
+    project: str = "local"
+
+    def __post_init__(self) -> None:
+        for name in ("org", "team", "project"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
+                raise ValidationError(
+                    f"tenant {name} is {value!r}: use 1 to 200 printable characters", field=name
+                )
+
+
+LOCAL = Tenant()
+"""A person alone on a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a memory applies. An empty field means everywhere."""
+
+    ontology: str | None = None
+    task_types: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    transferable: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The seed's JSON form, every key present."""
+        return {
+            "ontology": self.ontology,
+            "task_types": list(self.task_types),
+            "tools": list(self.tools),
+            "transferable": self.transferable,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any] | None) -> Scope:
+        """Read the JSON form. An unknown key or a wrong type raises ValidationError: no scope is guessed."""
+        if not data:
+            return DEFAULT_SCOPE
+        for key in data:
+            if key not in _SCOPE_KEYS:
+                raise ValidationError(
+                    f"unknown scope key {key!r}; known: {', '.join(_SCOPE_KEYS)}", field="scope"
+                )
+        ontology = data.get("ontology") or None
+        if ontology is not None and not isinstance(ontology, str):
+            raise ValidationError(f"scope ontology is {ontology!r}: use text or null", field="scope")
+        transferable = data.get("transferable", True)
+        if not isinstance(transferable, bool):
+            raise ValidationError(
+                f"scope transferable is {transferable!r}: use true or false", field="scope"
+            )
+        return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
+
+    def admits(self, wanted: Scope) -> bool:
+        """Whether a memory of this scope is of use where `wanted` describes the task at hand.
+
+        Each field that both sides fill must meet; a field that either leaves empty is no bar.
+        """
+        if self.ontology and wanted.ontology and self.ontology.casefold() != wanted.ontology.casefold():
+            return False
+        if self.task_types and wanted.task_types and not set(self.task_types) & set(wanted.task_types):
+            return False
+        return not (self.tools and wanted.tools and not set(self.tools) <= set(wanted.tools))
+
+
+_SCOPE_KEYS = ("ontology", "task_types", "tools", "transferable")
+DEFAULT_SCOPE = Scope()
+
+
+def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = data.get(key) or ()
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, str) for v in value):
+        raise ValidationError(f"scope {key} is {value!r}: use a list of text", field="scope")
+    return tuple(value)
+
+
+@dataclass(slots=True)
+class MemoryItem:
+    """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and origin."""
+
+    title: str
+    description: str
+    content: str
+    source_type: str = "human"
+    task_query: str | None = None
+    tags: list[str] = field(default_factory=list)
+    scope: Scope = DEFAULT_SCOPE
+    provenance: dict[str, Any] = field(default_factory=dict)
+    outcome: str | None = None
+    confidence: float | None = None
+    level: str = "project"
+    created_at: str = ""
+    memory_id: str = ""
+    session_id: str | None = None
+    access_count: int = 0
+    success_count: int = 0
+    failure_count: int = 0
+    last_used: str | None = None
+    trust: str | None = None
+    origin: str | None = None
+    org: str = ""
+    team: str = ""
+    project: str = ""
+    archived_at: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.scope, Mapping):
+            self.scope = Scope.from_dict(self.scope)
+        if not self.created_at:
+            self.created_at = clock.now_iso()
+        if not self.memory_id:
+            self.rekey()
+
+    @property
+    def id(self) -> str:
+        """The same as `memory_id`."""
+        return self.memory_id
+
+    def rekey(self) -> None:
+        """Set the id that the present title, content and scope give."""
+        if not (isinstance(self.title, str) and isinstance(self.content, str)):
+            raise ValidationError("title and content must be text", field="title")
+        self.memory_id = stable_id(self.title, self.content, self.scope.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types. The embedding is not a field and never leaves the store."""
+        data = {name: getattr(self, name) for name in ITEM_FIELDS}
+        data["scope"] = self.scope.to_dict()
+        data["tags"] = list(self.tags)
+        data["provenance"] = dict(self.provenance)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> MemoryItem:
+        """Read what `to_dict` wrote. Unknown keys raise; the seed's `id` stands for `memory_id`."""
+        values = dict(data)
+        if "id" in values:
+            values.setdefault("memory_id", values.pop("id"))
+        unknown = sorted(set(values) - set(ITEM_FIELDS))
+        if unknown:
+            raise ValidationError(f"unknown memory field {unknown[0]!r}", field=unknown[0])
+        if isinstance(values.get("scope"), Mapping) or values.get("scope") is None:
+            values["scope"] = Scope.from_dict(values.get("scope"))
+        for name in ("title", "description", "content"):
+            if name not in values:
+                raise ValidationError(f"a memory needs a {name}", field=name)
+        return cls(**values)
+
+
+ITEM_FIELDS = tuple(spec.name for spec in fields(MemoryItem))
+
+
+class Hit(tuple[MemoryItem, float]):
+    """A recalled memory and its score; unpacks as `(item, score)`. `why` is filled when asked to explain."""
+
+    why: Any
+
+    def __new__(cls, item: MemoryItem, score: float, why: Any = None) -> Hit:
+        self = super().__new__(cls, (item, score))
+        self.why = why
+        return self
+
+    @property
+    def item(self) -> MemoryItem:
+        return self[0]
+
+    @property
+    def score(self) -> float:
+        return self[1]
+
+
+@dataclass(slots=True)
+class Run:
+    """One call of the agent; a run can hold several trajectories."""
+
+    run_id: str = ""
+    created_at: str = ""
+    model: str | None = None
+    ontology_name: str | None = None
+    ontology_path: str | None = None
+    notes: str | None = None
+
+    def __post_init__(self) -> None:
+        self.run_id = self.run_id or clock.short_id("r")
+        self.created_at = self.created_at or clock.now_iso()
+
+
+@dataclass(slots=True)
+class Trajectory:
+    """What happened on the way to one answer, bounded."""
+
+    task_query: str
+    run_id: str = ""
+    trajectory_id: str = ""
+    final_answer: str | None = None
+    iteration_count: int = 0
+    converged: bool = False
+    artifact: dict[str, Any] = field(default_factory=dict)
+    rlm_log_path: str | None = None
+    created_at: str = ""
+
+    def __post_init__(self) -> None:
+        self.trajectory_id = self.trajectory_id or clock.short_id("t")
+        self.created_at = self.created_at or clock.now_iso()
+
+
+@dataclass(slots=True)
+class Judgment:
+    """The verdict on one trajectory."""
+
+    is_success: bool
+    reason: str
+    confidence: str = "low"
+    missing: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Node:
+    """A vertex of the hypergraph. Times are milliseconds since 1970, as seed 004 stores them."""
+
+    id: str
+    type: str
+    content: str
+    subtype: str | None = None
+    tier: str = "task"
+    confidence: float = 0.5
+    provenance: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    created_at: int = 0
+    updated_at: int = 0
+    last_accessed: int = 0
+    access_count: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One node's part in a hyperedge."""
+
+    node_id: str
+    role: str = "participant"
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A hyperedge: one statement that joins any number of nodes, each in a role and a position."""
+
+    id: str
+    type: str
+    label: str | None
+    weight: float
+    members: tuple[Member, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return {
+            "id": self.id,
+            "type": self.type,
+            "label": self.label,
+            "weight": self.weight,
+            "members": [{"node_id": m.node_id, "role": m.role, "position": m.position} for m in self.members],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """One line of the evolution log."""
+
+    id: int
+    timestamp: int
+    operation: str
+    node_ids: tuple[str, ...]
+    from_tier: str | None
+    to_tier: str | None
+    reasoning: str | None

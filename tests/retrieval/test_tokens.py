@@ -1,0 +1,351 @@
+"""Words, tokens, grams and queries, held against the real FTS5.
+
+No code point is excluded from the comparison: the tables of unicode61 are copied as measured and do not
+depend on the Unicode version of the Python that runs. Only lone surrogates are left out, as they cannot be
+encoded and so never reach SQLite; a test of their own says what becomes of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import apsw
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rlm.retrieval import tokens as tokens_module
+from rlm.retrieval.tokens import STOPWORDS, Query, fold, fts5_match, grams, parse_query, tokens, words
+
+CHECK = settings(deadline=None, database=None, max_examples=300)
+
+NASTY = [
+    "",
+    " \t\n\x0b\x1c\x85\u2028",
+    "\0",
+    "before\0after",
+    "\ud800 lone \udfff",
+    '"',
+    '""" OR "',
+    "a AND b OR NOT c NEAR(d, 2)",
+    "title : x",
+    "{title content} : y",
+    "- + ^ * ( ) { } [ ] : ; ' \\ / ~ ` ? ! % _",
+    "col:*",
+    "^start",
+    "pre*",
+    "NEAR NEAR NEAR",
+    "NOT",
+    "'; DROP TABLE notes; --",
+    "👩‍👩‍👧‍👦 🤖 🚀 🫠",
+    "a\u0301\u0323 \u0301 n\u0303 \u0e34",
+    "ﷺ ﬁne İstanbul ŉ ẞ ß ǆ Ⅷ ½ ²",
+    "नमस्ते दुनिया",
+    "使用Python编程",
+    "\ufffe\uffff\ufffd\U0010ffff",
+    "x" * 40_000,
+    "漢" * 25_000,
+    "w " * 30_000,
+]
+
+MIXED = st.text(
+    st.sampled_from("aeiousdtgyABZ019_-'\" \0\n\u0301\u0308\u0304\u0302é\u00dfİŞſΣςĄøत漢字かกิ한🤖🚀²½")
+)
+ANY_TEXT = st.one_of(st.text(), MIXED)
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(":memory:")
+    connection.execute(
+        "CREATE VIRTUAL TABLE notes USING fts5(title, content, tokenize = 'porter unicode61');"
+        "CREATE VIRTUAL TABLE seen USING fts5vocab(notes, instance)"
+    )
+    yield connection
+    connection.close()
+
+
+def fts5_words(db: apsw.Connection, text: str, name: str = "unicode61") -> list[str]:
+    tokenizer = db.fts5_tokenizer(name, ["unicode61"] if name == "porter" else [])
+    found = tokenizer(
+        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+    )
+    return [word for word in found if isinstance(word, str)]
+
+
+# words and tokens
+
+
+@pytest.mark.req("RB-04")
+@pytest.mark.parametrize("plane", range(17))
+def test_every_code_point_splits_and_folds_as_in_fts5(db: apsw.Connection, plane: int) -> None:
+    """Each alone, and each inside a word, where a diacritic joins and another mark separates."""
+    chars = [chr(code) for code in range(plane << 16, (plane + 1) << 16) if not 0xD800 <= code < 0xE000]
+    alone = " ".join(chars)
+    inside = " ".join(f"a{char}b" for char in chars)
+    assert words(alone) == fts5_words(db, alone)
+    assert words(inside) == fts5_words(db, inside)
+
+
+@pytest.mark.req("RB-04")
+@CHECK
+@given(ANY_TEXT)
+@example("Don't re-use MAX_RETRIES")
+@example("e\u0301a\u0323\u0301 \u0301x")
+@example("aतing")
+def test_tokens_are_those_of_fts5(db: apsw.Connection, text: str) -> None:
+    assert words(text) == fts5_words(db, text)
+    assert tokens(text) == fts5_words(db, text, "porter")
+
+
+@pytest.mark.req("RB-04")
+@CHECK
+@given(ANY_TEXT)
+@example("before\0after the NUL")
+def test_tokens_are_those_in_a_real_index(db: apsw.Connection, text: str) -> None:
+    """By way of a table, where FTS5 also sees NUL bytes; U+FFFD stands for letters that it cut in half."""
+    with db:
+        db.execute("INSERT INTO notes(content) VALUES (?)", (text,))
+        indexed = db.execute("SELECT CAST(term AS BLOB) FROM seen ORDER BY offset").fetchall()
+        db.execute("DELETE FROM notes")
+    assert tokens(text) == [term.decode(errors="replace") for (term,) in indexed if isinstance(term, bytes)]
+
+
+@pytest.mark.req("RB-04")
+@CHECK
+@given(ANY_TEXT)
+def test_words_read_again_are_the_same_words(text: str) -> None:
+    """What is handed to FTS5 in quotes has already been folded, and is folded there again."""
+    assert words(" ".join(words(text))) == words(text)
+
+
+@CHECK
+@given(ANY_TEXT)
+def test_folding_changes_no_words(text: str) -> None:
+    folded = fold(text)
+    assert words(folded) == words(text)
+    assert fold(folded) == folded
+
+
+def test_fold_keeps_what_separates() -> None:
+    assert fold("Ärger, im CAFÉ!") == "arger, im cafe!"
+    assert fold("PLAIN_text 9") == "plain_text 9"
+    assert fold("e\u0301") == "e"
+
+
+def test_lone_surrogates_separate() -> None:
+    assert words("left\ud83dright \udc00") == ["left", "right"]
+
+
+def test_caches_stay_bounded() -> None:
+    many_words = " ".join(f"w{number}" for number in range(200_100))
+    many_chars = "".join(map(chr, range(0x10000, 0x41000)))
+    for text in (many_words, many_chars, "x" * 100):
+        assert tokens(text) and fold(text)
+        grams(text)
+    grams(many_chars[100_000:])
+    for cache in (tokens_module._STEMS, tokens_module._SPLITS, tokens_module._FOLDS, tokens_module._KINDS):
+        assert 0 < len(cache) <= 200_000
+    assert "x" * 100 not in tokens_module._STEMS
+
+
+# grams
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GraphMeta", "graph meta"),
+        ("HTTPServer2", "http server 2"),
+        ("camelCase parseURLs userIDs", "camel case parse urls user ids"),
+        ("snake_caseName", "case name"),
+        ("utf8 sha256sum", "utf 8 sha 256 sum"),
+        ("pos2", "pos 2"),
+        ("V2", "v 2"),
+        ("getX GetX getX", "get x"),
+        ("naïveBayes", "naive bayes"),
+        ("数据库", "数据 据库"),
+        ("字", "字"),
+        ("数据 库", "数据 库"),
+        ("ひらがなカナ", "ひら らが がな なカ カナ"),
+        ("か\u3099く", "がく"),
+        ("데이터", "데이 이터"),
+        ("กินข้าว", "กน นข ขา าว"),
+        ("ພາສາ", "ພາ າສ ສາ"),
+        ("ខ្មែរ", "ខម មរ"),
+        ("မြန်မာ", "မန နမ"),
+        ("使用Python3编程", "使用 python3 python 3 编程"),
+        ("ship it🤖", "it"),
+    ],
+)
+def test_grams(text: str, expected: str) -> None:
+    assert grams(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Open the order page, then press Cancel. It takes 3 to 5 days; see step 2.",
+        "NASA and the WHO publish PDFs, URLs and APIs.",
+        "snake_case MAX_RETRIES kebab-case 3rd 10am 2FA 2024-01-05T10:00:00Z",
+        "“Curly quotes” — and a café in São Paulo, ÉCOLE",
+        "Привет мир, नमस्ते, Γειά",
+        "a1b2c3d4e5f6a7b8c9d0",
+        "Deploy 🚀 now",
+    ],
+)
+def test_ordinary_text_has_no_grams(text: str) -> None:
+    assert grams(text) == ""
+
+
+@CHECK
+@given(ANY_TEXT)
+@example("数据库" * 3000)
+@example(" ".join(f"nameOf{number}" for number in range(2000)))
+@example("a" * 5000 + "漢")
+def test_grams_are_words_to_fts5_each_once_and_bounded(db: apsw.Connection, text: str) -> None:
+    found = grams(text)
+    assert found == " ".join(fts5_words(db, found))
+    assert len(set(found.split())) == len(found.split())
+    assert len(found) <= 4096
+
+
+def test_repeats_take_no_room() -> None:
+    assert grams("getX " * 3000 + "lateName") == "get x late name"
+
+
+def test_what_is_too_long_or_too_late_gives_no_grams() -> None:
+    assert grams("x" * 5000 + "漢 getX") == "漢 get x"
+    assert grams("x " * 50_000 + "lateName") == ""
+
+
+def test_long_text_fills_its_grams() -> None:
+    text = "".join(map(chr, range(0x4E00, 0x8000)))
+    assert 4090 <= len(grams(text)) <= 4096
+
+
+# queries
+
+
+@CHECK
+@given(ANY_TEXT | st.text(st.characters(categories=["Cs", "L", "S"])), st.integers(-1, 12))
+def test_any_string_is_a_query(text: str, max_terms: int) -> None:
+    query = parse_query(text, max_terms)
+    assert len(query.terms) <= max(max_terms, 0)
+    assert len(set(query.terms)) == len(query.terms)
+    assert list(query.spelled) == list(query.terms)
+    assert set(query.counts) == set(query.terms)
+    assert [tokens(query.spelled[term]) for term in query.terms] == [[term] for term in query.terms]
+    assert query == parse_query(text, max_terms)
+    assert hash(query) == hash(parse_query(text, max_terms))
+
+
+@CHECK
+@given(ANY_TEXT)
+def test_any_string_can_be_matched_and_finds_itself(db: apsw.Connection, text: str) -> None:
+    expression = fts5_match(parse_query(text))
+    assert (expression is None) == (not words(text) and not grams(text))
+    if expression is None:
+        return
+    with db:
+        db.execute("INSERT INTO notes(title, content) VALUES (?, ?)", (text, grams(text)))
+        found = db.execute("SELECT count(*) FROM notes WHERE notes MATCH ?", (expression,)).get
+        db.execute("DELETE FROM notes")
+    assert found == 1
+
+
+@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:16]))
+@pytest.mark.parametrize("columns", [(), ("content",), ("title", "content")], ids=len)
+def test_nasty_strings_match_without_an_error(
+    db: apsw.Connection, text: str, columns: tuple[str, ...]
+) -> None:
+    sql = "SELECT rowid FROM notes WHERE notes MATCH ?"
+    for wanted in (parse_query(text), parse_query(text, max_terms=5000), text, [text], [text, text]):
+        expression = fts5_match(wanted, columns)
+        if expression is not None:
+            assert db.execute(sql, (expression,)).fetchall() == []
+
+
+def test_terms_are_distinct_stems_in_order_with_counts() -> None:
+    query = parse_query("How do I cancel the Orders? Cancelling an order in GraphMeta")
+    assert query.terms == ("cancel", "order", "graphmeta", "graph", "meta")
+    assert query.spelled["order"] == "orders"
+    assert query.counts == {"cancel": 2, "order": 2, "graphmeta": 1, "graph": 1, "meta": 1}
+
+
+def test_stopwords_stay_when_nothing_else_is_left() -> None:
+    assert parse_query("what is this").terms == ("what", "is", "thi")
+    assert parse_query("what is this order").terms == ("order",)
+    assert parse_query(" ... ") == Query(" ... ", (), {}, {})
+
+
+def test_too_many_terms_keep_the_frequent_then_the_long_then_the_early() -> None:
+    assert parse_query("pen window cat dog cat calendar", 3).terms == ("window", "cat", "calendar")
+    assert parse_query("bbb aaa ccc", 2).terms == ("bbb", "aaa")
+    assert len(parse_query(" ".join(f"w{number}" for number in range(500))).terms) == 64
+
+
+def test_only_the_start_of_a_long_text_is_read() -> None:
+    query = parse_query("cancel " * 2857 + " refund")
+    assert len(query.text) == 20_000
+    assert query.terms == ("cancel",)
+
+
+def test_stopwords_are_words_and_leave_what_decides() -> None:
+    assert 130 <= len(STOPWORDS) <= 180
+    assert all(words(word) == [word] for word in STOPWORDS)
+    deciding = ["not", "no", "without", "all", "first", "last", "most", "between", "before", "after"]
+    assert STOPWORDS.isdisjoint(deciding)
+    assert set(words("don't i've what how which who when where why please the")) <= STOPWORDS
+
+
+def test_match_expressions() -> None:
+    assert fts5_match(parse_query("cancel AND orders")) == '"cancel" OR "orders"'
+    assert fts5_match(["a", 'say "hi"'], ("title", "content")) == '{title content} : ("a" OR "say ""hi""")'
+    assert fts5_match("Cancel the order") == '"cancel" OR "order"'
+    assert fts5_match([]) is None
+    assert fts5_match(parse_query("?!"), ("title",)) is None
+
+
+def test_a_column_filter_looks_nowhere_else(db: apsw.Connection) -> None:
+    sql = "SELECT count(*) FROM notes WHERE notes MATCH ?"
+    with db:
+        db.execute("INSERT INTO notes(title, content) VALUES ('refunds', 'cancelling')")
+        found = [
+            db.execute(sql, (fts5_match("refund OR cancelled", columns),)).get
+            for columns in [(), ("title",), ("content",)]
+        ]
+        missed = db.execute(sql, (fts5_match("refund", ("content",)),)).get
+        db.execute("DELETE FROM notes")
+    assert found == [1, 1, 1]
+    assert missed == 0
+
+
+# speed: the best of several runs, so that a busy machine does not fail them
+
+
+def best_seconds(work: Callable[[], object], repeats: int = 7) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 2**20, "漢字" * 2**19, "\u0300\u0323" * 2**19, "aB1 " * 2**18, "🤖a" * 2**19],
+    ids=["one word", "han", "marks", "identifiers", "emoji"],
+)
+def test_a_megabyte_query_is_read_at_once(text: str) -> None:
+    assert best_seconds(lambda: parse_query(text)) < 0.05
+
+
+def test_tokens_of_a_short_text_take_microseconds() -> None:
+    text = "press the cancel button and wait for confirmations " * 5
+    assert len(tokens(text)) == 40
+    assert best_seconds(lambda: tokens(text), 200) < 50e-6
+    assert best_seconds(lambda: grams(text), 200) < 25e-6

@@ -1,0 +1,502 @@
+"""What `scrub` must take out and what it must leave alone.
+
+Every secret here is made at run time from a prefix and a seeded random body, so that no scanner finds one
+in this repository.
+"""
+
+import base64
+import json
+import random
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm.store.secrets import scrub, scrub_value
+
+ALNUM = string.ascii_letters + string.digits
+URLSAFE = ALNUM + "_-"
+UPPER = string.ascii_uppercase + string.digits
+HEX = "0123456789abcdef"
+BASE64 = ALNUM + "+/"
+
+
+def body(alphabet: str, length: int, seed: int = 7) -> str:
+    """Random characters, the last three fixed so that a digit and both cases are always there."""
+    rng = random.Random(f"{alphabet}{length}{seed}")
+    tail = "a7" if alphabet == HEX else "Z7" if alphabet == UPPER else "aZ7"
+    return "".join(rng.choice(alphabet) for _ in range(length - len(tail))) + tail
+
+
+def jwt(*, parts: int = 3) -> str:
+    claims = [{"alg": "HS256", "typ": "JWT"}, {"sub": "1234567890", "admin": True}]
+    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in claims]
+    return ".".join([*encoded, body(URLSAFE, 43)][:parts])
+
+
+TOKENS = {  # a name: the kind, the secret. These are known by their shape, whatever stands around them.
+    "aws id": ("aws-access-key", "AK" + "IA" + body(UPPER, 16)),
+    "aws temporary id": ("aws-access-key", "AS" + "IA" + body(UPPER, 16)),
+    "google": ("gcp-api-key", "AI" + "za" + body(URLSAFE, 35)),
+    "google oauth": ("gcp-oauth", "ya" + "29." + body(URLSAFE, 60)),
+    "google client": ("gcp-oauth", "GOC" + "SPX-" + body(URLSAFE, 28)),
+    "openai": ("openai-key", "sk" + "-" + body(ALNUM, 48)),
+    "openai project": ("openai-key", "sk" + "-proj-" + body(URLSAFE, 60)),
+    "openai service": ("openai-key", "sk" + "-svcacct-" + body(URLSAFE, 60)),
+    "anthropic": ("anthropic-key", "sk" + "-ant-api03-" + body(URLSAFE, 93)),
+    "openrouter": ("openrouter-key", "sk" + "-or-v1-" + body(HEX, 64)),
+    "groq": ("groq-key", "gs" + "k_" + body(ALNUM, 52)),
+    "huggingface": ("huggingface-token", "h" + "f_" + body(string.ascii_letters, 34)),
+    "replicate": ("replicate-token", "r" + "8_" + body(ALNUM, 37)),
+    "xai": ("xai-key", "xa" + "i-" + body(ALNUM, 80)),
+    "perplexity": ("perplexity-key", "pp" + "lx-" + body(ALNUM, 48)),
+    "nvidia": ("nvidia-key", "nv" + "api-" + body(URLSAFE, 64)),
+    "tavily": ("tavily-key", "tv" + "ly-" + body(ALNUM, 32)),
+    "pinecone": ("pinecone-key", "pc" + "sk_" + body(ALNUM, 60)),
+    "langsmith": ("langsmith-key", "ls" + "v2_pt_" + body(HEX, 32)),
+    "github": ("github-token", "gh" + "p_" + body(ALNUM, 36)),
+    "github oauth": ("github-token", "gh" + "o_" + body(ALNUM, 36)),
+    "github user": ("github-token", "gh" + "u_" + body(ALNUM, 36)),
+    "github server": ("github-token", "gh" + "s_" + body(ALNUM, 36)),
+    "github refresh": ("github-token", "gh" + "r_" + body(ALNUM, 36)),
+    "github fine": ("github-token", "github" + "_pat_" + body(ALNUM, 22) + "_" + body(ALNUM, 59)),
+    "gitlab": ("gitlab-token", "gl" + "pat-" + body(URLSAFE, 20)),
+    "npm": ("npm-token", "np" + "m_" + body(ALNUM, 36)),
+    "pypi": ("pypi-token", "py" + "pi-AgEIcHlwaS5vcmc" + body(URLSAFE, 90)),
+    "slack bot": ("slack-token", "xo" + "xb-" + "123456789012-1234567890123-" + body(ALNUM, 24)),
+    "slack user": ("slack-token", "xo" + "xp-" + "123456789012-1234567890123-" + body(ALNUM, 32)),
+    "slack app": ("slack-token", "xa" + "pp-1-A0B1C2D3E4F-" + body(HEX, 64)),
+    "stripe": ("stripe-key", "sk" + "_live_" + body(ALNUM, 24)),
+    "stripe restricted": ("stripe-key", "rk" + "_live_" + body(ALNUM, 24)),
+    "stripe test": ("stripe-key", "sk" + "_test_" + body(ALNUM, 24)),
+    "stripe webhook": ("stripe-key", "wh" + "sec_" + body(ALNUM, 32)),
+    "sendgrid": ("sendgrid-key", "S" + "G." + body(URLSAFE, 22) + "." + body(URLSAFE, 43)),
+    "twilio": ("twilio-key", "S" + "K" + body(HEX, 32)),
+    "telegram": ("telegram-token", "1234567890" + ":AA" + body(URLSAFE, 33)),
+    "discord": ("discord-token", "M" + body(ALNUM, 23) + "." + body(ALNUM, 6) + "." + body(URLSAFE, 38)),
+    "digitalocean": ("digitalocean-token", "do" + "p_v1_" + body(HEX, 64)),
+    "doppler": ("doppler-token", "dp" + ".pt." + body(ALNUM, 43)),
+    "databricks": ("databricks-token", "da" + "pi" + body(HEX, 32)),
+    "vault": ("vault-token", "hv" + "s." + body(URLSAFE, 90)),
+    "docker": ("docker-token", "dc" + "kr_pat_" + body(URLSAFE, 27)),
+    "age": ("age-key", "AGE" + "-SECRET-KEY-1" + body(UPPER, 58)),
+    "shopify": ("shopify-token", "sh" + "pat_" + body(HEX, 32)),
+    "linear": ("linear-key", "lin" + "_api_" + body(ALNUM, 40)),
+    "grafana": ("grafana-token", "gl" + "sa_" + body(ALNUM, 32)),
+    "notion": ("notion-token", "nt" + "n_" + body(ALNUM, 46)),
+    "supabase": ("supabase-key", "sb" + "p_" + body(HEX, 40)),
+    "airtable": ("airtable-token", "pa" + "t" + body(ALNUM, 14) + "." + body(HEX, 64)),
+    "atlassian": ("atlassian-token", "ATA" + "TT3x" + body(URLSAFE, 60)),
+    "heroku": ("heroku-key", "HR" + "KU-" + body(URLSAFE, 40)),
+    "jwt": ("jwt", jwt()),
+    "jwt without signature": ("jwt", jwt(parts=2)),
+}
+
+SETTINGS = (  # where a secret turns up
+    "{}",
+    "The agent logged in with {} and went on.",
+    "first line\nkey is {}\nlast line",
+    '{{"note": "used {} here", "n": 1}}',
+    '{{\\"nested\\": \\"a\\n{}\\"}}',
+    "- step: call the service\n  with: {}\n",
+    "export CREDENTIAL={}\n./run.sh",
+    "https://api.example.org/v1/items?x=1&cred={}&page=2",
+    "next%3D{}%26page",
+    "Run:\n```bash\ncurl -H 'X-Thing: {}' https://example.org\n```\n",
+    "| name | value |\n| --- | --- |\n| a | {} |",
+    "Schlüssel「{}」です 🔑",
+)
+
+PASSWORD = "h0rse" + "-Battery9"
+STAPLE = body(ALNUM, 32)
+PEM_BODY = "\n".join(body(BASE64, 64, seed) for seed in range(6))
+PEM = "-----BEGIN {0}PRIVATE" + " KEY-----\n{1}\n-----END {0}PRIVATE" + " KEY-----"
+BASIC = base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
+
+PLACED = (  # these are known by where they stand: the kind, the text with a hole, the secret
+    ("aws-secret-key", "aws_secret_access_key = {}", body(BASE64, 40)),
+    ("aws-secret-key", '{{"SecretAccessKey": "{}"}}', body(BASE64, 40)),
+    ("azure-key", "AccountName=store;AccountKey={};EndpointSuffix=core.windows.net", body(BASE64, 86) + "=="),
+    ("azure-sas", "https://x.blob.core.windows.net/c?sv=2022&sig={}&se=2030", body(ALNUM, 43) + "%3D"),
+    ("gcp-key-id", '"private_key_id": "{}",', body(HEX, 40)),
+    ("auth-token", "//registry.npmjs.org/:_authToken={}", body(HEX, 32) + "-x"),
+    ("url-password", "postgres://app:{}@db.internal:5432/main", PASSWORD),
+    ("url-password", "redis://:{}@cache:6379/0 is up", PASSWORD),
+    ("url-password", "git clone https://bob:{}@example.org/r.git", "p@ss:w0rd!"),
+    ("authorization", "Authorization: Bearer {}", body(URLSAFE, 40)),
+    ("authorization", "curl -H 'Authorization: Bearer {}' https://example.org", body(URLSAFE, 16)),
+    ("authorization", '"authorization": "Basic {}"', BASIC),
+    ("authorization", "Authorization: token {}", body(HEX, 40)),
+    ("authorization", "sent Bearer {} again", body(URLSAFE, 30) + "+" + body(ALNUM, 10) + "=="),
+    ("webhook-url", "https://hooks.slack.com/services/T0AB/B0CD/{}", body(ALNUM, 24)),
+    ("webhook-url", "https://discord.com/api/webhooks/123456789/{}", body(URLSAFE, 68)),
+    ("password", "password = {}", "hunter22"),
+    ("password", "password: {}\nuser: bob", PASSWORD + "!"),
+    ("password", "DB_PASSWORD={}", "correct-horse-9"),
+    ("password", "DB_PASSWORD={}", "swordfishes"),
+    ("password", 'config["password"] = "{}"', "correcthorse"),
+    ("password", 'password: str = "{}"', "correcthorse"),
+    ("password", "'password' => '{}',", "pa,ss;w<rd&1"),
+    ("password", '{{\\"passwd\\": \\"{}\\"}}', PASSWORD),
+    ("password", "**Password:** {}", PASSWORD),
+    ("password", "Server=db;User Id=sa;Pwd={};Encrypt=true", PASSWORD),
+    ("password", "<password>{}</password>", PASSWORD),
+    ("password", "mysqldump --password {} --all", PASSWORD),
+    ("password", "tool --password={}", PASSWORD),
+    ("password", "curl -u admin:{} https://example.org", PASSWORD),
+    ("password", "export DB_PASS={}", PASSWORD),
+    ("api-key", '"api_key": "{}"', STAPLE),
+    ("api-key", "MISTRAL_API_KEY={}", STAPLE),
+    ("api-key", "X-Api-Key: {}", STAPLE),
+    ("api-key", "API key: {}", STAPLE),
+    ("api-key", "https://api.example.org/?api_key={}&q=1", STAPLE),
+    ("secret", "SECRET_TOKEN={}", STAPLE),
+    ("secret", "client_secret: '{}'", STAPLE),
+    ("secret", 'clientSecret := "{}"', STAPLE),
+    ("secret", "?access_token={}#top", body(HEX, 32)),
+    ("secret", "token: {}", "123e4567" + "-e89b-12d3-a456-426614174000"),
+)
+
+KEYS = (  # whole private keys
+    PEM.format("", PEM_BODY),
+    PEM.format("RSA ", PEM_BODY),
+    PEM.format("OPENSSH ", PEM_BODY).replace("\n", "\\n"),
+    PEM.format("EC ", PEM_BODY).partition("\n-----END")[0],
+    PEM.format("EC ", PEM_BODY).partition("\n-----END")[0].replace("\n", "\\n"),
+    PEM.format("RSA ", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n" + PEM_BODY),
+    PEM.format("ENCRYPTED ", PEM_BODY).replace("\n", "\r\n"),
+    PEM.format("PGP ", "\n" + PEM_BODY).replace(" KEY-----", " KEY BLOCK-----"),
+)
+
+SHA1, SHA256 = body(HEX, 40), body(HEX, 64)
+UUID = "123e4567-e89b-12d3-a456-426614174000"
+CLEAN = (
+    "",
+    " ",
+    "plain words",
+    "the password is required",
+    "Password: required",
+    "token: the next token",
+    "token: understanding",
+    "key: value",
+    "Secret: nobody knows, really.",
+    "API key: see the settings page",
+    "The token count = 4096 and max_tokens: 4096000000",
+    "password=$PASSWORD",
+    "password=${DB_PASSWORD}",
+    "password: {{ vault_password }}",
+    "api_key = <your-key>",
+    "api_key = YOUR_API_KEY",
+    'api_key = "your-api-key-1234"',
+    "api_key=xxxxxxxxxxxx",
+    "API_KEY=sk-xxxxxxxx",
+    "api_key=...",
+    "api_key = 'sk-...'",
+    "password: ********",
+    "token = os.environ['GITHUB_TOKEN2']",
+    'token = os.getenv("API_TOKEN_V2")',
+    "const token = process.env.API_TOKEN_2;",
+    "Authorization: Bearer {token}",
+    "Authorization: Bearer $TOKEN2",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer tokens are short-lived",
+    "Authorization: Basic authentication is off",
+    "a basic understanding of bearer authentication",
+    "password = None",
+    "password=null&token=undefined",
+    "secret: true",
+    "password: Optional[str] = None",
+    "def login(user: str, password: str, api_key: str | None = None) -> Session:",
+    "connect(password=user_password, token=page_token_2)",
+    "token = next_page_token(response2)",
+    "password = getpass.getpass('Password 2: ')",
+    "eos_token: '<|endoftext|>'",
+    "use --password to set it, --token TOKEN to log in",
+    "https://user:$PASS@example.org and https://{user}:{pw}@example.org",
+    "https://example.org:8080/a@b and mailto:bob@example.org",
+    "git@github.com:owner/repository-with-a-long-name.git",
+    f"commit {SHA1}",
+    f"sha256:{SHA256}",
+    f"id = {UUID}",
+    f"session_id: {UUID}",
+    f"cache_key={SHA1}",
+    f"![dot](data:image/png;base64,iVBORw0KGgo{body(BASE64, 400)}=)",
+    f"integrity sha512-{body(BASE64, 86)}==",
+    base64.b64encode(json.dumps({"a": 1, "note": "not a token at all"}).encode()).decode(),
+    "-----BEGIN CERTIFICATE-----\n" + PEM_BODY + "\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\n" + PEM_BODY + "\n-----END PUBLIC KEY-----",
+    "A PEM file starts with -----BEGIN RSA PRIVATE" + " KEY----- and a newline.",
+    "It lies between -----BEGIN PRIVATE" + " KEY----- and -----END PRIVATE" + " KEY----- lines.",
+    "PREFIX ex: <http://example.org/ns#> SELECT ?s WHERE { ?s ex:hasToken ?t . FILTER(?t = ex:Secret) }",
+    "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> a rdf:Property .",
+    "urn:uuid:" + UUID,
+    "/usr/local/lib/python3.11/site-packages/hf_transfer/task-management-v2/disk-usage-report.json",
+    "C:\\Users\\bob\\AppData\\Local\\Programs\\token-service",
+    "risk-based-authentication-with-a-task-queue",
+    'class="sk-fading-circle sk-circle-fade-dot-container"',
+    "from huggingface_hub import hf_hub_download, hf_hub_url",
+    "npm_config_registry and npm_lifecycle_event_name are set",
+    "pypi-simple-repository-index-mirror-tool",
+    "std::token::Kind::StringLiteral1 == token::Kind::Ident2",
+    "EURASIA AND AUSTRALASIA, ASIAPACIFICREGION",
+    "internationalization of counterrevolutionaries",
+    "| --- | --------------------------------- |",
+    "--------------------------------------------",
+    "for i in range(10): result[i] = compute_value_2(i)",
+    "primary_key=True, foreign_key='user.id2', public_key: ssh-ed25519",
+    "bypass: 12345abcdef, compass=N12345678",
+    "2024-01-02T03:04:05.678901+00:00 INFO app.module.submodule:handler:42",
+    "[redacted:github-token]",
+    "password=[redacted:password]",
+    "Le mot de passe : obligatoire. パスワード: 必須",
+    "\ud800 lone \udfff",
+)
+
+
+def test_the_corpus_is_large_enough() -> None:
+    assert len(TOKENS) + len(PLACED) + len(KEYS) >= 60
+    assert len(CLEAN) >= 60
+    assert len(set(CLEAN)) == len(CLEAN)
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_a_token_is_known_by_its_shape_wherever_it_stands(name: str) -> None:
+    kind, secret = TOKENS[name]
+    for setting in SETTINGS:
+        result, kinds = scrub(setting.format(secret))
+        assert result == setting.format(f"[redacted:{kind}]")
+        assert kinds == (kind,)
+
+
+@pytest.mark.parametrize(("kind", "text", "secret"), PLACED)
+def test_a_secret_is_known_by_its_place(kind: str, text: str, secret: str) -> None:
+    for frame in ("{}", "Notes.\n\n```\n{}\n```\nThe end."):
+        result, kinds = scrub(frame.format(text.format(secret)))
+        assert result == frame.format(text.format(f"[redacted:{kind}]"))
+        assert kinds == (kind,)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_private_key_goes_as_a_whole(key: str) -> None:
+    for frame in ("{}", "before\n{}\nThe text goes on.", '{{"private_key": "{}"}}'):
+        result, kinds = scrub(frame.format(key))
+        assert result == frame.format("[redacted:private-key]")
+        assert kinds == ("private-key",)
+
+
+def test_a_putty_key_loses_its_private_lines() -> None:
+    head = "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 1\nAAAAC3\nPrivate-Lines: 6"
+    result, kinds = scrub(f"{head}\n{PEM_BODY}\nPrivate-MAC: {SHA256}\nThe end.")
+    assert result == f"{head} [redacted:private-key]\nPrivate-MAC: [redacted:private-key]\nThe end."
+    assert kinds == ("private-key",)
+
+
+@pytest.mark.parametrize("text", CLEAN)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert scrub(text) == (text, ())
+
+
+def test_several_secrets_are_all_replaced_and_their_kinds_sorted() -> None:
+    github, aws = TOKENS["github"][1], TOKENS["aws id"][1]
+    result, kinds = scrub(f"{github} {aws}\npassword={PASSWORD}\n{github}")
+    assert result == (
+        "[redacted:github-token] [redacted:aws-access-key]\npassword=[redacted:password]\n[redacted:github-token]"
+    )
+    assert kinds == ("aws-access-key", "github-token", "password")
+
+
+def test_an_assigned_token_has_the_kind_of_its_vendor() -> None:
+    assert scrub("GITHUB_TOKEN=" + TOKENS["github"][1])[1] == ("github-token",)
+
+
+def test_the_user_and_the_host_of_a_url_stay() -> None:
+    assert scrub(f"ftp://bob:{PASSWORD}@h.example/x")[0] == "ftp://bob:[redacted:url-password]@h.example/x"
+
+
+SECRET_LIST = [secret for _, secret in TOKENS.values()]
+AROUND = st.text(st.characters(exclude_categories=("L", "N"), exclude_characters="_-.:/+=%\\"), max_size=20)
+PIECES = st.sampled_from(
+    [*SECRET_LIST, *KEYS, *(text.format(secret) for _, text, secret in PLACED), *CLEAN]
+    + [
+        "password",
+        "token",
+        "sk-",
+        "eyJ",
+        "AKIA",
+        "-----BEGIN ",
+        "-----END ",
+        "://",
+        "@",
+        ":",
+        "=",
+        " ",
+        "\n",
+        '"',
+    ]
+    + [
+        "[redacted:",
+        "]",
+        "Bearer ",
+        "\\n",
+        "%3D",
+        "ghp_",
+        ".",
+        "-",
+        "_",
+        "a",
+        "Z9",
+        "Private-Lines:",
+        "--password ",
+    ]
+)
+
+
+@given(AROUND, st.sampled_from(SECRET_LIST), AROUND)
+def test_no_token_survives_between_punctuation(before: str, secret: str, after: str) -> None:
+    assert secret not in scrub(before + secret + after)[0]
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=8).map("".join)))
+@settings(max_examples=400)
+def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
+    once, kinds = scrub(text)
+    assert scrub(once) == (once, ())
+    assert scrub(text) == (once, kinds)
+    assert list(kinds) == sorted(set(kinds))
+    assert (once == text) == (not kinds)
+
+
+@given(st.text(st.characters(codec=None, exclude_characters=":=-@<"), max_size=300))
+def test_text_without_any_marker_is_unchanged(text: str) -> None:
+    words = " ".join(text[at : at + 15] for at in range(0, len(text), 15))
+    assert scrub(words) == (words, ())
+
+
+HOSTILE = (
+    *(
+        "sk-",
+        "eyJ",
+        "-eyJ",
+        "eyJ.",
+        "ghp_",
+        "AKIA",
+        "SG.",
+        "SG.a.",
+        "xox",
+        "xoxb-",
+        "MN.",
+        "1:",
+        "12345678:A",
+    ),
+    *(
+        "://",
+        "://a:",
+        "a:a@",
+        "://a:b",
+        "=",
+        ":",
+        ":a",
+        "password=",
+        "password=password",
+        "password='",
+        "token: a",
+    ),
+    *(
+        "-----BEGIN PRIVATE" + " KEY-----",
+        "-----BEGIN ",
+        "-----END -----",
+        "Private-Lines: 1\n",
+        "Private-MAC:",
+    ),
+    *(
+        "Comment:Private-MAC:\n",
+        "Private-Lines: 1\nProc-Type:",
+        "authorization: bearer ",
+        "authorization:bearer$",
+    ),
+    *(
+        "--password ",
+        "--a",
+        "<a>",
+        "</password>",
+        "<password>",
+        "curl -u a:",
+        " -u ",
+        "a",
+        "a-",
+        "_",
+        "\\",
+        "\\n",
+        "%3",
+    ),
+    *(
+        "[redacted:",
+        "[redacted:x]",
+        "bearer ",
+        "bearer aaaaaaaaaaaaaaaaaaa1+",
+        "/api/webhooks/",
+        " \t",
+        "password   ",
+    ),
+    *(
+        "password=a-1",
+        "pwd=-",
+        "hooks.slack.com/aaaaaaaaaaaaaaaaaaaaa",
+        "sig=",
+        "ya29.",
+        "dp.pt.",
+        "é:",
+        "password=x(",
+    ),
+)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_of_almost_secrets_is_read_in_linear_time(unit: str) -> None:
+    # A quadratic pattern would need minutes here, so that the test run itself is the clock.
+    once, _ = scrub(unit * (1_000_000 // len(unit)))
+    assert scrub(once) == (once, ())
+
+
+def test_values_are_scrubbed_at_every_depth_and_in_keys() -> None:
+    github = TOKENS["github"][1]
+    value = {"a": [1, None, (f"x {github}", True)], github: {"deep": {"er": github}}, "n": 1.5}
+    mark = "[redacted:github-token]"
+    assert scrub_value(value) == (
+        {"a": [1, None, (f"x {mark}", True)], mark: {"deep": {"er": mark}}, "n": 1.5},
+        ("github-token",),
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["password", "api_key", "apiKey", "X-Api-Key", "token", "client_secret", "DB_PASS"]
+)
+def test_a_string_under_a_secret_name_is_redacted(name: str) -> None:
+    result, kinds = scrub_value({name: "understanding", "other": "understanding"})
+    assert result == {name: f"[redacted:{kinds[0]}]", "other": "understanding"}
+    assert scrub_value({name: ["understanding"]})[0] == {name: [f"[redacted:{kinds[0]}]"]}
+    assert scrub_value(result) == (result, ())
+
+
+@pytest.mark.parametrize(
+    "text", ["short", "$PASSWORD", "two words here", "YOUR_API_KEY", "<your-key>", "undefined"]
+)
+def test_a_placeholder_under_a_secret_name_stays(text: str) -> None:
+    value = {"password": text, "token": None, "secret": 12345678, "max_tokens": "understanding"}
+    assert scrub_value(value) == (value, ())
+
+
+JSON_LIKE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | PIECES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | PIECES, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(JSON_LIKE)
+def test_scrubbing_a_value_twice_changes_nothing_more(value: object) -> None:
+    once, _ = scrub_value(value)
+    assert scrub_value(once) == (once, ())
