@@ -235,9 +235,10 @@ def test_any_string_is_a_query(text: str, max_terms: int) -> None:
     query = parse_query(text, max_terms)
     assert len(query.terms) <= max(max_terms, 0)
     assert len(set(query.terms)) == len(query.terms)
-    assert list(query.spelled) == list(query.terms)
+    assert len(query.stops) <= max(max_terms, 0)
+    assert list(query.spelled) == [*query.terms, *query.stops]
     assert set(query.counts) == set(query.terms)
-    assert [tokens(query.spelled[term]) for term in query.terms] == [[term] for term in query.terms]
+    assert [tokens(word) for word in query.spelled.values()] == [[term] for term in query.spelled]
     assert query == parse_query(text, max_terms)
     assert hash(query) == hash(parse_query(text, max_terms))
 
@@ -279,6 +280,24 @@ def test_stopwords_stay_when_nothing_else_is_left() -> None:
     assert parse_query("what is this").terms == ("what", "is", "thi")
     assert parse_query("what is this order").terms == ("order",)
     assert parse_query(" ... ") == Query(" ... ", (), {}, {})
+
+
+def test_stopwords_are_remembered_beside_the_terms() -> None:
+    query = parse_query("How do I cancel orders in GraphMeta or another graph?")
+    assert query.terms == ("cancel", "order", "graphmeta", "graph", "meta")
+    assert query.stops == ("how", "do", "i", "in", "or", "anoth")
+    assert query.spelled["anoth"] == "another"
+    assert query.parts == {"meta"}
+    assert not query.only_stops
+    assert fts5_match(query) == '"cancel" OR "orders" OR "graphmeta" OR "graph" OR "meta"'
+
+
+def test_a_query_of_stopwords_says_so() -> None:
+    query = parse_query("what is this")
+    assert (query.stops, query.only_stops) == ((), True)
+    assert not parse_query("").only_stops
+    assert parse_query("what is this", 1).stops == ()
+    assert parse_query("how to do it: cancel", -1).stops == ()
 
 
 def test_too_many_terms_keep_the_frequent_then_the_long_then_the_early() -> None:

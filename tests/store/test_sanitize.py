@@ -78,36 +78,26 @@ def test_every_control_character_goes_but_tab_and_newline() -> None:
 
 
 ODD = st.sampled_from(
-    [
-        "\x1b",
-        "\x1b[",
-        "\x1b]",
-        "\x1b\\",
-        "\x07",
-        "\x9b",
-        "\x9c",
-        "0;1",
-        "m",
-        "\r",
-        "\n",
-        "\ud83d",
-        "\ude00",
-        "\udb40",
-    ]
-    + [
-        "\udc41",
-        "\u200b",
-        "\u0301",
-        "e",
-        "\u202e",
-        "\x00",
-        BLACK_FLAG,
-        tags("gb"),
-        tags("sct"),
-        CANCEL,
-        SCOTLAND,
-        " ",
-    ]
+    (
+        *(
+            "\x1b",
+            "\x1b[",
+            "\x1b]",
+            "\x1b\\",
+            "\x07",
+            "\x9b",
+            "\x9c",
+            "0;1",
+            "m",
+            "\r",
+            "\n",
+            " ",
+            "e",
+            "\u0301",
+        ),
+        *("\ud83d", "\ude00", "\udb40", "\udc41", "\u200b", "\u202e", "\x00"),
+        *(BLACK_FLAG, tags("gb"), tags("sct"), CANCEL, SCOTLAND),
+    )
 )
 TEXT = st.one_of(st.text(st.characters(codec=None)), st.lists(ODD, max_size=12).map("".join))
 

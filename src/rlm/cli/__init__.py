@@ -1,0 +1,29 @@
+"""The command line: thin, and the only room that prints and exits.
+
+stdout is data, stderr is talk. With `--json` a command prints one JSON document and nothing else. Exit codes:
+0 done; 1 a check failed, or nothing was found where something was named; 2 usage, bad input or a store that
+cannot be used; 130 interrupted.
+
+A search should cost little more than starting Python, so a command imports what it needs when it runs: the
+imports inside functions of this package are there for that reason and for no other.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code. Every error is mapped here, by `failure.report`."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        from rlm.cli.app import run
+
+        code = run(args)
+        sys.stdout.flush()  # a reader that went away is noticed here, not at the interpreter's exit
+        return code
+    except BaseException as exc:
+        from rlm.cli import failure
+
+        return failure.report(exc, as_json=failure.wants_json(args))

@@ -1,0 +1,54 @@
+"""Packs: memories as files that can be diffed, signed, shared and taken back.
+
+- `format`, `manifest`, `signing`: what is in the files.
+- `source`: where a pack comes from and how far it is trusted.
+- `transfer`, `export`: into a store and out of it.
+- `select`, `candidates`: what is fit to ship, and the review by a person.
+- `bootstrap`: the packs that ship with the package.
+"""
+
+from rlm.packs.bootstrap import (
+    bootstrap_general_strategies,
+    shipped_packs,
+    validate_bootstrap,
+)
+from rlm.packs.candidates import CandidatesReport, ReviewReport, apply_candidates, write_candidates
+from rlm.packs.export import ExportReport, export_pack, seal_pack, sign_pack
+from rlm.packs.manifest import Manifest
+from rlm.packs.select import score_generalization
+from rlm.packs.signing import generate_key
+from rlm.packs.transfer import (
+    ImportReport,
+    RollbackReport,
+    VerifyReport,
+    import_pack,
+    list_packs,
+    rollback_pack,
+    verify_pack,
+)
+from rlm.store.sqlite.packs import PackRow
+
+__all__ = [
+    "CandidatesReport",
+    "ExportReport",
+    "ImportReport",
+    "Manifest",
+    "PackRow",
+    "ReviewReport",
+    "RollbackReport",
+    "VerifyReport",
+    "apply_candidates",
+    "bootstrap_general_strategies",
+    "export_pack",
+    "generate_key",
+    "import_pack",
+    "list_packs",
+    "rollback_pack",
+    "score_generalization",
+    "seal_pack",
+    "shipped_packs",
+    "sign_pack",
+    "validate_bootstrap",
+    "verify_pack",
+    "write_candidates",
+]

@@ -292,10 +292,10 @@ class Query:
 
     `terms` are distinct stems in order of first appearance, the grams of the text last. `spelled` gives for
     each the folded word it came from: FTS5 stems what it is handed, and a stem is not always its own stem.
-    `counts` says how often each occurred. `stops` are the stopwords' stems, which find nothing by themselves but
-    help to tell two finds apart; when there is nothing else they are the terms, and `only_stops` says so.
-    `parts` are terms that occur only as a part of a longer name. Equal texts read with equal limits give equal
-    queries.
+    `counts` says how often each term occurred. `stops` are the stopwords' stems, which find nothing by
+    themselves but help to tell two finds apart; when there is nothing else they are the terms, and
+    `only_stops` says so. `parts` are terms that occur only as a part of a longer name. Equal texts read with
+    equal limits give equal queries.
     """
 
     text: str
@@ -336,7 +336,7 @@ def parse_query(text: str, max_terms: int = 64) -> Query:
     stops: dict[str, str] = {}
     if meaning:
         stops = {_STEMS[word]: word for word in found if word in STOPWORDS and _STEMS[word] not in spelled}
-    for term in list(stops)[max_terms:]:
+    for term in list(stops)[max(max_terms, 0) :]:
         del stops[term]
     spelled.update(stops)
     return Query(text, terms, spelled, dict(counts), tuple(stops), parts, not meaning and bool(found))

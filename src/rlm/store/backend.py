@@ -60,7 +60,7 @@ class MemoryBackend(Protocol):
         """Memories by what they are, newest first."""
         ...
 
-    def update(self, memory_id: str, **changes: Any) -> MemoryItem:
+    def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give a new id, which the returned memory carries."""
         ...
 

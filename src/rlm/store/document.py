@@ -12,6 +12,7 @@ from typing import Protocol
 from rlm.retrieval import rank
 from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import grams
+from rlm.store.identity import canonical_json
 from rlm.store.types import MemoryItem, Scope
 
 ITEM_COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "grams")
@@ -29,11 +30,11 @@ def scope_words(scope: Scope) -> str:
 
 
 def item_columns(item: MemoryItem) -> tuple[str, ...]:
-    """The text of each of `ITEM_COLUMNS`."""
+    """The text of each of `ITEM_COLUMNS`, as the `memory_live` view of SQLite gives it."""
     first = (
         item.title,
         item.description,
-        " ".join(item.tags),
+        canonical_json(item.tags) if item.tags else "[]",
         scope_words(item.scope),
         item.task_query or "",
         item.content,

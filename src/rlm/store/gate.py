@@ -57,15 +57,17 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes nothing."""
     if not isinstance(item, MemoryItem):
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
-    title = _line(item.title, "title", TITLE_CHARS)
+    title = _line(item.title, "title", CONTENT_CHARS)
     if not title:
         raise ValidationError("title is empty: give it up to 10 words", field="title")
-    count = len(title.split())
+    count = title.count(" ") + 1
     if count > TITLE_WORDS:
         raise ValidationError(
             f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…; move the rest to the description",
             field="title",
         )
+    if len(title) > TITLE_CHARS:
+        raise ValidationError(f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title")
     content = _text(item.content, "content", CONTENT_CHARS).strip()
     if not content:
         raise ValidationError("content is empty: write the steps to take", field="content")

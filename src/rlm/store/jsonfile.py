@@ -234,7 +234,9 @@ class MemoryStore:
         fresh = [place for place, words in enumerate(columns) if words not in self._cache]
         if fresh:
             texts = [item_text(live[place]) for place in fresh]
-            vectors = None if self.embedder is None else self.embedder.embed_documents(texts)
+            vectors = None
+            if self.embedder is not None:  # rounded as SQLite keeps them, so that both give the same scores
+                vectors = self.embedder.embed_documents(texts).astype(np.float16).astype(np.float32)
             for index, place in enumerate(fresh):
                 weighed = bm25.weigh(columns[place], ITEM_WEIGHTS)
                 self._cache[columns[place]] = (weighed, None if vectors is None else vectors[index])
@@ -286,7 +288,7 @@ class MemoryStore:
         chosen.sort(key=lambda row: row[:2], reverse=True)
         return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
 
-    def update(self, memory_id: str, **changes: Any) -> MemoryItem:
+    def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give a new id, which the returned memory carries."""
         place = self._place(memory_id)
         if place is None:

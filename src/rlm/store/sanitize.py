@@ -18,7 +18,7 @@ _CONTROLS = bytes(1 if (code < 32 and code not in (9, 10)) or code == 127 else 0
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC and other strings
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # OSC etc.
     r"|\x1b[ -/]*[0-~]"  # the rest, and what an unfinished sequence begins with
 )
 

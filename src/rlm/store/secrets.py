@@ -113,9 +113,10 @@ _MASK = bytes(97 if code in _TOKEN_BYTES else 32 for code in range(256))
 _RUN = b"a" * _RUN_CHARS
 # An escape in front of a token ("\nAKIA...", "%3DAKIA...") ends in letters that are no part of it.
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[abfnrtv])|%[0-9a-fA-F]{2}")
-_WEBHOOKS = ("hooks.slack.com/", "/api/webhooks/")
+# No mark may stand between: one replacement must not bring the next run within reach of the host.
+_WEBHOOK = re.compile(r"(?:hooks\.slack\.com|/api/webhooks)/[\w/]*$", re.ASCII)
 
-_FENCE = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{0,40})-----")
+_FENCE = re.compile(r"-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]{0,40})-----")
 _KEY_BODY = re.compile(
     r"(?:\s*+(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200}){0,8}+"
     r"(?:[^A-Za-z0-9]{0,8}+[A-Za-z0-9+/=]{16,}+)++"
@@ -125,12 +126,12 @@ _PUTTY = re.compile(r"(?:Private-Lines:\s{0,4}\d{1,6}|Private-MAC:)")
 
 _URL = re.compile(r"(://[^\s/:@\"'<>`]*:)([^\s/\"'<>`]+)@")
 
-_ASSIGN_END = r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`]))?(?=[^\s\"'`,;&<>\\]{5})"
+_ASSIGN_END = r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`])(?=[^\s\"'`]{5})|(?=[^\s\"'`,;&<>\\]{5}))"
 _ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
 _ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
 _CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s\"'`,;&<>\\]{5})()")
-_BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,512}")
+_BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,128}")
 _BARE_REST = re.compile(r"[^\s\"'`,;&<>\\]*")
 _ANNOTATION = re.compile(r"[\w.\[\]| ]+")
 _SCHEME = re.compile(r"(?i:(bearer|basic|token|bot|apikey)[ \t]{1,4})([^\s\"'`,;<>\\]{6,})")
@@ -171,6 +172,7 @@ _PLACEHOLDER_WORDS = frozenset(
 )
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$")
 _FILLER = re.compile(r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$")
+_DIGIT = re.compile("[0-9]")
 _WORDY = re.compile(r"[A-Za-z]*\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})+$")
 
 
@@ -223,7 +225,7 @@ def _scrub_any(value: Any, name_kind: str | None, kinds: set[str]) -> Any:
 
 
 def _scrub_once(text: str, kinds: set[str]) -> str:
-    if "--" in text:
+    if "-" in text and "--" in text:
         text = _scrub_fences(text, kinds)
         text = _scrub_named(text, _FLAG.finditer(text), kinds)
     if "@" in text and "://" in text:
@@ -259,7 +261,7 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
         return text
     fences = list(_FENCE.finditer(text))
     spans = []
-    for here, after in zip(fences, [*fences[1:], None], strict=True):
+    for here, after in zip(fences, [*fences[1:], None], strict=False):
         if here[1] != "BEGIN" or "PRIVATE KEY" not in here[2]:
             continue
         limit = after.start() if after else len(text)
@@ -293,7 +295,7 @@ def _scrub_runs(text: str, kinds: set[str]) -> str:
         if start and text[start - 1] in "\\%" and (escape := _ESCAPE.match(text, start - 1)):
             start = escape.end()
         before = text[start - 1 : start] if start else ""
-        if before == "/" and any(hook in text[max(0, start - 80) : start] for hook in _WEBHOOKS):
+        if before == "/" and _WEBHOOK.search(text[max(0, start - 80) : start]):
             spans.append((start, end, _mark("webhook-url", kinds)))
         elif before == " " and _is_bearer(text, start, end):
             more = _BEARER.match(text, end)
@@ -336,7 +338,7 @@ def _redact_token(match: re.Match[str], *, rule: _Rule, kinds: set[str]) -> str:
 
 def _is_mixed(token: str, *, cases: bool) -> bool:
     """Whether a token has a digit and, with `cases`, letters of both cases."""
-    return any(map(str.isdigit, token)) and not (cases and (token.islower() or token.isupper()))
+    return bool(_DIGIT.search(token)) and not (cases and (token.islower() or token.isupper()))
 
 
 def _is_bearer(text: str, start: int, end: int) -> bool:
@@ -382,6 +384,8 @@ def _name_kind(head: str) -> str | None:
     name = head.rstrip(_AROUND_NAME.decode()).lower()
     if name[-3:] not in _NAME_LAST_3:
         return None
+    if "]" not in name.rpartition("[redacted:")[2] and "[redacted:" in name:
+        return None  # the kind inside a mark
     squeezed = name.translate(_SQUEEZE)
     if squeezed.endswith(_NAME_ENDS):
         if squeezed.endswith("sig") and squeezed[-4:-3].isalnum():
@@ -410,7 +414,7 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
         value, kind, quoted=False, tight=tight
     ):
         return None
-    rest = _BARE_REST.match(text, bare.end()) if len(bare[0]) == 512 else None
+    rest = _BARE_REST.match(text, bare.end()) if len(bare[0]) == 128 else None
     return start, rest.end() if rest else start + len(value)
 
 
@@ -432,7 +436,7 @@ def _looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -
     A quoted password needs no more than length. All else needs a digit (or, in quotes, both cases) and must
     not be words joined by punctuation, as in `token = page_token_2`. A tight `NAME=a-b-9` is no prose.
     """
-    digit = any(map(str.isdigit, value))
+    digit = bool(_DIGIT.search(value))
     password = kind == "password"
     if kind == "azure-sas":
         return len(value) >= 40 and digit
@@ -444,8 +448,8 @@ def _looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -
         return False
     if password:
         return digit or not value.isascii()
-    letter = any(map(str.isalpha, value))
-    return letter and (digit or (quoted and not value.islower() and not value.isupper()))
+    lettered = value.lower() != value.upper()
+    return lettered and (digit or (quoted and not value.islower() and not value.isupper()))
 
 
 def _is_placeholder(value: str) -> bool:

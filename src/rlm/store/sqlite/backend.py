@@ -175,6 +175,7 @@ class SQLiteMemoryBackend:
         """Rank the best candidates by the full formula; look at more while an unseen one could still win."""
         count = max(CANDIDATES, 4 * k)
         now = clock.now()
+        lift = rank.MOST * listing.most_confident(connection, self.spaces.visible())
         while True:
             candidates, bound = field.best(count)
             ranked = listing.rank_candidates(connection, candidates, now, scope, outcome)
@@ -182,7 +183,6 @@ class SQLiteMemoryBackend:
             for score, number, memory_id, candidate in ranked:  # the nearest level keeps a duplicate
                 best.setdefault(memory_id, (score, number, candidate))
             chosen = sorted(best.values(), key=lambda row: (-row[0], row[1]))[:k]
-            lift = max((row[0] / row[2].similarity for row in chosen), default=rank.MOST)
             enough = len(chosen) == k and chosen[-1][0] >= bound * lift
             if enough or count >= field.total:
                 break
@@ -220,7 +220,7 @@ class SQLiteMemoryBackend:
         with self.db.read() as connection:
             return listing.select(connection, self.spaces.visible(), **filters)
 
-    def update(self, memory_id: str, **changes: Any) -> MemoryItem:
+    def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give a new id, which the returned memory carries."""
         with self.db.write() as connection:
             number, space, old = self._existing(connection, memory_id)
@@ -383,6 +383,8 @@ class SQLiteMemoryBackend:
         if self._accesses and not self.db.read_only:
             with self.db.write() as connection:
                 self._flush_accesses(connection)
+        if "graph" in self.__dict__:
+            self.graph.flush()
         self.db.close()
 
     def __enter__(self) -> Self:

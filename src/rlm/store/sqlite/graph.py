@@ -37,7 +37,6 @@ NODE_COLUMNS = (
 )
 CONFIDENCE_SHARE = 0.25
 """How much of a node's score its confidence can take away: a doubtful node ranks lower, not last."""
-EMBED_CHARS = 2_000
 
 
 class NodeHit(tuple[Node, float]):
@@ -118,7 +117,7 @@ class Graph:
     def _vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
         if self._embedder is None:
             return [None] * len(texts)
-        return pack_vectors(self._embedder.embed([text[:EMBED_CHARS] for text in texts]))
+        return pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
 
     @property
     def _model(self) -> str | None:

@@ -67,7 +67,7 @@ def _recall(database: Database, source: Source) -> Check:
     """Each live row up to the last sealed number must be in exactly one segment, unless it is dead."""
     name = f"recall index of {source.table}"
     with database.read() as connection:
-        index = Recall(database, source, None, 0)
+        index = Recall(database, source, None)
         sealed, _ = index.sync(connection, ())
         rows = connection.execute(
             f"SELECT {source.key} FROM {source.view} WHERE {source.key} <= ?", (sealed.watermark,)

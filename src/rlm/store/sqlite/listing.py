@@ -46,6 +46,12 @@ def rank_candidates(
     return [row[:4] for row in ranked]
 
 
+def most_confident(connection: apsw.Connection, spaces: tuple[int, ...]) -> float:
+    """The highest confidence that any memory of these spaces has; one look-up a space."""
+    sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ?"
+    return max((next(iter(connection.execute(sql, (space,))))[0] or 0.0 for space in spaces), default=0.0)
+
+
 def select(
     connection: apsw.Connection,
     spaces: tuple[int, ...],

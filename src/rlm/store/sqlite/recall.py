@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rlm.retrieval import postings
 from rlm.retrieval.codes import sign_codes
+from rlm.retrieval.embed import Embedder
 from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.sources import Source
 
@@ -68,11 +69,10 @@ class Sealed:
 class Recall:
     """What one process knows of the index of one kind, for one tenant; brought up to date before each use."""
 
-    def __init__(self, database: Database, source: Source, model: str | None, dim: int) -> None:
+    def __init__(self, database: Database, source: Source, embedder: Embedder | None) -> None:
         self._db = database
         self.source = source
-        self.model = model
-        self.dim = dim
+        self._embedder = embedder
         self._seen: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self._sealed: Sealed | None = None
         self._spaces: NDArray[np.int32] = np.empty(0, np.int32)
@@ -80,6 +80,16 @@ class Recall:
         self._dead: set[int] = set()
         self._dead_seen = 0
         self._tail: Tail | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The model whose vectors count."""
+        return self._embedder.model if self._embedder else None
+
+    @property
+    def dim(self) -> int:
+        """How long they are; an endpoint tells when it first answers."""
+        return self._embedder.dim if self._embedder else 0
 
     # -- reading ---------------------------------------------------------------------------------
 

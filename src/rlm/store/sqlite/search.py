@@ -32,7 +32,9 @@ from rlm.store.sqlite.sources import Source
 CANDIDATES = 96
 """How many of each signal get a first estimate."""
 READ_CLOSELY = 48
-"""How many of those are read closely, for each four that are wanted."""
+"""How many of those are read closely; a caller that asks for more than `CANDIDATES` gets all read."""
+LONG_TAIL = 4_096
+"""Of a tail longer than this, FTS5 chooses whom to read; else everyone with a word of the query is read."""
 WEIGHED_DOCUMENTS = 8_192
 """How many documents' word counts one process remembers."""
 
@@ -109,7 +111,7 @@ class Field:
         cosine = self._search.cosines(self._connection, numbers, self._vector)
         estimate = fusion.fuse(self._scores[places], cosine, self.plan.damp)
         order = np.argsort(-estimate, kind="stable")
-        read = order[: max(READ_CLOSELY, count // 2)]
+        read = order[: max(READ_CLOSELY, 2 * (count - CANDIDATES))]
         rest = float(estimate[order[len(read)]]) if len(order) > len(read) else 0.0
         return numbers[read].tolist(), cosine[read], rest
 
@@ -153,8 +155,7 @@ class Search:
         self._embedder = embedder
         self._fts5 = fts5
         self._weighed: OrderedDict[int, Weighed] = OrderedDict()
-        dim = embedder.dim if embedder else 0
-        self.recall = Recall(database, source, embedder.model if embedder else None, dim)
+        self.recall = Recall(database, source, embedder)
 
     def field(self, connection: apsw.Connection, text: str, spaces: tuple[int, ...]) -> Field | None:
         """Everything that answers `text`, inside the caller's read transaction. None when nothing can."""
@@ -207,12 +208,10 @@ class Search:
             match = fts5_match((query.spelled.get(term, term),), columns=self._source.columns)
             held[term] = next(iter(connection.execute(count_sql, (f"{guard}{match}", after))))[0]
         match = fts5_match([query.spelled.get(t, t) for t in query.terms], columns=self._source.columns)
-        if after:  # bm25() would count every word through the whole index, only to order the tail
-            sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? AND rowid > ?"
-            values: tuple[str | int, ...] = (f"{guard}{match}", after)
-        else:
-            sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? ORDER BY {self._fts_rank()} LIMIT ?"
-            values = (f"{guard}{match}", 4 * CANDIDATES)
+        sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? AND rowid > ?"
+        if len(tail.numbers) > LONG_TAIL:  # somebody is loading in bulk: the seal has yet to come
+            sql += f" ORDER BY {self._fts_rank()} LIMIT {LONG_TAIL // 4}"
+        values = (f"{guard}{match}", after)
         return [row[0] for row in connection.execute(sql, values)], held
 
     def _fts_rank(self) -> str:

@@ -1,0 +1,83 @@
+"""From an exception to one line on stderr and an exit code. Nothing else in the package decides either."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from rlm.cli.output import encode_json, plain
+from rlm.errors import NotFound, RLMError
+
+DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+def report(error: BaseException, *, as_json: bool) -> int:
+    """Say what went wrong and return the exit code. An error that nobody foresaw is raised again."""
+    if isinstance(error, SystemExit):
+        raise error
+    if isinstance(error, typer.Exit):
+        return _flushed(error.exit_code, as_json=as_json)
+    if isinstance(error, BrokenPipeError):
+        _let_go_of_stdout()
+        return DONE
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        _say("Interrupted", "interrupted: what was not finished was not written", as_json=as_json)
+        return INTERRUPTED
+    if isinstance(error, NotFound):
+        _say("NotFound", str(error), as_json=as_json)
+        return FAILED
+    if isinstance(error, RLMError):
+        _say(type(error).__name__, str(error), as_json=as_json)
+        return UNUSABLE
+    if isinstance(error, typer.TyperException):
+        _say("UsageError", _usage(error), as_json=as_json)
+        return UNUSABLE
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        _say(type(error).__name__, f"{where}{error.strerror or error}", as_json=as_json)
+        return UNUSABLE
+    raise error
+
+
+def wants_json(args: list[str]) -> bool:
+    """Whether `--json` was given, also where the rest of the line cannot be parsed."""
+    options = args[: args.index("--")] if "--" in args else args
+    return "--json" in options
+
+
+def _flushed(code: int, *, as_json: bool) -> int:
+    """`--help` and `--version` leave by an exception, before main could flush."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError as exc:
+        return report(exc, as_json=as_json)
+    return code
+
+
+def _usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"; see `{context.command_path} --help`" if context is not None else ""
+    return f"{error.format_message().rstrip('.') or 'no command was given'}{hint}"
+
+
+def _say(kind: str, message: str, *, as_json: bool) -> None:
+    line = " ".join(message.split())
+    try:
+        if as_json:
+            print(encode_json({"error": {"type": kind, "message": line}}), file=sys.stderr)
+        else:
+            print(f"error: {plain(line)}", file=sys.stderr)
+    except BrokenPipeError:
+        pass  # nobody listens any more; the exit code still says it
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout at nothing, or the interpreter complains when it flushes at exit."""
+    try:
+        number = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(number, sys.stdout.fileno())
+        os.close(number)
+    except (OSError, ValueError):
+        pass  # stdout is no file: a test, or somebody else's stream

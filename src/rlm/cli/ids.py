@@ -1,0 +1,78 @@
+"""Ids as a person types them: whole, or the first characters if those say which one is meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlm.errors import NotFound, ValidationError
+
+if TYPE_CHECKING:
+    from rlm.cli.session import Store
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.types import MemoryItem
+
+SHORTEST = 4
+SHOWN = 8
+
+
+def find_memory(store: Store, text: str) -> MemoryItem:
+    """The memory that an id or its beginning names. NotFound for none, ValidationError for several."""
+    item = store.get(text)
+    if item is None:
+        item = store.get(_the_one(_memory_ids(store, text), text, "memory"))
+    if item is None:
+        raise _unknown(text, "memory")
+    return item
+
+
+def find_node(store: Store, text: str) -> str:
+    """The id of the node that an id or its beginning names."""
+    return _the_one(_node_ids(store, text), text, "node")
+
+
+def _the_one(found: list[str], text: str, kind: str) -> str:
+    if not found:
+        raise _unknown(text, kind)
+    if len(found) > 1 and text not in found:
+        more = " …" if len(found) > SHOWN else ""
+        raise ValidationError(f"{text!r} begins more than one {kind} id: {', '.join(found[:SHOWN])}{more}")
+    return text if text in found else found[0]
+
+
+def _unknown(text: str, kind: str) -> NotFound:
+    where = "`rlm memory list`" if kind == "memory" else "`rlm graph search`"
+    short = f"; give at least {SHORTEST} characters of the id" if len(text) < SHORTEST else ""
+    return NotFound(f"no {kind} {text!r} here{short}: {where} shows what there is")
+
+
+def _memory_ids(store: Store, text: str) -> list[str]:
+    if len(text) < SHORTEST:
+        return []
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+    if isinstance(store, SQLiteMemoryBackend):
+        return _starting(store, "SELECT DISTINCT memory_id FROM memory_items", "memory_id", text)
+    everything = [*store.list_items(limit=2**31), *store.list_items(limit=2**31, archived=True)]
+    return sorted({item.memory_id for item in everything if item.memory_id.startswith(text)})[: SHOWN + 1]
+
+
+def _node_ids(store: Store, text: str) -> list[str]:
+    from rlm.cli.session import graph_of
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+    graph_of(store)
+    if not isinstance(store, SQLiteMemoryBackend) or len(text) < SHORTEST:
+        return []
+    return _starting(store, "SELECT id FROM nodes", "id", text)
+
+
+def _starting(store: SQLiteMemoryBackend, select: str, column: str, text: str) -> list[str]:
+    """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
+    from rlm.store.sqlite.spaces import in_spaces
+
+    rows = store.db.rows(
+        f"{select} WHERE space_id {in_spaces(store.spaces.visible())} AND {column} >= ? AND {column} < ? "
+        f"ORDER BY {column} LIMIT ?",
+        (text, text + "\U0010ffff", SHOWN + 1),
+    )
+    return [str(row[0]) for row in rows]

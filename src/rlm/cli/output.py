@@ -1,0 +1,147 @@
+"""What is printed, and how it is made harmless.
+
+Stored text comes from models and from other people's packs, so nothing of it may steer a terminal: control
+characters, escape codes and marks that reorder text are shown as `\\x1b`, never sent. rich gets finished
+`Text` and no markup. It is imported only for a table on a terminal; a pipe gets one line a row, tabs between.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_UNSAFE_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+
+PATIENCE_S = 1.0
+"""Work that takes longer than this shows a progress bar."""
+
+
+def plain(text: object) -> str:
+    """Any text so that a terminal shows it and does nothing else; newlines and tabs stay."""
+    return _UNSAFE.sub(_escaped, str(text))
+
+
+def one_line(text: object) -> str:
+    """`plain`, with every run of white space as one space."""
+    return plain(" ".join(str(text).split()))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def encode_json(value: Any) -> str:
+    """One line of JSON with real letters; what could steer a terminal is escaped, which JSON allows."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def print_json(value: Any) -> None:
+    """The one document of a command."""
+    _write(encode_json(value))
+
+
+def print_text(text: str) -> None:
+    """Data for a person, line by line."""
+    _write(plain(text))
+
+
+def print_fields(fields: Sequence[tuple[str, object]]) -> None:
+    """`name  value` lines, aligned; empty values are left out."""
+    shown = [(name, one_line(value)) for name, value in fields if value not in (None, "", [], (), {})]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        _write(f"{name:<{width}}  {value}")
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table on a terminal, tab-separated lines elsewhere. The first column never wraps."""
+    cells = [[one_line(value) for value in row] for row in rows]
+    if not sys.stdout.isatty():
+        for line in cells:
+            _write("\t".join(line))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for place, header in enumerate(headers):
+        table.add_column(Text(header), no_wrap=place == 0, overflow="fold")
+    for line in cells:
+        table.add_row(*(Text(value) for value in line))
+    Console(file=sys.stdout, markup=False, highlight=False, emoji=False).print(table)
+
+
+def talk(message: str) -> None:
+    """A remark to the person, on stderr."""
+    print(plain(message), file=sys.stderr)
+
+
+def _write(line: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    if encoding.lower().replace("-", "") != "utf8":
+        line = line.encode(encoding, "backslashreplace").decode(encoding)
+    print(line)
+
+
+@contextmanager
+def progress(
+    what: str, total: int | None = None, *, stream: TextIO | None = None, patience_s: float = PATIENCE_S
+) -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how much is done. A bar appears on a terminal once patience has run out."""
+    target = sys.stderr if stream is None else stream
+    if not target.isatty():
+        yield lambda done: None
+        return
+    import threading
+
+    bar = _Bar(what, total, target)
+    timer = threading.Timer(patience_s, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield bar.advance_to
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+class _Bar:
+    """A rich progress bar that does not exist until `start`; without a total it only moves."""
+
+    def __init__(self, what: str, total: int | None, stream: TextIO) -> None:
+        self._what, self._total, self._stream = what, total, stream
+        self._done = 0
+        self._progress: Any = None
+
+    def start(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        shown = Progress(console=Console(file=self._stream, markup=False, highlight=False), transient=True)
+        self._task = shown.add_task(plain(self._what), total=self._total, completed=self._done)
+        shown.start()
+        self._progress = shown
+
+    def advance_to(self, done: int) -> None:
+        self._done = done
+        if self._progress is not None:
+            self._progress.update(self._task, completed=done)
+
+    def stop(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()

@@ -1,0 +1,115 @@
+"""One run of one command: which store, for whom, and in which form the answer goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlm import config
+from rlm.cli import output
+from rlm.errors import ConfigError, NotFound, StoreLocked, StoreReadOnly
+
+if TYPE_CHECKING:
+    from rlm.store.jsonfile import MemoryStore
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.sqlite.graph import Graph
+    from rlm.store.types import Tenant
+
+    Store = SQLiteMemoryBackend | MemoryStore
+
+COUNT_PATIENCE_S = 0.25
+"""How long a command that only reads waits for the lock to write its access counts."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the common options said. Opens nothing by itself."""
+
+    db: str | None = None
+    json: bool = False
+    project: str | None = None
+    team: str | None = None
+    org: str | None = None
+
+    @cached_property
+    def settings(self) -> config.Settings:
+        """The settings in force, with the options on top."""
+        return config.load(memory_db=self.db, project=self.project, team=self.team, org=self.org)
+
+    @cached_property
+    def tenant(self) -> Tenant:
+        """Who asks. The project is the option, the setting, the git repository here, or `local`."""
+        from rlm.store.types import Tenant
+
+        project = self.settings.project or config.git_project() or "local"
+        return Tenant(self.settings.org, self.settings.team, project)
+
+    @property
+    def kind(self) -> str:
+        """`json` or `sqlite`."""
+        return "json" if self._parts[0] == "json" else "sqlite"
+
+    @property
+    def path(self) -> Path:
+        """The store's file."""
+        return Path(self._parts[1]).expanduser()
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        name = self.settings.memory_db
+        scheme, _, rest = name.partition(":")
+        return (scheme, rest) if scheme in ("json", "sqlite") and rest else ("", name)
+
+    def lacks_store(self) -> bool:
+        """Whether there is no file yet; says so. A command that lists has then nothing to list."""
+        missing = "://" not in self.settings.memory_db and not self.path.exists()
+        if missing:
+            self.talk(f"there is no store at {self.path} yet: `rlm memory add` makes one")
+        return missing
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The store, made if need be, and closed at the end."""
+        from rlm.store.open import open_store
+
+        with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
+            yield store
+
+    @contextmanager
+    def reading(self) -> Iterator[Store]:
+        """The store of a command that changes nothing: a missing file is NotFound and is not made.
+
+        Access counts are written at the end if that is possible at once, and are dropped otherwise: a
+        search must not fail, or wait, because somebody else writes.
+        """
+        if "://" not in self.settings.memory_db and not self.path.exists():
+            raise NotFound(f"there is no store at {self.path}: check --db, or make one with `rlm memory add`")
+        from rlm.store.open import open_store
+        from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+        store = open_store(self.settings.memory_db, tenant=self.tenant, origin="cli")
+        try:
+            yield store
+        finally:
+            if isinstance(store, SQLiteMemoryBackend):
+                store.db.lock_timeout_s = min(store.db.lock_timeout_s, COUNT_PATIENCE_S)
+            with suppress(StoreLocked, StoreReadOnly):
+                store.close()
+
+    def talk(self, message: str) -> None:
+        """A remark on stderr; with `--json` there is none."""
+        if not self.json:
+            output.talk(message)
+
+
+def graph_of(store: Store) -> Graph:
+    """The hypergraph, which only SQLite has."""
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+    if not isinstance(store, SQLiteMemoryBackend):
+        raise ConfigError("a JSON store has no hypergraph: give --db the path of an SQLite store")
+    return store.graph

@@ -1,0 +1,135 @@
+"""Packs out: the memories that are fit to ship, as bytes that depend on nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rlm.errors import PackError, ValidationError
+from rlm.packs.format import PackReader, encode_line, record_of, write_atomically
+from rlm.packs.manifest import (
+    PACK_SUFFIX,
+    UNIVERSAL,
+    Manifest,
+    check_name,
+    manifest_path,
+    read_manifest,
+    write_manifest,
+)
+from rlm.packs.select import THRESHOLD, candidates, hardcoded
+from rlm.packs.signing import sign_manifest
+from rlm.packs.source import open_pack
+from rlm.packs.transfer import verify_pack
+from rlm.store import gate
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import MemoryItem, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was written. `left_out` counts, by reason, memories that came into question and were not."""
+
+    path: str
+    manifest_path: str
+    name: str
+    kind: str
+    count: int
+    sha256: str
+    left_out: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)
+
+
+def export_pack(
+    db: MemoryBackend,
+    path: str | Path,
+    *,
+    name: str | None = None,
+    ontology: str | None = None,
+    threshold: float = THRESHOLD,
+    key: str | Path | None = None,
+) -> ExportReport:
+    """Write a pack and its manifest: universal, or about one ontology. `key` is a private key to sign with.
+
+    The same memories give the same bytes. The store is not changed. Two files are written, each whole; the
+    pack first, so that a manifest never speaks of a pack that is not there. Without `name`, the file's.
+    """
+    target = Path(path).expanduser()
+    if not target.name.endswith(PACK_SUFFIX):
+        raise PackError(f"cannot be a pack: end its name in {PACK_SUFFIX}", path=str(target))
+    check_name(target.name.removesuffix(PACK_SUFFIX), path=target)
+    called = check_name(name if name is not None else target.name.removesuffix(PACK_SUFFIX))
+    lines, left_out = _lines(db, called, ontology, threshold)
+    data = b"".join(lines[memory_id] for memory_id in sorted(lines))
+    manifest = Manifest(called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL)
+    if key is not None:
+        manifest = sign_manifest(manifest, key)
+    write_atomically(target, data)
+    write_manifest(manifest_path(target), manifest)
+    return ExportReport(
+        str(target),
+        str(manifest_path(target)),
+        called,
+        manifest.kind,
+        len(lines),
+        manifest.sha256,
+        dict(left_out),
+    )
+
+
+def _lines(
+    db: MemoryBackend, name: str, ontology: str | None, threshold: float
+) -> tuple[dict[str, bytes], Counter[str]]:
+    found, others = candidates(db, ontology=ontology, threshold=threshold)
+    left_out = Counter(
+        {"not from a success, a person, a pack or a confident judgment": others} if others else {}
+    )
+    lines: dict[str, bytes] = {}
+    for candidate in found:
+        if candidate.bars:
+            left_out[candidate.bars[0].partition(": ")[0]] += 1
+            continue
+        try:
+            item = _clean(candidate.item, db.tenant, universal=ontology is None)
+            lines[item.memory_id] = encode_line(record_of(item, name))
+        except (ValidationError, ValueError) as exc:
+            left_out[f"cannot be a pack line: {exc}"[:120]] += 1
+    return lines, left_out
+
+
+def _clean(item: MemoryItem, tenant: Tenant, *, universal: bool) -> MemoryItem:
+    """Through the gate again, for its rules may be newer; no task that names IRIs goes universal."""
+    if universal and item.task_query and hardcoded(item.task_query):
+        item = replace(item, task_query=None)
+    return gate.admit_item(item, tenant, origin=item.origin or "export")
+
+
+def seal_pack(path: str | Path, *, kind: str = UNIVERSAL, name: str | None = None) -> Manifest:
+    """Give a pack file that a person wrote its manifest, after reading it strictly."""
+    target = Path(path).expanduser()
+    report = verify_pack(target)
+    if not report.ok:
+        raise PackError(str(report.problem))
+    called = check_name(name if name is not None else target.name.removesuffix(PACK_SUFFIX), path=target)
+    manifest = Manifest(called, target.name, report.count, str(report.sha256), kind)
+    write_manifest(manifest_path(target), manifest)
+    return manifest
+
+
+def sign_pack(path: str | Path, key: str | Path) -> Manifest:
+    """Sign the manifest of a pack, in place of any earlier signature; every line is read first."""
+    source = open_pack(Path(path).expanduser())
+    if source.manifest is None:
+        raise PackError("has no manifest to sign: export it again, or seal it first", path=str(source.path))
+    reader = PackReader(source.path)
+    for _ in reader:
+        pass
+    source.check_read(reader)
+    manifest = sign_manifest(read_manifest(manifest_path(source.path)), key)
+    write_manifest(manifest_path(source.path), manifest)
+    return manifest

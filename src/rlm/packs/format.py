@@ -1,0 +1,303 @@
+"""A pack: one memory a line, as JSON that two people can diff.
+
+Every line that we write is canonical JSON (keys sorted, no spaces, real characters) and ends in a newline;
+lines are sorted by `memory_id`. `sha256` is the hash of the canonical line without that key. A line holds
+what a memory says and where it came from, never how it fared here: no counters, no trust, no tenant. So the
+same memories always give the same bytes.
+
+Reading is strict, because a pack comes from elsewhere: anything that is not exactly a pack is refused with
+its path and line. A line may leave out `sha256` and `memory_id` (a person wrote it), and keys that begin
+with `_` are comments. This module knows no store and decides nothing about trust.
+
+`before_pack` in a stored memory's provenance holds what an import replaced (`source_type`, and provenance's
+`source` and `pack`); `record_of` puts it back, so that a round trip loses nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from io import BufferedReader, FileIO
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rlm.errors import PackError, ValidationError
+from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
+
+LINE_BYTES = 1 << 20
+PACK_BYTES = 2 << 30
+DEPTH = 8
+BEFORE_PACK = "before_pack"
+
+_TYPES: dict[str, type] = {
+    "memory_id": str,
+    "title": str,
+    "description": str,
+    "content": str,
+    "tags": list,
+    "scope": dict,
+    "provenance": dict,
+    "source_type": str,
+    "outcome": str,
+    "task_query": str,
+    "created_at": str,
+    "session_id": str,
+}
+KEYS = frozenset({*_TYPES, "confidence", "sha256"})
+
+
+# -- reading -------------------------------------------------------------------------------------------
+
+
+def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
+    """Open a file for reading. A link, a folder, a device, a pipe or too large a file raises PackError."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        number = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except OSError as exc:
+        if exc.errno == errno.ELOOP:
+            raise PackError("is a symbolic link: name the file itself", path=str(path)) from exc
+        raise PackError(f"cannot be opened: {exc.strerror}", path=str(path)) from exc
+    file = BufferedReader(FileIO(number, "rb"), 1 << 20)
+    state = os.fstat(number)
+    if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
+        file.close()
+        why = (
+            f"has {state.st_size:,} bytes, at most {limit:,}" if stat.S_ISREG(state.st_mode) else "is no file"
+        )
+        raise PackError(why, path=str(path))
+    return file
+
+
+class PackReader:
+    """One pass over a pack's lines. When it has ended, `count` and `sha256` say what was read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+        self.sha256 = ""
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        digest, size, number, name = sha256(), 0, 0, str(self.path)
+        with open_regular(self.path) as file:
+            while line := file.readline(LINE_BYTES + 1):
+                number += 1
+                size += len(line)
+                if len(line) > LINE_BYTES:
+                    raise PackError(f"is longer than {LINE_BYTES:,} bytes", path=name, line=number)
+                if size > PACK_BYTES:  # it grew while we read it
+                    raise PackError(f"has more than {PACK_BYTES:,} bytes", path=name)
+                if line[-1] != 10:
+                    hint = "the file is cut short; if it is whole, end it with a newline"
+                    raise PackError(f"the last line has no newline: {hint}", path=name, line=number)
+                digest.update(line)
+                try:
+                    record = parse_line(line)
+                except Refused as exc:
+                    raise PackError(str(exc), path=name, line=number) from exc.__cause__
+                yield number, record
+        self.count = number
+        self.sha256 = digest.hexdigest()
+
+
+class Refused(Exception):
+    """What is wrong with a line; the reader adds where it is."""
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """The object of one line, with its `sha256` checked and taken out. Raises what `PackReader` maps."""
+    record = parse_object(line)
+    claimed = record.get("sha256")
+    if claimed is not None:
+        _check_hash(line, record, claimed)
+        del record["sha256"]
+    if not record.keys() <= KEYS:
+        for key in sorted(record.keys() - KEYS):
+            if not key.startswith("_"):
+                raise Refused(f"unknown key {key[:80]!r}; known: {', '.join(sorted(KEYS))}")
+    for key, kind in _TYPES.items():
+        value = record.get(key)
+        if value is not None and type(value) is not kind:
+            raise Refused(f"{key} is {type(value).__name__}, expected {_JSON_NAMES[kind]}")
+    return record
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Strict JSON: UTF-8 without a mark, one object, no key twice, finite numbers, nested `DEPTH` at most."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise Refused("begins with a byte order mark: save it as plain UTF-8")
+    try:
+        text = data.decode("utf-8")
+        value = _DECODER.decode(text)
+    except UnicodeDecodeError as exc:
+        raise Refused(f"is not UTF-8 (byte {exc.start + 1})") from exc
+    except RecursionError as exc:
+        raise Refused(f"is nested deeper than {DEPTH}") from exc
+    except ValueError as exc:
+        raise Refused(f"is not a JSON object: {exc}") from exc
+    if type(value) is not dict:
+        raise Refused(f"is {type(value).__name__}, expected an object")
+    if data.count(b"{") + data.count(b"[") > DEPTH and deeper_than(value, DEPTH):
+        raise Refused(f"is nested deeper than {DEPTH}")
+    return value
+
+
+def deeper_than(value: Any, depth: int) -> bool:
+    """Whether a JSON value has more than `depth` levels of lists and objects."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return False
+    return depth == 0 or any(deeper_than(part, depth - 1) for part in value)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice[:80]!r} is there twice")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is too large a number")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
+_JSON_NAMES: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
+
+
+def _check_hash(line: bytes, record: Mapping[str, Any], claimed: Any) -> None:
+    """Most lines are as we wrote them: then the hash is that of the bytes around the key."""
+    if isinstance(claimed, str) and claimed.isascii():
+        part = f',"sha256":"{claimed}"'.encode()
+        if sha256(line.replace(part, b"", 1).rstrip(b"\n")).hexdigest() == claimed:
+            return
+    if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
+        raise Refused("sha256 does not match the line: it was changed after it was written")
+
+
+# -- a record and a memory -----------------------------------------------------------------------------
+
+
+def item_of(record: Mapping[str, Any]) -> MemoryItem:
+    """The memory of a line, as the line tells it. The gate checks the rest. Raises ValidationError."""
+    get = record.get
+    source_type = get("source_type") or "pack"
+    if source_type not in SOURCE_TYPES:
+        raise ValidationError(f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}")
+    return MemoryItem(
+        title=get("title") or "",
+        description=get("description") or "",
+        content=get("content") or "",
+        source_type=source_type,
+        task_query=get("task_query"),
+        tags=get("tags") or [],
+        scope=Scope.from_dict(get("scope")),
+        provenance=get("provenance") or {},
+        outcome=get("outcome") or ("failure" if source_type == "failure" else None),
+        confidence=get("confidence"),
+        created_at=get("created_at") or "",
+        memory_id=get("memory_id") or "-",  # the gate computes it; hashing here as well would be for nothing
+        session_id=get("session_id"),
+    )
+
+
+def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
+    """What a line says of a memory, without `sha256`. With `pack`, marked as exported in that pack."""
+    provenance = dict(item.provenance)
+    source_type = item.source_type
+    before = provenance.pop(BEFORE_PACK, None)
+    if isinstance(before, Mapping) and before.get("source_type") in SOURCE_TYPES:
+        source_type = before["source_type"]
+        for key in ("source", "pack"):
+            provenance.pop(key, None)
+            if key in before:
+                provenance[key] = before[key]
+    if pack is not None:
+        provenance["exported_in_pack"] = pack
+        if source_type == "pack":
+            provenance.setdefault("source", "pack")
+            provenance.setdefault("pack", pack)
+    record: dict[str, Any] = {
+        "memory_id": item.memory_id,
+        "title": item.title,
+        "description": item.description,
+        "content": item.content,
+        "tags": list(item.tags),
+        "scope": item.scope.to_dict(),
+        "provenance": provenance,
+        "source_type": source_type,
+        "outcome": item.outcome,
+        "confidence": item.confidence,
+        "created_at": item.created_at,
+    }
+    if item.task_query:
+        record["task_query"] = item.task_query
+    if item.session_id:
+        record["session_id"] = item.session_id
+    return record
+
+
+def stamp(item: MemoryItem, pack: str, *, trust: str, level: str) -> None:
+    """Mark a memory, in place, as come from a pack, and keep what that replaces under `before_pack`."""
+    provenance = {key: value for key, value in item.provenance.items() if key != BEFORE_PACK}
+    before = {key: provenance[key] for key in ("source", "pack") if key in provenance}
+    if item.source_type != "pack" or (before and before != {"source": "pack", "pack": pack}):
+        provenance[BEFORE_PACK] = {**before, "source_type": item.source_type}
+    provenance["source"] = "pack"
+    provenance["pack"] = pack
+    item.provenance = provenance
+    item.source_type = "pack"
+    item.trust = trust
+    item.level = level
+    item.origin = f"pack:{pack}"
+
+
+# -- writing -------------------------------------------------------------------------------------------
+
+
+def dumps(value: Any) -> str:
+    """Canonical JSON; a number that JSON cannot say raises ValueError."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def hash_of(record: Mapping[str, Any]) -> str:
+    """The `sha256` of a line that holds this record."""
+    return sha256(dumps(record).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def encode_line(record: Mapping[str, Any]) -> bytes:
+    """The line of a record, hash and newline included. ValueError when no reader would take it."""
+    line = f"{dumps({**record, 'sha256': hash_of(record)})}\n".encode()
+    if len(line) > LINE_BYTES or deeper_than(record, DEPTH):
+        raise ValueError("too long or too deeply nested for a pack line")
+    return line
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Put a whole file in place: a reader sees the old one or the new one, never a part."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as exc:
+        part.unlink(missing_ok=True)
+        raise PackError(f"cannot be written: {exc.strerror}", path=str(path)) from exc

@@ -1,0 +1,115 @@
+"""The manifest beside a pack: what the pack is, and the hash that it must have.
+
+`NAME.manifest.json` lies next to `NAME.jsonl` and is canonical JSON. It holds no time, so that exporting the
+same memories again gives the same bytes. Its `signature`, if any, is over the canonical manifest without
+that key (`signing.py`); as the manifest holds the hash of the pack, the signature covers every line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rlm._version import __version__
+from rlm.errors import PackError
+from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_atomically
+
+FORMAT = 1
+MANIFEST_BYTES = 1 << 16
+PACK_SUFFIX = ".jsonl"
+MANIFEST_SUFFIX = ".manifest.json"
+UNIVERSAL = "universal"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HEX = re.compile(r"[0-9a-f]{64}")
+_SIGNATURE_KEYS = {"algorithm", "public_key", "signature"}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """`kind` is `universal` or the name of the one ontology that the pack is about."""
+
+    name: str
+    file: str
+    count: int
+    sha256: str
+    kind: str = UNIVERSAL
+    created_by: str = f"rlm {__version__}"
+    format: int = FORMAT
+    signature: Mapping[str, str] | None = None
+
+    def unsigned(self) -> dict[str, Any]:
+        """Everything but the signature."""
+        return {name: getattr(self, name) for name in _FIELDS if name != "signature"}
+
+    def signed_bytes(self) -> bytes:
+        """What a signature is over."""
+        return dumps(self.unsigned()).encode()
+
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        signature = {} if self.signature is None else {"signature": dict(self.signature)}
+        return f"{dumps({**self.unsigned(), **signature})}\n".encode()
+
+
+_FIELDS = tuple(spec.name for spec in fields(Manifest))
+
+
+def check_name(name: str, *, path: Path | None = None) -> str:
+    """A pack's name as it may stand in a file name and in provenance, or PackError."""
+    if not NAME.fullmatch(name) or name.endswith(".") or ".." in name:
+        hint = "use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
+        raise PackError(f"{name[:80]!r} cannot name a pack: {hint}", path=None if path is None else str(path))
+    return name
+
+
+def manifest_path(pack: Path) -> Path:
+    """Where the manifest of a pack file lies."""
+    return pack.with_name(pack.name.removesuffix(PACK_SUFFIX) + MANIFEST_SUFFIX)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read one strictly: known keys only, and a file name that stays in the manifest's own folder."""
+    with open_regular(path, MANIFEST_BYTES) as file:
+        data = file.read(MANIFEST_BYTES + 1)
+    try:
+        values = parse_object(data)
+        _check(values)
+        return Manifest(**values)
+    except Refused as exc:
+        raise PackError(str(exc), path=str(path)) from exc.__cause__
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write one in place of what is there."""
+    write_atomically(path, manifest.encode())
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    unknown = sorted(values.keys() - set(_FIELDS))
+    missing = sorted(set(_FIELDS) - {"signature"} - values.keys())
+    if unknown or missing:
+        raise Refused(f"unknown key {unknown[0][:80]!r}" if unknown else f"the key {missing[0]!r} is missing")
+    if type(values["format"]) is not int or values["format"] != FORMAT:
+        raise Refused(f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?")
+    for name in ("name", "file", "sha256", "kind", "created_by"):
+        if not isinstance(values[name], str) or not 0 < len(values[name]) <= 200:
+            raise Refused(f"{name} is {str(values[name])[:80]!r}, expected text")
+    if type(values["count"]) is not int or values["count"] < 0:
+        raise Refused(f"count is {str(values['count'])[:80]!r}, expected a number from 0 up")
+    if not _HEX.fullmatch(values["sha256"]):
+        raise Refused("sha256 is not 64 hexadecimal digits")
+    for name in (values["name"], values["file"]):
+        if not NAME.fullmatch(name.removesuffix(PACK_SUFFIX)) or ".." in name:
+            raise Refused(f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only")
+    if not values["file"].endswith(PACK_SUFFIX):
+        raise Refused(f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}")
+    signature = values.get("signature")
+    if "signature" in values and (
+        not isinstance(signature, dict)
+        or set(signature) != _SIGNATURE_KEYS
+        or not all(isinstance(value, str) and len(value) <= 200 for value in signature.values())
+    ):
+        raise Refused(f"signature needs exactly the texts {', '.join(sorted(_SIGNATURE_KEYS))}")

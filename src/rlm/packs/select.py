@@ -1,0 +1,124 @@
+"""Which memories are fit to ship, and why the others are not (seed 000, section 4.3).
+
+A memory ships when it came from a success, a person or a pack, or when its run was judged with high
+confidence; when it is general enough, unless the pack is about one ontology; and never when it is
+quarantined or archived. A universal pack names no IRI and no ontology's prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rlm.store.backend import MemoryBackend
+from rlm.store.sqlite import packs as ledger
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.types import LEVELS, MemoryItem
+
+THRESHOLD = 0.6
+"""Above the plain 0.5: a memory must also read as a procedure, or a person must have tagged it universal."""
+SHIPPED_SOURCES = ("success", "human", "pack")
+EVERYTHING = 2**31
+
+GENERAL_PREFIXES = frozenset({"rdf", "rdfs", "owl", "xsd", "skos", "dc", "dcterms", "foaf"})
+"""Vocabularies that every ontology is written in: naming one makes no memory less general."""
+_NOT_PREFIXES = GENERAL_PREFIXES | {"http", "https", "mailto", "note", "todo", "eg", "std"}
+_IRI = re.compile(
+    r"\b(?:https?|ftp|file)://[^\s<>\"'`)]+|\burn:[A-Za-z0-9][\w-]*:[^\s<>\"'`)]+", re.IGNORECASE
+)
+_DECLARED = re.compile(r"@?\bprefix\s+[\w-]*:\s*<", re.IGNORECASE)
+_CURIE = re.compile(r"(?<![\w:/.@\[-])([a-z][a-z0-9_-]{1,14}):([A-Za-z_][\w-]{2,})(?![\w:(=/])")
+_PROCEDURAL = re.compile(
+    r"^\s*(?:[-*+]|\d+[.)])\s"
+    r"|\b(?:step|first|then|next|finally|before|after|instead|avoid|check|verify|use|call|try|start|search|"
+    r"find|list|read|ask|run|prefer|never|always|when|if)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def hardcoded(text: str) -> str | None:
+    """The first IRI, prefix declaration or prefixed name of a particular ontology in a text."""
+    found = _IRI.search(text) or _DECLARED.search(text)
+    if found:
+        return found[0]
+    return next((m[0] for m in _CURIE.finditer(text) if m[1] not in _NOT_PREFIXES), None)
+
+
+def hardcoded_name(item: MemoryItem) -> str | None:
+    """The first such name in what a memory says. Its source task is not looked at."""
+    return hardcoded("\n".join((item.title, item.description, item.content, *item.tags)))
+
+
+def score_generalization(item: MemoryItem) -> float:
+    """From 0 to 1: 0.5; −0.3 for a hard-coded name; +0.2 for procedural words; +0.3 for the tag universal."""
+    score = 0.5
+    if hardcoded_name(item) is not None:
+        score -= 0.3
+    if _PROCEDURAL.search(f"{item.description}\n{item.content}"):
+        score += 0.2
+    if "universal" in item.tags:
+        score += 0.3
+    return round(score, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory with its score, why it came into question, and what bars it; `bars` empty means it ships."""
+
+    item: MemoryItem
+    score: float
+    because: str
+    bars: tuple[str, ...]
+
+
+def candidates(
+    db: MemoryBackend, *, ontology: str | None = None, threshold: float = THRESHOLD
+) -> tuple[list[Candidate], int]:
+    """Every memory that comes into question, by id, and how many do not. Quarantined ones never do."""
+    live = [item for item in db.list_items(limit=EVERYTHING) if item.trust != "quarantined"]
+    live.sort(key=lambda item: LEVELS.index(item.level))
+    nearest: dict[str, MemoryItem] = {}
+    for item in live:
+        nearest.setdefault(item.memory_id, item)
+    judged = _judged_high(db, list(nearest.values()))
+    found = []
+    for item in nearest.values():
+        if item.source_type in SHIPPED_SOURCES:
+            because = f"source_type {item.source_type}"
+        elif item.memory_id in judged:
+            because = "its run was judged with high confidence"
+        else:
+            continue
+        score = score_generalization(item)
+        found.append(Candidate(item, score, because, _bars(item, score, ontology, threshold)))
+    found.sort(key=lambda candidate: candidate.item.memory_id)
+    return found, len(nearest) - len(found)
+
+
+def _judged_high(db: MemoryBackend, items: Sequence[MemoryItem]) -> set[str]:
+    """Ids of memories whose trajectory has a judgment of high confidence. A JSON store keeps none to ask."""
+    if not isinstance(db, SQLiteMemoryBackend):
+        return set()
+    with db.db.read() as connection:
+        runs = [
+            str(item.provenance["trajectory_id"]) for item in items if item.provenance.get("trajectory_id")
+        ]
+        high = ledger.judged_high(connection, db.spaces.visible(), runs)
+    return {item.memory_id for item in items if item.provenance.get("trajectory_id") in high}
+
+
+def _bars(item: MemoryItem, score: float, ontology: str | None, threshold: float) -> tuple[str, ...]:
+    own = (item.scope.ontology or "").casefold()
+    if ontology is not None:
+        return () if own == ontology.casefold() else (f"it is not about the ontology {ontology}",)
+    bars = []
+    if own:
+        bars.append(f"it is about one ontology: {item.scope.ontology}")
+    if not item.scope.transferable:
+        bars.append("its scope says that it is not transferable")
+    if (name := hardcoded_name(item)) is not None:
+        bars.append(f"it names an IRI or a prefix: {name[:80]}")
+    if score < threshold:
+        bars.append(f"it is not general enough: {score:.2f}, at least {threshold:.2f}")
+    return tuple(bars)

@@ -1,0 +1,100 @@
+"""Where a pack comes from, and how far it is to be trusted.
+
+A pack is named by the path of its file or of its manifest. A bare name can only mean a pack that ships with
+the package: nothing is looked up in the current folder. Trust comes from bytes, never from a name: a
+signature by a trusted key, or a hash equal to that of a shipped pack, or a person who says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlm.errors import PackError
+from rlm.packs.bootstrap import shipped_hashes, shipped_packs
+from rlm.packs.format import PackReader, open_regular
+from rlm.packs.manifest import (
+    MANIFEST_SUFFIX,
+    PACK_SUFFIX,
+    Manifest,
+    check_name,
+    manifest_path,
+    read_manifest,
+)
+from rlm.packs.signing import check_signature, trusted_keys
+
+
+@dataclass(frozen=True, slots=True)
+class PackSource:
+    """A pack file whose bytes had `sha256` when it was opened. `key` is the public key that signed it."""
+
+    path: Path
+    name: str
+    sha256: str
+    manifest: Manifest | None
+    key: str | None
+    shipped: str | None
+
+    def check_read(self, reader: PackReader) -> None:
+        """PackError unless what was read is what was hashed, and what the manifest promised."""
+        if reader.sha256 != self.sha256:
+            raise PackError("changed while it was read: try again", path=str(self.path))
+        if self.manifest is not None and reader.count != self.manifest.count:
+            promised = f"its manifest says {self.manifest.count:,}"
+            raise PackError(f"holds {reader.count:,} memories, {promised}", path=str(self.path))
+
+    @property
+    def label(self) -> str:
+        """What the record of imports says about where it came from."""
+        return f"shipped:{self.shipped}" if self.shipped else str(self.path.absolute())
+
+
+def open_pack(pack: str | Path) -> PackSource:
+    """Find a pack and check hash and signature against its manifest, if it has one. Reads no line yet."""
+    path, manifest = _locate(pack)
+    with open_regular(path) as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if manifest is None:
+        name = check_name(path.name.removesuffix(PACK_SUFFIX), path=path)
+        return PackSource(path, name, sha256, None, None, shipped_hashes().get(sha256))
+    if manifest.file != path.name:
+        raise PackError(f"is the manifest of {manifest.file!r}", path=str(manifest_path(path)))
+    if manifest.sha256 != sha256:
+        raise PackError("its bytes are not those that its manifest promises (sha256)", path=str(path))
+    key = check_signature(manifest, path=manifest_path(path))
+    return PackSource(path, manifest.name, sha256, manifest, key, shipped_hashes().get(sha256))
+
+
+def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
+    text = str(pack)
+    bare = isinstance(pack, str) and not any(mark in text for mark in ("/", os.sep, PACK_SUFFIX, ".json"))
+    if bare:
+        shipped = shipped_packs()
+        if text not in shipped:
+            hint = f"known: {', '.join(shipped)}; for a file give its path, like ./{text[:80]}{PACK_SUFFIX}"
+            raise PackError(f"no pack {text[:80]!r} ships with rlm; {hint}")
+        path = shipped[text]
+    else:
+        path = Path(pack).expanduser()
+    if path.name.endswith(MANIFEST_SUFFIX):
+        manifest = read_manifest(path)
+        return path.with_name(manifest.file), manifest
+    beside = manifest_path(path)
+    return path, read_manifest(beside) if os.path.lexists(beside) else None
+
+
+def standing(
+    source: PackSource, *, trust: bool, trust_shipped: bool, keys_file: str | Path | None
+) -> tuple[str, str | None]:
+    """(trust, signer) that the memories of this pack get. `trust` is a person's word."""
+    signer = None
+    if source.key is not None:
+        signer = trusted_keys(keys_file).get(source.key)
+        if signer is not None:
+            return "trusted", signer
+        signer = f"unknown key {source.key}"
+    if source.shipped and trust_shipped:
+        return "trusted", "rlm"
+    return ("trusted" if trust else "quarantined"), signer

@@ -1,0 +1,312 @@
+"""Packs in: verify, import, take back.
+
+An import is one write transaction that reads the pack as it goes: a line that is refused, a hash that does
+not fit or a full disk rolls everything back, and a large pack never has to fit into memory. It adds only
+what is absent. Every memory passes the same gate as any other write, so secrets are scrubbed and bounds are
+kept; its id is checked against the text.
+
+On a store without a table of imports (JSON) the memories go in through `add_many`; there is nothing to list
+or to roll back there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from rlm import clock
+from rlm.errors import PackError, ValidationError
+from rlm.packs.format import PackReader, item_of, stamp
+from rlm.packs.source import PackSource, open_pack, standing
+from rlm.store import gate
+from rlm.store.backend import MemoryBackend
+from rlm.store.identity import memory_id as stable_id
+from rlm.store.sqlite import items
+from rlm.store.sqlite import packs as ledger
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.sqlite.packs import PackRow
+from rlm.store.types import LEVELS, LOCAL, MemoryItem, Tenant
+
+CHUNK = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. `pack_no` is what `rollback_pack` takes; None where the store keeps no record."""
+
+    name: str
+    sha256: str
+    trust: str
+    signer: str | None
+    count: int
+    added: int
+    present: int
+    scrubbed: int
+    pack_no: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What a pack is and whether it would import. `trust` is what its memories would get."""
+
+    path: str
+    ok: bool
+    problem: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    count: int = 0
+    sha256: str | None = None
+    manifest: bool = False
+    signer: str | None = None
+    shipped: str | None = None
+    trust: str = "quarantined"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackReport:
+    """`kept` are memories that somebody changed since the import, under the ids they have now."""
+
+    name: str
+    pack_nos: tuple[int, ...]
+    archived: int
+    kept: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return {**asdict(self), "pack_nos": list(self.pack_nos), "kept": list(self.kept)}
+
+
+class _Intake:
+    """The memories of one pack, line by line, checked and ready to store."""
+
+    def __init__(self, source: PackSource, tenant: Tenant, *, trust: str, level: str) -> None:
+        self.source = source
+        self.reader = PackReader(source.path)
+        self.scrubbed = 0
+        self._tenant = tenant
+        self._trust = trust
+        self._level = level
+
+    def __iter__(self) -> Iterator[MemoryItem]:
+        seen: set[str] = set()
+        name, tenant, trust, level = self.source.name, self._tenant, self._trust, self._level
+        for number, record in self.reader:
+            claimed: str | None = record.get("memory_id")
+            try:
+                item = item_of(record)
+                stamp(item, name, trust=trust, level=level)
+                admitted = gate.admit_item(item, tenant, origin="pack")
+            except ValidationError as exc:
+                raise PackError(str(exc), path=str(self.source.path), line=number) from exc
+            if claimed != admitted.memory_id and claimed is not None:
+                self._scrubbed(item, claimed, number)
+            key = claimed or admitted.memory_id
+            if key in seen:
+                raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
+            seen.add(key)
+            yield admitted
+        self.source.check_read(self.reader)
+
+    def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
+        """The gate changed the words: the id must then be that of the words as they stand in the line."""
+        if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
+            raise PackError(
+                f"memory_id {claimed[:40]!r} is not that of its title, content and scope: leave it out",
+                path=str(self.source.path),
+                line=number,
+            )
+        self.scrubbed += 1
+
+    def chunks(self) -> Iterator[list[MemoryItem]]:
+        """The same in lists of at most `CHUNK`."""
+        stream = iter(self)
+        while chunk := list(islice(stream, CHUNK)):
+            yield chunk
+
+
+def import_pack(
+    pack_path: str | Path,
+    db: MemoryBackend,
+    *,
+    level: str = "project",
+    trust: bool = False,
+    trust_shipped: bool = True,
+    trusted_keys: str | Path | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> ImportReport:
+    """Add what a pack holds and the store lacks, all or nothing.
+
+    The memories are quarantined unless a trusted key signed the pack, or it is one that ships with the
+    package, or a person vouches for it with `trust`. Importing again with better trust lifts what the first
+    import left in quarantine; importing after a rollback brings the memories back. What anybody else wrote,
+    changed or archived stays as it is. `on_progress` is told how many lines are done.
+    """
+    if level not in LEVELS:
+        raise ValidationError(f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level")
+    source = open_pack(pack_path)
+    given, signer = standing(source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys)
+    intake = _Intake(source, db.tenant, trust=given, level=level)
+    if isinstance(db, SQLiteMemoryBackend):
+        added, pack_no = _into_sqlite(db, intake, level, (given, signer), on_progress)
+    else:
+        added, pack_no = _into_other(db, intake), None
+    count = intake.reader.count
+    return ImportReport(
+        name=source.name,
+        sha256=source.sha256,
+        trust=given,
+        signer=signer,
+        count=count,
+        added=added,
+        present=count - added,
+        scrubbed=intake.scrubbed,
+        pack_no=pack_no,
+    )
+
+
+def _into_sqlite(
+    db: SQLiteMemoryBackend,
+    intake: _Intake,
+    level: str,
+    standing_: tuple[str, str | None],
+    on_progress: Callable[[int], None] | None,
+) -> tuple[int, int]:
+    trust, signer = standing_
+    added: list[str] = []
+    done = 0
+    with db.db.write() as connection:
+        space = db.spaces.ensure(level)
+        first = ledger.last_number(connection) + 1
+        for chunk in intake.chunks():
+            added += _add_chunk(db, connection, space, chunk, lift=trust == "trusted")
+            done += len(chunk)
+            if on_progress is not None:
+                on_progress(done)
+        source = intake.source
+        if not added and (known := _live(ledger.rows(connection, (space,)), source)):
+            return 0, known.pack_no
+        row = {
+            "name": source.name,
+            "sha256": source.sha256,
+            "source": gate.admit_text(source.label, "source"),
+            "signer": signer,
+            "trust": trust,
+            "item_count": intake.reader.count,
+            "imported_at": clock.now_iso(),
+        }
+        pack_no = ledger.record(connection, space, row, added, (first, ledger.last_number(connection)))
+    db.search.recall.seal_if_due()
+    return len(added), pack_no
+
+
+def _add_chunk(
+    db: SQLiteMemoryBackend, connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool
+) -> list[str]:
+    """Store the absent ones of a chunk; their ids."""
+    ids = [item.memory_id for item in chunk]
+    there = items.existing(connection, space, ids)
+    again = ledger.replaceable(connection, space, list(there), lift=lift) if there else {}
+    fresh: dict[str, MemoryItem] = {}
+    for item in chunk:
+        if item.memory_id in again:
+            fresh[item.memory_id] = replace(item, **again[item.memory_id][1])
+        elif item.memory_id not in there:
+            fresh.setdefault(item.memory_id, item)
+    if again:
+        ledger.remove(connection, [number for number, _ in again.values()])
+    db.store_admitted(connection, list(fresh.values()))
+    return list(fresh)
+
+
+def _live(rows: list[PackRow], source: PackSource) -> PackRow | None:
+    """An import of these very bytes that was not rolled back."""
+    same = (row for row in rows if row.sha256 == source.sha256 and row.name == source.name)
+    return next((row for row in same if row.rolled_back_at is None), None)
+
+
+def _into_other(db: MemoryBackend, intake: _Intake) -> int:
+    fresh: dict[str, MemoryItem] = {}
+    for item in intake:
+        if item.memory_id not in fresh and db.get(item.memory_id) is None:
+            fresh[item.memory_id] = item
+    db.add_many(fresh.values())
+    return len(fresh)
+
+
+def verify_pack(pack_path: str | Path, *, trusted_keys: str | Path | None = None) -> VerifyReport:
+    """Read a pack as an import would, without a store. What is wrong is reported, not raised."""
+    try:
+        source = open_pack(pack_path)
+        trust, signer = standing(source, trust=False, trust_shipped=True, keys_file=trusted_keys)
+        intake = _Intake(source, LOCAL, trust=trust, level="project")
+        for _ in intake:
+            pass
+    except PackError as exc:
+        return VerifyReport(path=str(pack_path), ok=False, problem=str(exc))
+    return VerifyReport(
+        path=str(source.path),
+        ok=True,
+        name=source.name,
+        kind=source.manifest.kind if source.manifest else None,
+        count=intake.reader.count,
+        sha256=source.sha256,
+        manifest=source.manifest is not None,
+        signer=signer,
+        shipped=source.shipped,
+        trust=trust,
+    )
+
+
+def list_packs(db: MemoryBackend) -> list[PackRow]:
+    """Every import that this tenant may see, oldest first; none where the store keeps no record."""
+    if not isinstance(db, SQLiteMemoryBackend):
+        return []
+    with db.db.read() as connection:
+        return ledger.rows(connection, db.spaces.visible())
+
+
+def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
+    """Archive what a pack added and nobody has changed since. A name means every import of that name.
+
+    Rolling back twice does nothing the second time. An unknown pack raises PackError.
+    """
+    if not isinstance(db, SQLiteMemoryBackend):
+        raise PackError(
+            "this store keeps no record of imports, so none can be rolled back: use an SQLite store"
+        )
+    with db.db.write() as connection:
+        rows = ledger.rows(connection, db.spaces.visible())
+        wanted = _wanted(rows, name_or_no)
+        archived, kept = 0, []
+        now = clock.now_iso()
+        for row in reversed(wanted):
+            if row.rolled_back_at is None:
+                count, changed = ledger.take_back(connection, row, now)
+                archived += count
+                kept += changed
+    return RollbackReport(
+        wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept))
+    )
+
+
+def _wanted(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:
+    found = [row for row in rows if row.name == name_or_no]
+    if not found and str(name_or_no).isdecimal():
+        found = [row for row in rows if row.pack_no == int(name_or_no)]
+    if not found:
+        known = ", ".join(dict.fromkeys(row.name for row in rows)) or "none was imported"
+        raise PackError(f"no import of a pack {str(name_or_no)[:80]!r} here; known: {known}")
+    return found

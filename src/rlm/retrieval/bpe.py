@@ -1,0 +1,141 @@
+"""Words to token ids, as the tokenizer that ships with wordllama does it, without importing it.
+
+That tokenizer is a Llama-2 byte-pair encoding: a space is written as U+2581, merges are applied in
+the order of their list, and a character outside the vocabulary becomes its UTF-8 bytes. Two facts
+about its vocabulary, both held by tests against the file and the `tokenizers` library, make a short
+version exact:
+
+- U+2581 occurs only at the start of a token. Text whose spaces are single can therefore be cut into
+  words, and a word can be encoded alone and remembered.
+- A merge exists for every pair of tokens that joins to a token, and merges are listed by the id of
+  what they make, then by the ids of the two parts (runs of U+2581 aside, which no word holds). So
+  the vocabulary alone is enough: the list of merges, which is most of the file, is not read.
+
+U+2581 in a text counts as a space, which is what it means to the tokenizer. `<s>`, `</s>` and
+`<unk>` in a text are plain characters. Nothing here knows about vectors.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+SPACE = "\u2581"
+WORD_CHARS = 64
+CACHED_WORDS = 50_000
+_NEVER = 1 << 62
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text: what lies between white space or U+2581. None is empty."""
+    return text.replace(SPACE, " ").split()
+
+
+class Vocabulary:
+    """The tokens and their ids. `encode_word` may be called from several threads."""
+
+    def __init__(self, ids: dict[str, int], *, cached_words: int = CACHED_WORDS) -> None:
+        """Raises ValueError unless U+2581 and all 256 byte tokens are there and ids run from 0 up."""
+        self._bytes = [f"<0x{byte:02X}>" for byte in range(256)]
+        if SPACE not in ids or any(token not in ids for token in self._bytes):
+            raise ValueError("the vocabulary lacks U+2581 or a byte token")
+        if max(ids.values()) != len(ids) - 1 or min(ids.values()) != 0:
+            raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
+        self._ids = ids
+        self._cached_words = cached_words
+        self._cache: dict[str, tuple[int, ...]] = {}
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read `model.vocab` from a tokenizer file. Raises OSError or ValueError."""
+        return cls(_read_vocab(path))
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def continuations(self) -> NDArray[np.bool_]:
+        """By id: whether a token is letters or digits that go on with a word."""
+        out = np.zeros(len(self._ids), np.bool_)
+        ids = [n for token, n in self._ids.items() if token[0] != SPACE and any(map(str.isalnum, token))]
+        out[ids] = True
+        return out
+
+    def encode_word(self, word: str) -> tuple[int, ...]:
+        """The ids of one word from `split_words`; the space before it belongs to it.
+
+        A word above `WORD_CHARS` characters is merged in pieces of that size, so that the time
+        stays proportional to its length: tokens may then differ at the seams.
+        """
+        ids = self._cache.get(word)
+        if ids is None:
+            if len(self._cache) >= self._cached_words:
+                self._cache.clear()
+            ids = self._cache[word] = self._encode(word)
+        return ids
+
+    def _encode(self, word: str) -> tuple[int, ...]:
+        if not word:
+            return ()
+        whole = self._ids.get(SPACE + word)
+        if whole is not None:  # every such token is what its own merges make: a test tries them all
+            return (whole,)
+        found: list[int] = []
+        for start in range(0, len(word), WORD_CHARS):
+            symbols = [] if start else [SPACE]
+            for char in word[start : start + WORD_CHARS]:
+                if char in self._ids:
+                    symbols.append(char)
+                else:  # a lone surrogate has bytes too, and must not raise
+                    symbols += [self._bytes[byte] for byte in char.encode("utf-8", "surrogatepass")]
+            self._merge(symbols)
+            found += [self._ids[symbol] for symbol in symbols]
+        return tuple(found)
+
+    def _merge(self, symbols: list[str]) -> None:
+        """Join neighbours, in place, until no two of them make a token."""
+        get = self._ids.get
+        ranks = [get(left + right, _NEVER) for left, right in pairwise(symbols)]
+        while ranks:
+            best = min(ranks)
+            if best == _NEVER:
+                return
+            at = ranks.index(best)
+            if ranks.count(best) > 1:  # 'a'+'aa' and 'aa'+'a' make one token: the ids of the parts decide
+                places = (i for i, rank in enumerate(ranks) if rank == best)
+                at = min(places, key=lambda i: self._ids[symbols[i]])
+            symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
+            del ranks[at]
+            if at < len(ranks):
+                ranks[at] = get(symbols[at] + symbols[at + 1], _NEVER)
+            if at > 0:
+                ranks[at - 1] = get(symbols[at - 1] + symbols[at], _NEVER)
+
+
+def _read_vocab(path: Path) -> dict[str, int]:
+    """The object under "vocab". Parsing the whole file would take three times as long."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        vocab = _slice_vocab(raw)
+        if vocab is None:
+            whole = json.loads(raw[:])
+            model = whole.get("model") if isinstance(whole, dict) else None
+            vocab = model.get("vocab") if isinstance(model, dict) else None
+    if not isinstance(vocab, dict) or not vocab or set(map(type, vocab.values())) != {int}:
+        raise ValueError(f"{path.name} holds no vocabulary")
+    return vocab
+
+
+def _slice_vocab(raw: mmap.mmap) -> object:
+    """The object between the keys "vocab" and "merges", or None where the file is laid out otherwise."""
+    start = raw.find(b"{", raw.find(b'"vocab": {'))
+    end = raw.find(b'"merges": [', start)
+    if not 0 < start < end:
+        return None
+    try:
+        return json.loads(raw[start : raw.rfind(b"}", start, end) + 1])
+    except ValueError:
+        return None

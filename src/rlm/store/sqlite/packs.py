@@ -1,0 +1,144 @@
+"""Imports of packs as rows, and what a rollback may take back. Every function runs inside the caller's
+transaction.
+
+An import is one write transaction, so the rows it adds have consecutive numbers; `meta` keeps the first and
+the last. Any later change of a memory gives it a new number (`items.py`). So a row that still has a number
+of the import is as the import left it, and only such rows does a rollback archive. It stamps them with the
+very time that it writes to `rolled_back_at`: that is how a later import tells them from memories that a
+person archived, which stay archived.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import apsw
+
+from rlm.store.sqlite.items import bury
+from rlm.store.sqlite.spaces import in_spaces
+
+_STATED = "name, sha256, source, signer, trust, item_count, added_count, imported_at"
+_COLUMNS = f"pack_no, {_STATED}, rolled_back_at, space_id"
+_COUNTERS = ("access_count", "success_count", "failure_count", "last_used")
+
+
+@dataclass(frozen=True, slots=True)
+class PackRow:
+    """One import."""
+
+    pack_no: int
+    name: str
+    sha256: str
+    source: str
+    signer: str | None
+    trust: str
+    item_count: int
+    added_count: int
+    imported_at: str
+    rolled_back_at: str | None
+    space_id: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types, without the internal space."""
+        return {key: value for key, value in asdict(self).items() if key != "space_id"}
+
+
+def rows(connection: apsw.Connection, spaces: tuple[int, ...]) -> list[PackRow]:
+    """Every import that this tenant may see, oldest first."""
+    sql = f"SELECT {_COLUMNS} FROM packs WHERE space_id {in_spaces(spaces)} ORDER BY pack_no"
+    return [PackRow(*row) for row in connection.execute(sql)]
+
+
+def last_number(connection: apsw.Connection) -> int:
+    """The highest number that any memory has had."""
+    return int(next(iter(connection.execute("SELECT value FROM counters WHERE name = 'item'")))[0])
+
+
+def replaceable(
+    connection: apsw.Connection, space: int, ids: Sequence[str], *, lift: bool
+) -> dict[str, tuple[int, dict[str, Any]]]:
+    """Those of these memories that an import may put anew, with their number and counters.
+
+    They are the ones that a rollback archived, and, when the pack is trusted (`lift`), the ones that an
+    untrusted pack left in quarantine.
+    """
+    sql = (
+        f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE m.space_id = ?1 "
+        "AND m.memory_id IN (SELECT value FROM json_each(?2)) AND ("
+        "(?3 AND m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack') "
+        "OR (m.archived_at IS NOT NULL AND EXISTS (SELECT 1 FROM packs p JOIN pack_items i USING (pack_no) "
+        "WHERE p.space_id = ?1 AND p.rolled_back_at = m.archived_at AND i.memory_id = m.memory_id)))"
+    )
+    found = connection.execute(sql, (space, json.dumps(list(ids)), int(lift)))
+    return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
+
+
+def remove(connection: apsw.Connection, numbers: Sequence[int]) -> None:
+    """Take rows away that are about to be put anew."""
+    connection.executemany("DELETE FROM memory_items WHERE item_no = ?", ((n,) for n in numbers))
+    bury(connection, "memory", numbers)
+
+
+def record(
+    connection: apsw.Connection, space: int, row: dict[str, Any], ids: Sequence[str], numbers: tuple[int, int]
+) -> int:
+    """Note an import that added these ids under numbers from the first to the last; its own number."""
+    connection.execute(
+        f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
+        (
+            space,
+            *(row[key] for key in ("name", "sha256", "source", "signer", "trust", "item_count")),
+            len(ids),
+            row["imported_at"],
+        ),
+    )
+    pack_no = connection.last_insert_rowid()
+    connection.executemany(
+        "INSERT INTO pack_items(pack_no, memory_id) VALUES (?, ?)", ((pack_no, i) for i in sorted(ids))
+    )
+    values = (f"pack:{pack_no}:numbers", json.dumps(numbers))
+    connection.execute("INSERT INTO meta(key, value) VALUES (?, ?)", values)
+    return pack_no
+
+
+def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int, list[str]]:
+    """Archive what an import added and nobody changed; how many, and the ids of what stays."""
+    key = (f"pack:{row.pack_no}:numbers",)
+    first, last = json.loads(next(iter(connection.execute("SELECT value FROM meta WHERE key = ?", key)))[0])
+    found: list[tuple[Any, ...]] = connection.execute(
+        "SELECT m.item_no, m.memory_id FROM pack_items i JOIN memory_items m "
+        "ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? AND m.archived_at IS NULL "
+        "ORDER BY m.memory_id",
+        (row.space_id, row.pack_no),
+    ).fetchall()
+    mine = [number for number, _ in found if first <= number <= last]
+    connection.executemany(
+        "UPDATE memory_items SET archived_at = ? WHERE item_no = ?", ((now, number) for number in mine)
+    )
+    bury(connection, "memory", mine)
+    connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, row.pack_no))
+    kept = [memory_id for number, memory_id in found if not first <= number <= last]
+    return len(mine), [*kept, *_renamed(connection, row)]
+
+
+def _renamed(connection: apsw.Connection, row: PackRow) -> list[str]:
+    """New ids of memories of an import whose words were edited."""
+    sql = (
+        "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL "
+        "AND provenance_json ->> 'edited_from' IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) "
+        "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) ORDER BY memory_id"
+    )
+    return [found[0] for found in connection.execute(sql, (row.space_id, row.pack_no, row.pack_no))]
+
+
+def judged_high(connection: apsw.Connection, spaces: tuple[int, ...], ids: Sequence[str]) -> set[str]:
+    """Which of these trajectories have a judgment of high confidence."""
+    sql = (
+        f"SELECT trajectory_id FROM trajectories JOIN judgments USING (trajectory_id) "
+        f"WHERE space_id {in_spaces(spaces)} AND confidence = 'high' "
+        f"AND trajectory_id IN (SELECT value FROM json_each(?))"
+    )
+    return {row[0] for row in connection.execute(sql, (json.dumps(list(ids)),))}

@@ -1,0 +1,531 @@
+"""The embedders: the static one on its real files, the endpoint against a real HTTP server."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+import rlm
+from rlm import clock
+from rlm.errors import ConfigError, ModelError
+from rlm.retrieval.bpe import Vocabulary, split_words
+from rlm.retrieval.embed import (
+    BULK_TEXTS,
+    MAX_CHARS,
+    STATIC_MODEL,
+    EndpointEmbedder,
+    StaticEmbedder,
+    _retry_after,
+    pick_embedder,
+)
+
+Floats = NDArray[np.float32]
+
+CHECK = settings(deadline=None, database=None, max_examples=60)
+PIP = 'pip install "wordllama>=0.4.0"'
+KEY = "sk-secret-0123456789"
+TEXTS = [
+    "reset a customer's password",
+    "Größe und Straße",
+    "色は匂へど 👩‍👩‍👧‍👦",
+    "",
+    "  \n",
+    "x" * 90,
+    "a b a b",
+]
+
+
+# -- the static embedder ---------------------------------------------------------------------------
+
+
+@cache
+def folder() -> Path:
+    spec = importlib.util.find_spec("wordllama")
+    assert spec is not None and spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0])
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    return Vocabulary.load(folder() / "tokenizers" / "l2_supercat_tokenizer_config.json")
+
+
+@cache
+def matrix() -> Floats:
+    held = load_file(folder() / "weights" / "l2_supercat_256.safetensors")
+    return np.asarray(held["embedding.weight"], np.float32)
+
+
+@cache
+def shared() -> StaticEmbedder:
+    return StaticEmbedder()
+
+
+def uneven(vocab: Vocabulary) -> Floats:
+    return np.random.default_rng(3).uniform(0.1, 3.0, len(vocab)).astype(np.float32)
+
+
+COMMON = np.random.default_rng(4).standard_normal(256).astype(np.float32) / 50
+
+
+def plain(text: str, weights: Floats | None = None, common: Floats | float = 0.0) -> Floats:
+    """The definition, with the weights read by the safetensors library."""
+    ids = [token for word in split_words(text[:MAX_CHARS]) for token in vocabulary().encode_word(word)]
+    if not ids:
+        return np.zeros(256, np.float32)
+    pooled = np.average(matrix()[ids], axis=0, weights=None if weights is None else weights[ids]) - common
+    return np.asarray(pooled / np.linalg.norm(pooled), np.float32)
+
+
+def in_bulk(embedder: StaticEmbedder, texts: list[str]) -> Floats:
+    return embedder.embed([*texts, *["filler"] * BULK_TEXTS])[: len(texts)]
+
+
+def test_a_vector_is_the_normalised_mean_of_its_token_vectors() -> None:
+    found = shared().embed(TEXTS)
+    assert found.dtype == np.float32 and found.shape == (len(TEXTS), shared().dim)
+    np.testing.assert_allclose(found, [plain(text) for text in TEXTS], atol=1e-5)
+    lengths = [float(bool(text.strip())) for text in TEXTS]
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), lengths, atol=1e-5)
+
+
+@CHECK
+@given(st.lists(st.text(max_size=60), max_size=8))
+def test_one_by_one_and_in_bulk_are_the_same(texts: list[str]) -> None:
+    np.testing.assert_allclose(in_bulk(shared(), texts), shared().embed(texts), atol=1e-5)
+
+
+@pytest.mark.parametrize("embed", [StaticEmbedder.embed, in_bulk])
+def test_weights_and_the_common_vector_take_part(
+    embed: Callable[[StaticEmbedder, list[str]], Floats],
+) -> None:
+    found = embed(StaticEmbedder(weights=uneven, common=COMMON), TEXTS)
+    expected = [plain(text, uneven(vocabulary()), COMMON if text.strip() else 0.0) for text in TEXTS]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert not found[3].any() and not found[4].any()
+
+
+@pytest.mark.parametrize("embed", [StaticEmbedder.embed, in_bulk])
+def test_tokens_that_weigh_nothing_give_a_zero_row(
+    embed: Callable[[StaticEmbedder, list[str]], Floats],
+) -> None:
+    nothing = StaticEmbedder(weights=lambda vocab: np.zeros(len(vocab), np.float32), common=COMMON)
+    assert not embed(nothing, TEXTS).any()
+
+
+@pytest.mark.parametrize("embed", [StaticEmbedder.embed, in_bulk])
+def test_a_text_is_cut(embed: Callable[[StaticEmbedder, list[str]], Floats]) -> None:
+    head = "word " * (MAX_CHARS // 5)
+    cut, whole, other = embed(shared(), [head, head + "zebra quantum", "zebra " + head])
+    assert np.array_equal(cut, whole) and not np.array_equal(cut, other)
+
+
+def test_no_texts_no_rows() -> None:
+    assert shared().embed([]).shape == (0, 256)
+
+
+def test_the_word_cache_starts_over_and_answers_the_same() -> None:
+    small = StaticEmbedder(cached_words=500)
+    texts = [" ".join(f"w{number * 7 + k}" for k in range(10)) for number in range(10 * BULK_TEXTS)]
+    np.testing.assert_allclose(small.embed(texts), shared().embed(texts), atol=1e-6)
+    assert small._words is not None
+    assert len(small._words._rows) <= 500 + 10 * BULK_TEXTS
+    np.testing.assert_allclose(small.embed(texts[:70]), shared().embed(texts[:70]), atol=1e-6)
+
+
+def test_threads_share_one_embedder() -> None:
+    fresh = StaticEmbedder(cached_words=200)
+    batches = [[f"text {n} of batch {b} about w{n * b}" for n in range(40 + 30 * (b % 3))] for b in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(fresh.embed, batches))
+    for batch, vectors in zip(batches, found, strict=True):
+        np.testing.assert_allclose(vectors, [plain(text) for text in batch], atol=1e-5)
+
+
+def test_an_interrupted_batch_leaves_no_half_filled_words() -> None:
+    fresh = StaticEmbedder()
+    in_bulk(fresh, ["known words"])
+    with pytest.raises(AttributeError):
+        fresh.embed(["brand new zebra"] * BULK_TEXTS + ["quixotic", None])  # type: ignore[list-item]
+    np.testing.assert_allclose(
+        in_bulk(fresh, ["brand new quixotic zebra"])[0], plain("brand new quixotic zebra"), atol=1e-5
+    )
+
+
+def run_python(code: str, *, path: list[Path], cwd: Path, flags: tuple[str, ...] = ()) -> str:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    done = subprocess.run(
+        [sys.executable, *flags, "-c", code], capture_output=True, text=True, cwd=cwd, env=env, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+SOURCE = Path(rlm.__file__).parents[1]
+EMBED_ONE = "from rlm.retrieval.embed import StaticEmbedder as S; print(S().embed(['hello']).any(), end=' ');"
+
+
+def test_neither_wordllama_nor_tokenizers_nor_httpx_is_imported(tmp_path: Path) -> None:
+    code = EMBED_ONE + "import sys; print({'wordllama', 'tokenizers', 'httpx'} & set(sys.modules))"
+    assert run_python(code, path=[SOURCE], cwd=tmp_path) == "True set()"
+
+
+def test_a_folder_of_the_same_name_does_not_hide_the_model(tmp_path: Path) -> None:
+    (tmp_path / "wordllama").mkdir()
+    (tmp_path / "wordllama" / "__init__.py").touch()
+    assert run_python(EMBED_ONE, path=[tmp_path, SOURCE], cwd=tmp_path) == "True"
+
+
+def test_without_wordllama_the_error_holds_the_install_line(tmp_path: Path) -> None:
+    for entry in folder().parent.iterdir():
+        if not entry.name.startswith("wordllama"):
+            (tmp_path / entry.name).symlink_to(entry)
+    code = f"from rlm import ModelError\ntry: {EMBED_ONE}\nexcept ModelError as exc: print(exc)"
+    assert PIP in run_python(code, path=[tmp_path, SOURCE], cwd=tmp_path, flags=("-S",))
+
+
+def damage_weights(copied: Path, change: Callable[[bytes], bytes]) -> None:
+    path = copied / "weights" / "l2_supercat_256.safetensors"
+    path.write_bytes(change(path.read_bytes()))
+
+
+def damage_header(copied: Path, **changes: Any) -> None:
+    def change(raw: bytes) -> bytes:
+        length = int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8 : 8 + length])
+        header["embedding.weight"].update(changes)
+        text = json.dumps(header).encode()
+        return len(text).to_bytes(8, "little") + text + raw[8 + length :]
+
+    damage_weights(copied, change)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda copied: (copied / "weights" / "l2_supercat_256.safetensors").unlink(),
+        lambda copied: (copied / "tokenizers" / "l2_supercat_tokenizer_config.json").unlink(),
+        lambda copied: (copied / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text("<html>"),
+        lambda copied: damage_weights(copied, lambda raw: raw[:5_000_000]),
+        lambda copied: damage_weights(copied, lambda raw: b""),
+        lambda copied: damage_weights(copied, lambda raw: b"\xff" * 8 + raw[8:]),
+        lambda copied: damage_weights(copied, lambda raw: raw[:8] + b"?" * 200),
+        lambda copied: damage_header(copied, dtype="BF16"),
+        lambda copied: damage_header(copied, shape=[32000, 128]),
+        lambda copied: damage_header(copied, data_offsets=None),
+    ],
+)
+def test_damaged_files_are_a_model_error_with_the_install_line(
+    tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    for name in ("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"):
+        (tmp_path / name).parent.mkdir()
+        copy(folder() / name, tmp_path / name)
+    damage_header(tmp_path)  # rewriting alone does no harm
+    assert StaticEmbedder(tmp_path).embed(["hello"]).any()
+    damage(tmp_path)
+    with pytest.raises(ModelError) as caught:
+        StaticEmbedder(tmp_path).embed(["hello"])
+    assert PIP in str(caught.value) and str(tmp_path) in str(caught.value)
+
+
+# -- the choice ------------------------------------------------------------------------------------
+
+
+def test_picking() -> None:
+    static = pick_embedder("static")
+    assert isinstance(static, StaticEmbedder) and (static.model, static.dim) == (STATIC_MODEL, 256)
+    assert pick_embedder("none") is None
+    endpoint = pick_embedder("endpoint", url="http://127.0.0.1:1/v1", model="m")
+    assert isinstance(endpoint, EndpointEmbedder) and (endpoint.model, endpoint.dim) == ("m", 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "model", "words"),
+    [
+        ("magic", "", "", ("'magic'", "static", "endpoint", "none")),
+        ("endpoint", "", "m", ("RLM_EMBED_URL",)),
+        ("endpoint", "http://h/v1", "", ("RLM_EMBED_MODEL",)),
+        ("endpoint", "localhost:8080", "m", ("RLM_EMBED_URL",)),
+        ("endpoint", "ftp://h/v1", "m", ("RLM_EMBED_URL",)),
+        ("endpoint", "http://h:port/v1", "m", ("RLM_EMBED_URL",)),
+    ],
+)
+def test_choices_that_cannot_work(kind: str, url: str, model: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        pick_embedder(kind, url=url, model=model)
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize("key", ["sk bad", "sk-\n", "sk-é"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        EndpointEmbedder("http://127.0.0.1:1/v1", "m", key=key)
+    assert key not in "".join(traceback.format_exception(caught.value))
+
+
+# -- the endpoint ----------------------------------------------------------------------------------
+
+
+def vectors_for(texts: list[str]) -> list[list[float]]:
+    return [[float(len(text)), 1.0, -1.0] for text in texts]
+
+
+def good(texts: list[str]) -> dict[str, Any]:
+    """An answer as OpenAI gives it, with the rows in another order."""
+    rows = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors_for(texts))]
+    return {"object": "list", "data": rows[::-1]}
+
+
+class Server:
+    """A real server that plays a list of answers: (status, headers, body), None for a good one.
+
+    The last answer is repeated. "hang" waits until the test is over, "drop" closes the connection.
+    """
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = [None]
+        self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.over = threading.Event()
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.requests.append((self.path, dict(self.headers), body))
+                place = min(len(server.requests), len(server.answers)) - 1
+                server.play(self, server.answers[place], body["input"])
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        return Handler
+
+    def play(self, handler: BaseHTTPRequestHandler, answer: Any, texts: list[str]) -> None:
+        if answer in ("hang", "drop"):
+            if answer == "hang":
+                self.over.wait(30)
+            handler.close_connection = True
+            return
+        status, headers, body = answer or (200, {}, good(texts))
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        handler.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(raw))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(raw)
+
+    def close(self) -> None:
+        self.over.set()
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    running = Server()
+    yield running
+    running.close()
+
+
+def endpoint(server: Server, **options: Any) -> EndpointEmbedder:
+    return EndpointEmbedder(
+        server.url, "m-1", **{"key": KEY, "backoff_s": 0.001, "timeout_s": 10.0, **options}
+    )
+
+
+def failure(embedder: EndpointEmbedder, texts: list[str]) -> str:
+    """The message of the error, after checking that it names the endpoint and hides the key."""
+    with pytest.raises(ModelError) as caught:
+        embedder.embed(texts)
+    assert KEY[:12] not in "".join(traceback.format_exception(caught.value))
+    message = str(caught.value)
+    assert "127.0.0.1" in message and "'m-1'" in message and "RLM_EMBED_URL" in message
+    return message
+
+
+def test_rows_follow_the_texts_across_batches(server: Server) -> None:
+    texts = ["a", "bb", "ccc", "dddd", "eeeee"]
+    embedder = endpoint(server, batch=2)
+    found = embedder.embed(texts)
+    expected = np.array(vectors_for(texts))
+    np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1)[:, None], atol=1e-6)
+    assert found.dtype == np.float32 and embedder.dim == 3
+    assert [body for _, _, body in server.requests] == [
+        {"model": "m-1", "input": part} for part in (["a", "bb"], ["ccc", "dddd"], ["eeeee"])
+    ]
+    path, headers, _ = server.requests[0]
+    assert path == "/v1/embeddings" and headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_without_a_key_none_is_sent_and_a_slash_at_the_end_is_fine(server: Server) -> None:
+    EndpointEmbedder(server.url + "/", "m-1").embed(["a"])
+    path, headers, _ = server.requests[0]
+    assert path == "/v1/embeddings" and "Authorization" not in headers
+
+
+def test_blank_texts_are_zero_rows_and_stay_here(server: Server) -> None:
+    embedder = endpoint(server)
+    assert embedder.embed(["", " \n"]).shape == (2, 0) and not server.requests
+    found = embedder.embed(["", "a", "  ", "bb"])
+    assert found.any(axis=1).tolist() == [False, True, False, True]
+    assert server.requests[0][2]["input"] == ["a", "bb"]
+
+
+def test_a_text_is_cut_and_a_lone_surrogate_replaced(server: Server) -> None:
+    endpoint(server).embed(["é" * (MAX_CHARS + 1), "a\ud800b"])
+    assert server.requests[0][2]["input"] == ["é" * MAX_CHARS, "a?b"]
+
+
+@pytest.mark.parametrize(
+    "first", [(429, {"Retry-After": "0"}, {}), (500, {}, b"oops"), (503, {"Retry-After": "soon"}, {}), "drop"]
+)
+def test_a_busy_or_broken_server_is_tried_again(server: Server, first: Any) -> None:
+    server.answers = [first, first, None]
+    assert endpoint(server).embed(["a"]).any()
+    assert len(server.requests) == 3
+
+
+def test_a_retry_after_is_waited_for(server: Server) -> None:
+    """A back-off of an hour would outlast the test: the header must have replaced it."""
+    server.answers = [(429, {"Retry-After": "0"}, {}), None]
+    assert endpoint(server, backoff_s=3600.0).embed(["a"]).any()
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("3", 3.0),
+        ("0.5", 0.5),
+        ("-4", 0.0),
+        ("Fri, 02 Jan 2026 00:00:07 GMT", 7.0),
+        ("Thu, 01 Jan 2026 00:00:07 GMT", 0.0),
+        ("Fri, 02 Jan 2026 00:00:07 -0000", 99.0),
+        ("soon", 99.0),
+        ("nan", 99.0),
+        ("", 99.0),
+        (None, 99.0),
+    ],
+)
+def test_a_retry_after_is_read_as_number_or_date(header: str | None, seconds: float) -> None:
+    with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
+        assert _retry_after(header, 99.0) == seconds
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_three_tries_and_no_more(server: Server, status: int) -> None:
+    server.answers = [(status, {}, b"model is loading")]
+    message = failure(endpoint(server), ["a"])
+    assert str(status) in message and "model is loading" in message
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 404])
+def test_a_refusal_is_not_tried_again(server: Server, status: int) -> None:
+    server.answers = [(status, {"Location": "/elsewhere"}, b"no")]
+    assert str(status) in failure(endpoint(server), ["a"])
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_repeats_the_key_does_not_show_it(server: Server) -> None:
+    server.answers = [(401, {}, b"-" * 185 + f" bad key {KEY}".encode())]
+    assert "***" in failure(endpoint(server), ["a"]) or len(KEY) > 6
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"<html>It works!</html>", "no usable answer"),
+        (b"\xff\xfe\xff", "no usable answer"),
+        (b"[" * 200_000, "no usable answer"),
+        ([], "not a list of embeddings"),
+        ({"error": "nope"}, "not a list of embeddings"),
+        ({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, "not a list of embeddings"),
+        (
+            {"data": [{"index": 0, "embedding": [1.0]}, {"index": "1", "embedding": [1.0]}]},
+            "not a list of embeddings",
+        ),
+        (
+            {"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]},
+            "not a list of embeddings",
+        ),
+        ({"data": []}, "0 vectors for 2 texts"),
+        (good(["a"]), "1 vectors for 2 texts"),
+        (good(["a", "b", "c"]), "3 vectors for 2 texts"),
+        (
+            {"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]},
+            "numbered them wrongly",
+        ),
+        ({"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": ["2"]}]}, "lists of numbers"),
+        ({"data": [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}]}, "lists of numbers"),
+        ({"data": [{"index": 0, "embedding": 1}, {"index": 1, "embedding": 2}]}, "lists of numbers"),
+        ({"data": [{"index": 0, "embedding": [float("nan")]}, {"index": 1, "embedding": [1.0]}]}, "NaN"),
+        (
+            {"data": [{"index": 0, "embedding": [float("inf")]}, {"index": 1, "embedding": [1.0]}]},
+            "NaN or infinity",
+        ),
+        ({"data": [{"index": 0, "embedding": [1e300]}, {"index": 1, "embedding": [1.0]}]}, "NaN or infinity"),
+    ],
+)
+def test_answers_that_are_not_embeddings(server: Server, body: Any, words: str) -> None:
+    server.answers = [(200, {}, body)]
+    embedder = endpoint(server)
+    assert words in failure(embedder, ["a", "b"])
+    assert len(server.requests) == 1 and embedder.dim == 0
+
+
+def test_a_dimension_that_changes(server: Server) -> None:
+    server.answers = [None, (200, {}, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]})]
+    embedder = endpoint(server)
+    embedder.embed(["a"])
+    assert "2 dimensions after 3" in failure(embedder, ["a"])
+
+
+def test_a_body_that_cannot_be_decoded(server: Server) -> None:
+    server.answers = [(200, {"Content-Encoding": "gzip"}, b"not gzip")]
+    assert "no usable answer" in failure(endpoint(server), ["a"])
+
+
+def test_a_server_that_hangs_is_asked_once(server: Server) -> None:
+    server.answers = ["hang"]
+    assert "within 0.2 s" in failure(endpoint(server, timeout_s=0.2), ["a"])
+    assert len(server.requests) == 1
+
+
+def test_nobody_listens(server: Server) -> None:
+    server.close()
+    assert "cannot be reached" in failure(endpoint(server), ["a"])
+
+
+def test_a_password_in_the_url_is_not_shown(server: Server) -> None:
+    server.answers = [(404, {}, b"")]
+    embedder = EndpointEmbedder(server.url.replace("//", "//user:pa55@"), "m-1")
+    assert "pa55" not in failure(embedder, ["a"])

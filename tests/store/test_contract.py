@@ -1,0 +1,378 @@
+"""The contract: what every backend does, whatever it keeps its rows in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rlm import clock
+from rlm.errors import NotFound, ValidationError
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Hit, Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
+
+pytestmark = pytest.mark.req("RB-20")
+
+SEED_001 = [
+    MemoryItem(
+        title="SPARQL query pattern for entity search",
+        description="Use rdfs:label with FILTER for case-insensitive search.",
+        content="- Step 1\n- Step 2",
+        source_type="success",
+        task_query="Find entities by name",
+        tags=["sparql", "search", "entity"],
+    ),
+    MemoryItem(
+        title="Property exploration strategy",
+        description="Systematically explore properties using describe then probe.",
+        content="- Action A\n- Action B",
+        source_type="success",
+        task_query="What properties does X have?",
+        tags=["properties", "exploration"],
+    ),
+    MemoryItem(
+        title="Debugging failed SPARQL queries",
+        description="Check syntax, namespaces, and endpoint first.",
+        content="- Check 1\n- Check 2",
+        source_type="failure",
+        task_query="Query failed with error",
+        tags=["sparql", "debugging", "error"],
+    ),
+]
+
+
+def test_it_is_a_backend(backend):
+    assert isinstance(backend, MemoryBackend)
+    assert backend.tenant == Tenant()
+
+
+def test_add_returns_the_stable_id_and_get_gives_everything_back(backend, make_item):
+    made = make_item(
+        tags=["a", "b"],
+        scope=Scope("prov", ("hierarchy",), ("search_entity",), False),
+        provenance={"source": "human", "curriculum_id": "c1"},
+        task_query="Find all subclasses",
+        session_id="s-1",
+        confidence=0.7,
+    )
+    assert backend.add(made) == made.memory_id
+    got = backend.get(made.memory_id)
+    for name in ("title", "description", "content", "tags", "scope", "provenance", "task_query", "session_id"):
+        assert getattr(got, name) == getattr(made, name), name
+    assert (got.confidence, got.outcome, got.trust, got.level) == (0.7, "success", "trusted", "project")
+    assert (got.org, got.team, got.project) == ("local", "local", "local")
+
+
+@pytest.mark.req("RB-05")
+def test_the_same_memory_twice_is_one(backend, make_item):
+    first = backend.add(make_item())
+    again = backend.add(make_item(title="FIND a class  by its LABEL", description="other words"))
+    assert first == again
+    assert backend.stats()["memories"] == 1
+
+
+def test_an_unknown_id_is_none(backend):
+    assert backend.get("0" * 16) is None
+
+
+def test_it_is_all_there_when_opened_again(opener, make_item):
+    first = opener()
+    kept = first.add(make_item())
+    first.close()
+    second = opener()
+    assert second.get(kept).title == make_item().title
+    assert second.retrieve("class label")[0].item.memory_id == kept
+
+
+@pytest.mark.req("PM-06", "RB-03")
+def test_the_seeds_own_questions_find_the_seeds_answers(backend):
+    backend.add_many(SEED_001)
+    first = backend.retrieve("How do I search for entities?", k=2)
+    assert len(first) <= 2
+    assert first[0].item.title.startswith("SPARQL query pattern")
+    assert any("sparql" in hit.item.tags for hit in backend.retrieve("My SPARQL query is broken", k=2))
+    properties = backend.retrieve("What properties does prov:Activity have?", k=2)
+    assert properties[0].item.title == "Property exploration strategy"
+    assert backend.retrieve("SPARQL entity search", k=1)[0].item.title.startswith("SPARQL query pattern")
+    assert first[0].item.access_count == 1
+
+
+def test_hits_unpack_and_are_sorted(backend):
+    backend.add_many(SEED_001)
+    hits = backend.retrieve("sparql query", k=3)
+    for found, score in hits:
+        assert isinstance(found, MemoryItem)
+        assert 0 < score <= 1.1
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(isinstance(hit, Hit) and hit.why is None for hit in hits)
+
+
+def test_explain_says_every_factor(backend):
+    backend.add_many(SEED_001)
+    for hit in backend.retrieve("debugging SPARQL", k=3, explain=True):
+        why = hit.why
+        product = why.similarity * why.confidence * why.recency * why.level_weight
+        assert why.score == pytest.approx(hit.score) == pytest.approx(product, rel=1e-5)
+        assert why.confidence == hit.item.confidence
+        if why.lexical:
+            assert set(why.matched) <= {"debugging", "sparql"}
+            assert sum(why.matched.values()) == pytest.approx(1.0)
+        assert hit.item.title not in str(why)
+
+
+def test_filters(backend, make_item):
+    backend.add(make_item("Query a class in prov", scope=Scope(ontology="prov"), source_type="success"))
+    backend.add(make_item("Query a class in skos", scope=Scope(ontology="skos"), source_type="failure"))
+    backend.add(make_item("Query a class anywhere", source_type="human"))
+    titles = lambda **kw: {hit.item.title for hit in backend.retrieve("query a class", k=9, **kw)}  # noqa: E731
+    assert len(titles()) == 3
+    assert titles(scope=Scope(ontology="prov")) == {"Query a class in prov", "Query a class anywhere"}
+    assert titles(outcome="failure") == {"Query a class in skos"}
+    with pytest.raises(ValidationError, match="unknown outcome 'great'"):
+        backend.retrieve("query", outcome="great")
+
+
+@pytest.mark.req("RB-02")
+def test_lists_filter_by_scope_and_provenance(backend, make_item):
+    backend.add(make_item("One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"}))
+    backend.add(make_item("Two", tags=["x"], provenance={"curriculum_id": "c2"}, source_type="failure"))
+    names = lambda **kw: [found.title for found in backend.list_items(**kw)]  # noqa: E731
+    assert names() == ["Two", "One"]
+    assert names(ontology="prov") == ["One"]
+    assert names(provenance={"curriculum_id": "c2"}) == ["Two"]
+    assert names(provenance={"curriculum_id": "c1", "run_id": "r-1"}) == ["One"]
+    assert names(tag="x") == names(source_type="failure") == names(outcome="failure") == ["Two"]
+    assert names(limit=1, offset=1) == ["One"]
+
+
+def test_quarantined_memories_never_come_back(backend, make_item):
+    backend.add(make_item("Trust me and run this", trust="quarantined"))
+    assert backend.retrieve("trust me and run this") == []
+    assert backend.stats()["quarantined"] == 1
+    assert [found.title for found in backend.list_items(trust="quarantined")] == ["Trust me and run this"]
+
+
+def test_a_person_lifts_a_memory_out_of_quarantine(backend, make_item):
+    held = backend.add(make_item(trust="quarantined", source_type="pack"))
+    backend.add(make_item(source_type="human"))
+    assert backend.get(held).trust == "trusted"
+    assert backend.retrieve("find class label")[0].item.memory_id == held
+
+
+def test_recalled_text_is_not_stored_as_something_new(backend, make_item):
+    told = "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1. Search first"
+    held = backend.add(make_item("Search first", content=told))
+    assert backend.get(held).trust == "quarantined"
+    assert "recalled" in backend.get(held).provenance["quarantined_because"]
+    assert backend.retrieve("search first") == []
+
+
+def test_update_keeps_what_is_not_changed(backend, make_item):
+    kept = backend.add(make_item(tags=["old"], confidence=0.4))
+    changed = backend.update(kept, tags=["new"], confidence=0.9)
+    assert changed.memory_id == kept
+    got = backend.get(kept)
+    assert (got.tags, got.confidence, got.title) == (["new"], 0.9, make_item().title)
+
+
+def test_new_words_give_a_new_id_and_only_the_new_words_are_found(backend, make_item):
+    old = backend.add(make_item("Count the rows", content="count them"))
+    new = backend.update(old, title="Weigh the parcels", description="parcels", content="weigh them").memory_id
+    assert new != old
+    assert backend.get(old) is None
+    assert backend.get(new).provenance["edited_from"] == old
+    assert [hit.item.memory_id for hit in backend.retrieve("weigh parcels")] == [new]
+    assert backend.retrieve("count rows") == []
+
+
+def test_an_edit_may_not_make_two_memories_the_same(backend, make_item):
+    one, two = backend.add(make_item("One")), backend.add(make_item("Two"))
+    with pytest.raises(ValidationError, match=f"the same as {one}"):
+        backend.update(two, title="one")
+    assert backend.get(two).title == "Two"
+
+
+@pytest.mark.parametrize("name", ["memory_id", "org", "level", "nonsense"])
+def test_update_refuses_what_is_fixed(backend, make_item, name):
+    kept = backend.add(make_item())
+    with pytest.raises(ValidationError, match=f"'{name}' cannot be changed"):
+        backend.update(kept, **{name: "x"})
+    with pytest.raises(NotFound, match="no memory 'nope'"):
+        backend.update("nope", title="x")
+
+
+def test_delete_archives_restore_brings_back_purge_is_final(backend, make_item):
+    kept = backend.add(make_item())
+    assert backend.delete(kept) is True
+    assert backend.delete(kept) is False
+    assert backend.retrieve("class label") == []
+    assert backend.get(kept).archived_at
+    assert [found.memory_id for found in backend.list_items(archived=True)] == [kept]
+    assert backend.restore(kept) is True
+    assert backend.restore(kept) is False
+    assert backend.retrieve("class label")[0].item.memory_id == kept
+    assert backend.purge(kept) is True
+    assert backend.get(kept) is None
+    assert backend.purge(kept) is backend.delete("nope") is backend.restore("nope") is False
+
+
+def test_adding_an_archived_memory_again_restores_it(backend, make_item):
+    kept = backend.add(make_item())
+    backend.delete(kept)
+    backend.add(make_item())
+    assert backend.get(kept).archived_at is None
+    assert backend.retrieve("class label")
+
+
+@pytest.mark.req("CX-04")
+def test_tenants_do_not_see_each_other(opener, make_item):
+    mine = opener(Tenant("acme", "red", "p1"))
+    theirs = opener(Tenant("acme", "blue", "p1"))
+    if opener.kind == "json":
+        mine.close()
+        theirs = None
+    kept = mine.add(make_item("Secret recipe for red"))
+    mine.close()
+    theirs = opener(Tenant("acme", "blue", "p1"))
+    assert theirs.retrieve("secret recipe") == []
+    assert theirs.get(kept) is None
+    assert theirs.delete(kept) is theirs.purge(kept) is False
+    assert theirs.list_items() == []
+    assert theirs.stats()["memories"] == 0
+    with pytest.raises(NotFound):
+        theirs.update(kept, title="Mine now")
+    assert theirs.add(make_item("Secret recipe for red")) == kept, "two tenants may hold the same memory"
+    again = opener(Tenant("acme", "red", "p1"))
+    assert again.get(kept).team == "red"
+
+
+@pytest.mark.req("CX-04", "CX-05")
+def test_the_cascade_goes_from_project_to_team_to_org(opener, make_item):
+    near = opener(Tenant("acme", "red", "p1"))
+    same = "Deploy the service"
+    for level in ("org", "team", "project"):
+        near.add(make_item(same, level=level))
+    near.add(make_item("Deploy the service by hand", level="team"))
+    hits = near.retrieve("deploy the service", k=9, explain=True)
+    assert [(hit.item.title, hit.item.level) for hit in hits][0] == (same, "project"), "the nearest keeps a duplicate"
+    assert len(hits) == 2
+    assert {hit.why.level: hit.why.level_weight for hit in hits} == {"project": 1.0, "team": 0.9}
+    near.close()
+    other = opener(Tenant("acme", "red", "p2"))
+    assert {hit.item.level for hit in other.retrieve("deploy the service", k=9)} == {"team"}
+    other.close()
+    far = opener(Tenant("acme", "blue", "p9"))
+    assert {hit.item.level for hit in far.retrieve("deploy the service", k=9)} == {"org"}
+
+
+@pytest.mark.req("RB-18")
+def test_usage_is_recorded_and_counts_as_use(backend):
+    backend.add_many(SEED_001)
+    hits = backend.retrieve("sparql entity search", k=2)
+    backend.record_usage("t-1", hits)
+    assert backend.get(hits[0].item.memory_id).last_used
+    with pytest.raises(TypeError):
+        backend.record_usage("t-1", hits, tenant=Tenant("other"))
+
+
+@pytest.mark.req("CX-05")
+def test_recent_use_lifts_a_memory_by_at_most_a_tenth(backend, make_item):
+    a = backend.add(make_item("Parse dates with care", content="a"))
+    before = backend.retrieve("parse dates", explain=True)[0]
+    backend.record_usage("t-1", [before])
+    after = backend.retrieve("parse dates", explain=True)[0]
+    assert before.item.memory_id == after.item.memory_id == a
+    assert before.why.recency == 1.0
+    assert after.why.recency == pytest.approx(1.1, abs=1e-4)
+    assert after.score == pytest.approx(before.score * after.why.recency)
+
+
+def test_artifacts_are_saved_whole_or_not_at_all(backend, make_item):
+    run = Run(model="scripted", ontology_name="prov")
+    good = Trajectory("What is Activity?", final_answer="A class", iteration_count=3, converged=True)
+    ids = backend.save_artifacts(
+        run, good, Judgment(True, "grounded", "high"), memories=[make_item("Learnt", source_type="success")]
+    )
+    assert backend.get(ids[0]).confidence == 0.6
+    assert backend.stats()["trajectories"] == 1
+    with pytest.raises(ValidationError, match="title has 50 words"):
+        backend.save_artifacts(run, Trajectory("Next"), memories=[make_item("word " * 50)])
+    assert backend.stats()["trajectories"] == 1
+
+
+def test_backup_is_a_store_of_its_own(backend, opener, make_item, tmp_path):
+    kept = backend.add(make_item())
+    copy = backend.backup(tmp_path / "copies" / "copy")
+    backend.purge(kept)
+    from rlm.store.open import open_store
+
+    name = copy if opener.kind == "sqlite" else f"json:{copy}"
+    with open_store(name) as other:
+        assert other.get(kept) is not None
+
+
+BAD = [
+    (dict(title="word " * 50), "title has 50 words, at most 10"),
+    (dict(title="  "), "title is empty"),
+    (dict(content=" \n "), "content is empty"),
+    (dict(content="x" * 100_001), "content has 100,001 characters"),
+    (dict(confidence=1.5), "confidence is 1.5: use a number from 0 to 1"),
+    (dict(confidence=float("nan")), "confidence is nan"),
+    (dict(confidence="high"), "confidence is 'high'"),
+    (dict(source_type="robot"), "unknown source_type 'robot'"),
+    (dict(outcome="great"), "unknown outcome 'great'"),
+    (dict(level="world"), "unknown level 'world'"),
+    (dict(trust="absolute"), "unknown trust 'absolute'"),
+    (dict(tags="one two"), "tags is 'one two': use a list"),
+    (dict(tags=["x"] * 40), "40 tags, at most 32"),
+    (dict(created_at="yesterday"), "created_at is 'yesterday': use ISO 8601"),
+    (dict(provenance={"x": object()}), "provenance cannot be written as JSON"),
+    (dict(access_count=-1), "access_count is -1"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), BAD, ids=[m for _, m in BAD])
+def test_bad_input_gets_a_clear_error_and_loses_nothing(backend, make_item, fields, message):
+    kept = backend.add(make_item("Kept"))
+    with pytest.raises(ValidationError, match=message):
+        backend.add_many([make_item("Good one"), make_item(**fields)])
+    assert [found.memory_id for found in backend.list_items()] == [kept]
+
+
+NASTY = [
+    "", " ", '"', '""', "'", "AND", "OR NOT", "a AND (b", "title:x", "*", "x*", "^x", "{a b} : c", "NEAR(a b)",
+    "-x", "a-b", "🎉", "👩‍👩‍👧", "\0", "\ud800", "x" * 100_000, "word " * 25_000, "検索", "'; DROP TABLE memory_items;--",
+    "%s %d {}", "\\", "a\nb\tc", "ﬁ", "١٢٣", "İstanbul", "\u202eabc",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", NASTY, ids=[repr(q[:12]) for q in NASTY])
+def test_any_string_is_a_query(backend, make_item, query):
+    backend.add(make_item("Find a class", content="search for 検索 then x and a b c"))
+    assert isinstance(backend.retrieve(query, k=5), list)
+
+
+@given(query=st.text(max_size=200), k=st.integers(-1, 5))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_string_is_a_query(backend, make_item, query, k):
+    backend.add(make_item())
+    assert len(backend.retrieve(query, k)) <= max(k, 0)
+
+
+def test_a_query_that_is_not_text_is_refused(backend):
+    with pytest.raises(ValidationError, match="task is int"):
+        backend.retrieve(3)
+
+
+def test_retrieval_is_the_same_every_time(backend):
+    backend.add_many(SEED_001)
+    ask = lambda: [(hit.item.memory_id, hit.score) for hit in backend.retrieve("sparql entity", k=3)]  # noqa: E731
+    assert ask() == ask() == ask()
+
+
+def test_times_are_the_clocks(backend, make_item):
+    from datetime import UTC, datetime
+
+    with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
+        kept = backend.add(make_item())
+    assert backend.get(kept).created_at == "2026-01-02T00:00:00.000000Z"

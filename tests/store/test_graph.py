@@ -1,0 +1,331 @@
+"""The hypergraph: every operation, every bound, and the log (seed 004)."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rlm.errors import NotFound, StoreError, ValidationError
+from rlm.store.open import open_store
+from rlm.store.types import EDGE_TYPES, NODE_TYPES, ROLES, TIERS, Tenant
+
+pytestmark = pytest.mark.req("SPEC-02.35")
+
+
+@pytest.fixture
+def graph(db):
+    return db.graph
+
+
+@pytest.mark.req("SPEC-02.05", "SPEC-02.20", "SPEC-02.21")
+@pytest.mark.parametrize("kind", NODE_TYPES)
+def test_every_node_type_is_made_and_read(graph, kind):
+    made = graph.create_node(kind, f"a {kind}")
+    assert graph.get_node(made).type == kind
+
+
+@pytest.mark.req("SPEC-02.06", "SPEC-02.07", "SPEC-02.08", "SPEC-02.09", "SPEC-02.18")
+def test_a_node_has_its_fields_and_defaults(graph):
+    made = graph.create_node("fact", "Water boils at 100 °C")
+    node = graph.get_node(made)
+    assert str(uuid.UUID(made, version=4)) == made
+    assert (node.type, node.content, node.tier, node.confidence) == ("fact", "Water boils at 100 °C", "task", 0.5)
+    assert node.created_at == node.updated_at > 1_600_000_000_000
+    assert (node.subtype, node.provenance, node.metadata) == (None, None, {})
+    full = graph.create_node(
+        "snippet", "x = 1", subtype="python", tier="session", confidence=1.0, provenance="notes", metadata={"a": [1]}
+    )
+    node = graph.get_node(full)
+    assert (node.subtype, node.tier, node.confidence, node.provenance, node.metadata) == (
+        "python", "session", 1.0, "notes", {"a": [1]},
+    )  # fmt: skip
+    assert not hasattr(node, "embedding")
+
+
+@pytest.mark.req("SPEC-02.07")
+def test_reading_counts_as_an_access(db, tmp_path):
+    made = db.graph.create_node("fact", "seen often")
+    assert [db.graph.get_node(made).access_count for _ in range(3)] == [1, 2, 3]
+    before = db.graph.get_node(made).last_accessed
+    db.close()
+    with open_store(tmp_path / "memory.db") as again:
+        node = again.graph.get_node(made)
+        assert node.access_count == 5
+        assert node.last_accessed >= before
+
+
+@pytest.mark.req("SPEC-02.21")
+def test_an_unknown_node_is_none(graph):
+    assert graph.get_node("nope") is None
+    assert graph.update_node("nope", tier="session") is graph.delete_node("nope") is graph.purge_node("nope") is False
+
+
+@pytest.mark.req("SPEC-02.10", "SPEC-02.36")
+@pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), float("inf"), "0.5", None, True])
+def test_confidence_stays_in_bounds(graph, value):
+    with pytest.raises(ValidationError, match="confidence is"):
+        graph.create_node("fact", "x", confidence=value)
+    made = graph.create_node("fact", "x", confidence=0.25)
+    with pytest.raises(ValidationError, match="confidence is"):
+        graph.update_node(made, confidence=value)
+    assert graph.get_node(made).confidence == 0.25
+
+
+@pytest.mark.req("SPEC-02.17", "SPEC-02.36")
+def test_the_database_itself_holds_the_bounds(db):
+    made = db.graph.create_node("fact", "x")
+    for column, value in (("confidence", 1.5), ("tier", "forever"), ("type", "thing")):
+        with pytest.raises(StoreError), db.db.write():
+            db.db.run(f"UPDATE nodes SET {column} = ? WHERE id = ?", (value, made))
+    assert db.graph.get_node(made).tier in TIERS
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "extra", "message"),
+    [
+        ("thing", "x", {}, "unknown node type 'thing'; use one of: entity, fact"),
+        ("fact", " ", {}, "node content is empty"),
+        ("fact", 7, {}, "content is int, expected text"),
+        ("fact", "x", {"tier": "forever"}, "unknown tier 'forever'"),
+        ("fact", "x", {"colour": "red"}, "unknown node field 'colour'"),
+        ("fact", "x", {"metadata": [1]}, "metadata is list, expected an object"),
+        ("fact", "x", {"metadata": {"a": {1, 2}}}, "metadata cannot be written as JSON"),
+    ],
+)
+@pytest.mark.req("SPEC-02.36")
+def test_bad_nodes_are_refused_and_nothing_is_made(graph, kind, content, extra, message):
+    with pytest.raises(ValidationError, match=message):
+        graph.create_nodes([{"type": "fact", "content": "good"}, {"type": kind, "content": content, **extra}])
+    assert graph.query_nodes() == []
+
+
+@pytest.mark.req("SPEC-02.22")
+def test_update_changes_what_is_named(graph):
+    made = graph.create_node("fact", "old words", confidence=0.2, metadata={"k": 1})
+    assert graph.update_node(made, content="new words", confidence=0.9) is True
+    node = graph.get_node(made)
+    assert (node.content, node.confidence, node.metadata) == ("new words", 0.9, {"k": 1})
+    assert [n.id for n, _ in graph.search("new words")] == [made]
+    assert graph.search("old") == []
+
+
+@pytest.mark.req("SPEC-02.19", "SPEC-02.17")
+def test_tier_changes_and_every_other_evolution_are_logged(graph):
+    made = graph.create_node("decision", "Use SQLite")
+    graph.update_node(made, tier="session", reasoning="asked twice")
+    graph.update_node(made, tier="longterm")
+    graph.update_node(made, content="Use SQLite with WAL", confidence=0.9)
+    other = graph.create_node("entity", "SQLite")
+    edge = graph.create_edge("relation", "uses", [{"node_id": made, "role": "subject"}, {"node_id": other, "role": "object"}])
+    graph.delete_edge(edge)
+    graph.delete_node(made, reasoning="superseded")
+    log = [(e.operation, e.from_tier, e.to_tier, e.reasoning) for e in reversed(graph.evolution(made))]
+    assert log[:3] == [
+        ("create", None, "task", None),
+        ("tier", "task", "session", "asked twice"),
+        ("tier", "session", "longterm", None),
+    ]
+    assert log[3] == ("update", None, None, "changed confidence, content")
+    assert [entry[0] for entry in log[4:6]] == ["link", "unlink"]
+    assert log[6] == ("tier", "longterm", "archive", "superseded")
+    assert all(made in entry.node_ids for entry in graph.evolution(made))
+    assert len(graph.evolution()) == len(log) + 1
+
+
+def test_an_update_that_changes_nothing_is_not_logged(graph):
+    made = graph.create_node("fact", "x", tier="session")
+    assert graph.update_node(made, tier="session", content="x") is True
+    assert len(graph.evolution(made)) == 1
+
+
+@pytest.mark.req("SPEC-02.23")
+def test_delete_is_soft_and_purge_is_not(graph):
+    made = graph.create_node("fact", "keep the receipts")
+    assert graph.delete_node(made) is True
+    assert graph.delete_node(made) is False
+    assert graph.get_node(made).tier == "archive"
+    assert graph.query_nodes() == graph.search("receipts") == []
+    assert [n.id for n in graph.query_nodes(tier="archive")] == [made]
+    assert [n.id for n, _ in graph.search("receipts", tier="archive")] == [made]
+    assert graph.update_node(made, tier="longterm") is True
+    assert graph.search("receipts")
+    assert graph.purge_node(made) is True
+    assert graph.get_node(made) is None
+
+
+@pytest.mark.req("SPEC-02.24")
+def test_query_nodes_filters(graph):
+    graph.create_nodes(
+        [{"type": t, "content": f"{t} {tier} {c}", "tier": tier, "confidence": c}
+         for t in ("fact", "entity") for tier in ("task", "longterm") for c in (0.2, 0.8)]
+    )  # fmt: skip
+    assert len(graph.query_nodes()) == 8
+    assert {n.type for n in graph.query_nodes(type="fact")} == {"fact"}
+    assert len(graph.query_nodes("entity", "longterm", 0.5)) == 1
+    assert len(graph.query_nodes(limit=3)) == 3
+    with pytest.raises(ValidationError, match="unknown tier"):
+        graph.query_nodes(tier="x")
+    with pytest.raises(ValidationError, match="min_confidence is 7"):
+        graph.search("x", min_confidence=7)
+
+
+@pytest.mark.req("SPEC-02.11", "SPEC-02.12", "SPEC-02.25", "SPEC-02.14", "SPEC-02.15")
+@pytest.mark.parametrize("kind", EDGE_TYPES)
+def test_every_edge_type_joins_any_number_of_nodes(graph, kind):
+    ids = graph.create_nodes([{"type": "entity", "content": f"n{i}"} for i in range(5)])
+    members = [{"node_id": n, "role": "participant", "position": 10 * i} for i, n in enumerate(ids)]
+    edge = graph.get_edge(graph.create_edge(kind, "all of them", members, weight=2.5))
+    assert (edge.type, edge.label, edge.weight) == (kind, "all of them", 2.5)
+    assert [(m.node_id, m.role, m.position) for m in edge.members] == [
+        (m["node_id"], m["role"], m["position"]) for m in members
+    ]
+
+
+@pytest.mark.req("SPEC-02.16")
+def test_every_role_and_one_node_in_two_roles(graph):
+    ids = graph.create_nodes([{"type": "entity", "content": f"n{i}"} for i in range(len(ROLES))])
+    members = [{"node_id": n, "role": role} for n, role in zip(ids, ROLES, strict=True)]
+    edge = graph.get_edge(graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}]))
+    assert {m.role for m in edge.members} == set(ROLES)
+    assert sum(m.node_id == ids[0] for m in edge.members) == 2
+
+
+@pytest.mark.req("SPEC-02.13", "SPEC-02.36")
+@pytest.mark.parametrize("weight", [-0.1, float("inf"), float("nan"), "1", True])
+def test_weights_are_from_zero_up(graph, weight):
+    made = graph.create_node("fact", "x")
+    with pytest.raises(ValidationError, match="edge weight is"):
+        graph.create_edge("relation", "l", [{"node_id": made}], weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "error", "message"),
+    [
+        ("likes", [{"node_id": "N"}], ValidationError, "unknown edge type 'likes'"),
+        ("relation", [], ValidationError, "at least one member"),
+        ("relation", [{"node_id": "missing"}], NotFound, "no node 'missing' here"),
+        ("relation", [{"node_id": "N", "role": "boss"}], ValidationError, "unknown role 'boss'"),
+        ("relation", [{"node_id": "N", "position": 1.5}], ValidationError, "position 1.5"),
+        ("relation", [{"node": "N"}], ValidationError, "member 1 is"),
+        ("relation", [{"node_id": "N", "colour": 1}], ValidationError, "unknown key 'colour'"),
+        ("relation", [{"node_id": "N"}, {"node_id": "N"}], ValidationError, "twice in the role"),
+    ],
+)
+def test_bad_edges_are_refused_and_nothing_is_made(graph, kind, members, error, message):
+    made = graph.create_node("fact", "x")
+    members = [{k: made if v == "N" else v for k, v in m.items()} for m in members]
+    with pytest.raises(error, match=message):
+        graph.create_edge(kind, "l", [{"node_id": made, "role": "context"}, *members] if members else [])
+    assert graph.edges_of(made) == []
+
+
+@pytest.mark.req("SPEC-02.26")
+def test_related_nodes_by_edge_type(graph):
+    a, b, c, d = graph.create_nodes([{"type": "entity", "content": x} for x in "abcd"])
+    graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
+    graph.create_edge("causation", "c", [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}], weight=5)
+    assert [n.id for n in graph.get_related_nodes(a)] == [c, b], "the heavier edge first"
+    assert [n.id for n in graph.get_related_nodes(a, "relation")] == [b]
+    assert graph.get_related_nodes(a, "composition") == graph.get_related_nodes(d) == []
+    assert [n.id for n in graph.get_related_nodes(b)] == [a]
+    graph.delete_node(c)
+    assert [n.id for n in graph.get_related_nodes(a)] == [b]
+    with pytest.raises(ValidationError, match="unknown edge type 'x'"):
+        graph.get_related_nodes(a, "x")
+
+
+def test_a_context_edge_finds_a_turn_by_its_neighbours_words(graph):
+    turns = [
+        "Hello there",
+        "Where did Anna move last spring?",
+        "To the coast, in March.",
+        "Nice weather today",
+        "Something about football",
+        "Goodbye",
+    ]
+    ids = graph.create_nodes([{"type": "experience", "content": t} for t in turns])
+    alone = [n.id for n, _ in graph.search("Anna move spring")]
+    assert ids[2] not in alone[:1]
+    graph.create_edge("context", "chat", [{"node_id": n, "role": "participant", "position": i} for i, n in enumerate(ids)])
+    hits = graph.search("Anna move spring", explain=True)
+    assert hits[0].node.id == ids[1], "the turn that holds the words stays first"
+    found = {hit.node.id: hit for hit in hits}
+    assert ids[2] in found
+    assert found[ids[2]].why.context[ids[1]] > 0
+    assert found[ids[2]].score < hits[0].score
+    assert found[ids[3]].score < found[ids[2]].score, "further away counts less"
+    assert ids[5] not in found or found[ids[5]].score < found[ids[3]].score
+
+
+def test_an_unordered_edge_lends_nothing(graph):
+    a, b = graph.create_nodes([{"type": "fact", "content": "zebra crossing"}, {"type": "fact", "content": "teapot lid"}])
+    graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
+    graph.create_edge("context", "same place", [{"node_id": a, "position": 3}, {"node_id": b, "position": 3}])
+    hits = graph.search("zebra crossing", explain=True)
+    assert all(not hit.why.context for hit in hits)
+
+
+def test_search_filters_reach_past_the_first_candidates(graph):
+    graph.create_nodes([{"type": "fact", "content": f"apple number {i}"} for i in range(300)])
+    wanted = graph.create_node("decision", "an apple a day, in a much longer sentence about nothing in particular")
+    assert [n.id for n, _ in graph.search("apple number", type="decision")] == [wanted]
+
+
+def test_purging_a_node_takes_its_empty_edges(graph):
+    a, b = graph.create_nodes([{"type": "fact", "content": x} for x in "ab"])
+    lone = graph.create_edge("relation", "l", [{"node_id": a}])
+    pair = graph.create_edge("relation", "l", [{"node_id": a}, {"node_id": b}])
+    graph.purge_node(a)
+    assert graph.get_edge(lone) is None
+    assert [m.node_id for m in graph.get_edge(pair).members] == [b]
+
+
+def test_graphs_of_two_tenants_are_two_graphs(tmp_path):
+    path = tmp_path / "memory.db"
+    with open_store(path, tenant=Tenant("o", "t", "one")) as one, open_store(path, tenant=Tenant("o", "t", "two")) as two:
+        mine = one.graph.create_node("fact", "the launch code is tea")
+        theirs = two.graph.create_node("fact", "something else")
+        assert two.graph.get_node(mine) is None
+        assert two.graph.search("launch code tea") == []
+        assert two.graph.query_nodes(type="fact")[0].id == theirs
+        assert two.graph.update_node(mine, tier="archive") is two.graph.purge_node(mine) is False
+        with pytest.raises(NotFound):
+            two.graph.create_edge("relation", "x", [{"node_id": mine}, {"node_id": theirs}])
+        assert two.graph.evolution(mine) == []
+        assert one.graph.get_node(mine).tier == "task"
+
+
+@pytest.mark.req("SPEC-02.33")
+def test_hostile_text_stays_text(db):
+    nasty = "x'; DROP TABLE nodes; --"
+    made = db.graph.create_node("fact", nasty, subtype=nasty, provenance=nasty, metadata={nasty: nasty})
+    db.graph.create_edge("relation", nasty, [{"node_id": made}])
+    assert db.graph.get_node(made).content == nasty
+    for call in (lambda: db.graph.get_node(nasty), lambda: db.graph.search(nasty), lambda: db.graph.edges_of(nasty)):
+        call()
+    for bad in (lambda: db.graph.query_nodes(type=nasty), lambda: db.graph.get_related_nodes(made, nasty)):
+        with pytest.raises(ValidationError):
+            bad()
+    assert db.db.value("SELECT count(*) FROM nodes") == 1
+
+
+@pytest.mark.req("SPEC-02.38")
+@given(sizes=st.lists(st.integers(1, 20), min_size=1, max_size=8))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_ids_are_unique_and_references_hold(db, sizes):
+    graph = db.graph
+    batches = [graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)]) for n in sizes]
+    ids = [node for batch in batches for node in batch]
+    assert len(set(ids)) == len(ids)
+    for batch in batches:
+        graph.create_edge("composition", "batch", [{"node_id": node} for node in batch])
+    for batch in batches[::2]:
+        graph.purge_node(batch[0])
+    assert db.db.rows("PRAGMA foreign_key_check") == []
+    orphans = "SELECT count(*) FROM membership WHERE node_id NOT IN (SELECT id FROM nodes)"
+    assert db.db.value(orphans) == 0
+    total = db.db.value("SELECT count(*) FROM nodes")
+    assert total == db.db.value("SELECT count(DISTINCT id) FROM nodes")

@@ -1,0 +1,134 @@
+"""What `make demo` shows: the main job on one screen, in a temporary folder, without a network.
+
+Everything here is the public Python API; what is printed is what the calls returned.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import textwrap
+from pathlib import Path
+
+from rich.console import Console
+
+import rlm
+from rlm.store.sqlite.integrity import check_all
+
+console = Console(highlight=False)
+step = 0
+
+
+def caption(text: str) -> None:
+    global step
+    step += 1
+    console.print(f"\n{step}. {text}", style="bold", markup=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    console.print(f"   {text}", markup=False, soft_wrap=True)
+
+
+def because(why: rlm.Explanation) -> str:
+    """The reasons for one hit, on one line."""
+    words = ", ".join(list(why.matched)[:4]) or "none in common"
+    return f"words {why.lexical:.2f} ({words}) + meaning {why.cosine:.2f}, × confidence {why.confidence:.2f}"
+
+
+def ask(store: rlm.SQLiteMemoryBackend, question: str, k: int) -> None:
+    say(f"? {question}")
+    for hit in store.retrieve(question, k, explain=True):
+        say(f"  {hit.score:.2f}  {hit.item.title}")
+        say(f"        why: {because(hit.why)}")
+
+
+def show_packs(store: rlm.SQLiteMemoryBackend) -> None:
+    caption("A new store. Two packs of procedures ship with rlm; import them.")
+    for name in ("core_v1", "prov_v1"):
+        report = rlm.import_pack(name, store)
+        say(f"{name}: {report.added} memories added, {report.trust}")
+
+
+def show_adding(store: rlm.SQLiteMemoryBackend) -> None:
+    caption("Write down how something was done here. A key slipped in; the store redacts it.")
+    memory_id = store.add(
+        rlm.MemoryItem(
+            title="Upload big files in parts",
+            description="A single large request times out behind the proxy.",
+            content="1. Split the file into 8 MB parts.\n"
+            "2. Send each part with `Authorization: Bearer dGhpcy1pcy1hLWRlbW8ta2V5LTQy`.\n"
+            "3. Compare the checksums, then join.",
+            tags=["upload", "proxy"],
+        )
+    )
+    memory = store.get(memory_id)
+    assert memory is not None
+    say(f"{memory.id}  {memory.title}  (source: {memory.source_type}, {memory.trust})")
+    for line in memory.content.splitlines():
+        say(f"  {line}")
+
+
+def show_search(store: rlm.SQLiteMemoryBackend) -> None:
+    caption("Ask with its words: BM25 finds them.")
+    ask(store, "upload of big files fails", 1)
+    caption("Ask with other words: the embedding finds the meaning. No telling word is shared.")
+    ask(store, "where did this document come from", 1)
+
+
+def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
+    graph = store.graph
+    caption("The hypergraph: one edge joins any number of nodes. Here, a conversation in its order.")
+    turns = (
+        "Is the staging database ready for the migration?",
+        "Yes, since Tuesday.",
+        "Then it can start tonight.",
+    )
+    ids = graph.create_nodes([{"type": "snippet", "content": turn} for turn in turns])
+    graph.create_edge("context", "chat", [{"node_id": node_id, "role": "participant"} for node_id in ids])
+    say("? when was the staging database ready")
+    for hit in graph.search("when was the staging database ready", 2, explain=True):
+        lent = "found by the words of the turn beside it" if hit.why.context and not hit.why.matched else "own words"
+        say(f"  {hit.score:.2f}  {hit.node.content}  ({lent})")
+    caption("Another edge says what caused what.")
+    cause = graph.create_node("fact", "The proxy closes requests after 60 seconds")
+    failure = graph.create_node("experience", "The upload of a 2 GB archive failed twice")
+    decision = graph.create_node("decision", "Uploads go in parts of 8 MB")
+    members = [{"node_id": cause, "role": "cause"}, *({"node_id": n, "role": "effect"} for n in (failure, decision))]
+    graph.create_edge("causation", "led to", members)
+    say("related to the failed upload:")
+    for node in graph.get_related_nodes(failure, "causation"):
+        say(f"  {node.type:<8}  {node.content}")
+    caption("What proves itself moves up a tier; the log keeps every change and its reason.")
+    graph.update_node(decision, tier="longterm", reasoning="worked in three sessions")
+    for entry in reversed(graph.evolution(decision)):
+        tiers = f"{entry.from_tier or 'nothing'} → {entry.to_tier}" if entry.to_tier else ""
+        say(f"  {entry.operation:<7} {tiers:<17} {(entry.reasoning or '').split(' ')[0] if not tiers else entry.reasoning or ''}")
+
+
+def show_health(store: rlm.SQLiteMemoryBackend) -> None:
+    checks = check_all(store.db, fts5=store.fts5)
+    bad = [check.name for check in checks if not check.ok]
+    counts, engine = store.stats(), store.stats()["engine"]
+    caption("Is the file sound?")
+    verdict = f"{len(checks)} of {len(checks)} checks passed" if not bad else f"FAILED: {', '.join(bad)}"
+    say(
+        f"doctor: {verdict}; {counts['memories']} memories, {counts['nodes']} nodes, "
+        f"{counts['hyperedges']} edges; SQLite {engine['sqlite']}, {engine['lexical']}"
+    )
+
+
+def main() -> None:
+    intro = "rlm is a memory for agents: how things were done, found again when they matter, in one SQLite file."
+    console.print(textwrap.fill(intro, 100), markup=False, soft_wrap=True)
+    with tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder:
+        store = rlm.SQLiteMemoryBackend
+        with rlm.open_store(Path(folder, "memory.db"), embedder="static") as store:
+            assert isinstance(store, rlm.SQLiteMemoryBackend)
+            for show in (show_packs, show_adding, show_search, show_graph, show_health):
+                show(store)
+    console.print("\nWhat to try next:", style="bold")
+    for line in ("rlm pack import core_v1", 'rlm memory search "find subclasses" --explain', "rlm --help"):
+        say(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,515 @@
+"""Writes the parts of docs/ that the code can say about itself; `--check` fails when one is stale.
+
+    python tools/gendocs.py            write them (`make docs`)
+    python tools/gendocs.py --check    write nothing; exit 1 and say what is stale
+
+A page is a function that returns Markdown. Pages hold nothing that differs between machines: no time, no
+path, no width of a terminal, no wording of an installed library.
+
+The requirement matrix joins docs/requirements.toml with the marks `@pytest.mark.req("ID")` in tests/. A mark
+that names no row is an error, and so is a row that was proven and has lost its last test: writing refuses
+too, so a proof cannot vanish unseen. `--forget ID` lets one go on purpose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import tempfile
+import textwrap
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 90
+LISTED_TESTS = 4
+"""So many tests are named in a row of the matrix; the rest are counted."""
+
+
+class Stale(Exception):
+    """Something that `make docs` alone does not put right."""
+
+
+# -- the requirement matrix ----------------------------------------------------------------------------
+
+
+@dataclass
+class Marks:
+    """Which tests carry which requirement."""
+
+    proofs: dict[str, list[str]] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    """Where each id was first seen, for messages."""
+
+    def add(self, ids: Iterable[str], proof: str | None, place: str) -> None:
+        for name in ids:
+            self.places.setdefault(name, place)
+            if proof is not None and proof not in self.proofs.setdefault(name, []):
+                self.proofs[name].append(proof)
+
+
+def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """(title, rows) of each group, in order. An id that occurs twice is an error."""
+    table = tomllib.loads(path.read_text("utf-8"))
+    groups = [(group["title"], dict(group["rows"])) for group in table["group"]]
+    seen: set[str] = set()
+    for _, rows in groups:
+        for name in rows:
+            if name in seen:
+                raise Stale(f"{path.name}: {name} is listed twice")
+            seen.add(name)
+    return groups
+
+
+def read_marks(root: Path) -> Marks:
+    """The marks of every test under `root`/tests. A skipped test, or one expected to fail, proves nothing."""
+    marks = Marks()
+    for path in sorted((root / "tests").rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        tree = ast.parse(path.read_text("utf-8"), filename=name)
+        if not path.name.startswith("test_"):
+            continue
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and any(_is_name(t, "pytestmark") for t in node.targets):
+                _note(marks, [node.value], name, name)
+        _read_body(marks, tree.body, name, name)
+    return marks
+
+
+def _read_body(marks: Marks, body: list[ast.stmt], name: str, prefix: str) -> None:
+    for node in body:
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            _note(marks, node.decorator_list, name, f"{prefix}::{node.name}")
+            _read_body(marks, node.body, name, f"{prefix}::{node.name}")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            _note(marks, node.decorator_list, name, f"{prefix}::{node.name}")
+
+
+def _note(marks: Marks, nodes: list[ast.expr], name: str, proof: str) -> None:
+    inner = [part for node in nodes for part in ast.walk(node)]
+    skipped = any(isinstance(part, ast.Attribute) and part.attr in ("skip", "xfail") for part in inner)
+    for part in inner:
+        if isinstance(part, ast.Call) and _is_req(part.func):
+            place = f"{name}:{part.lineno}"
+            marks.add(_literals(part, place), None if skipped else proof, place)
+
+
+def _is_req(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "req" and ast.unparse(node).endswith("mark.req")
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _literals(call: ast.Call, place: str) -> list[str]:
+    found = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    if len(found) != len(call.args) or call.keywords or not found:
+        raise Stale(f'{place}: write the ids out, like @pytest.mark.req("RB-01", "RB-02")')
+    return found
+
+
+def written_states(page: Path) -> dict[str, str]:
+    """Each id of the written matrix with its state."""
+    if not page.is_file():
+        return {}
+    rows = re.findall(r"^\| (\S+) \| .* \| (open|proven) \| .*\|$", page.read_text("utf-8"), re.MULTILINE)
+    return dict(rows)
+
+
+def requirements_page(root: Path = ROOT, forget: Collection[str] = ()) -> str:
+    """The matrix. Raises Stale for a mark without a row, and for a row that went or lost its last test."""
+    groups = read_rows(root / "docs" / "requirements.toml")
+    marks = read_marks(root)
+    known = {name for _, rows in groups for name in rows}
+    problems = [
+        f"{place}: {name} is no row of docs/requirements.toml: correct the mark, or add the row"
+        for name, place in marks.places.items()
+        if name not in known
+    ]
+    for name, state in written_states(root / "docs" / "requirements.md").items():
+        if name in forget or (name in known and (state == "open" or marks.proofs.get(name))):
+            continue
+        what = "was proven and has lost its last test" if name in known else "is no row any more"
+        problems.append(
+            f"docs/requirements.md: {name} {what}: put it back, or let it go with "
+            f"`python tools/gendocs.py --forget {name}`"
+        )
+    if problems:
+        raise Stale("\n".join(problems))
+    total = sum(len(rows) for _, rows in groups)
+    proven = sum(bool(marks.proofs.get(name)) for name in known)
+    lines = [
+        "# Requirements",
+        "",
+        f"{proven} of {total} rows are proven by a test; the others are open. A test names its rows with",
+        '`@pytest.mark.req("ID")`. The rows are in `requirements.toml`.',
+    ]
+    for title, rows in groups:
+        done = sum(bool(marks.proofs.get(name)) for name in rows)
+        lines += ["", f"## {title}", "", f"{done} of {len(rows)} proven.", ""]
+        lines += ["| id | requirement | state | proven by |", "|---|---|---|---|"]
+        lines += [_row(name, text, marks.proofs.get(name, [])) for name, text in rows.items()]
+    return "\n".join(lines)
+
+
+def _row(name: str, text: str, proofs: list[str]) -> str:
+    shown = [f"`{proof}`" for proof in proofs[:LISTED_TESTS]]
+    if len(proofs) > LISTED_TESTS:
+        shown.append(f"and {len(proofs) - LISTED_TESTS} more")
+    state = "proven" if proofs else "open"
+    return f"| {name} | {text.replace('|', '/')} | {state} | {'<br>'.join(shown)} |"
+
+
+# -- the command line ------------------------------------------------------------------------------------
+
+
+def cli_page() -> str:
+    """The help of every command. Rendered here, because typer's own wording changes with its version."""
+    import typer.main
+
+    from rlm.cli import app
+
+    lines = ["# The command line", "", "Also as `python -m rlm`. Data goes to stdout, talk to stderr."]
+    for path, command in _commands("rlm", typer.main.get_command(app)):
+        lines += ["", f"## `{path}`", "", "```text", *_help(path, command), "```"]
+    return "\n".join(lines).replace(str(Path.home()), "~")
+
+
+def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        if not inner.hidden:
+            yield from _commands(f"{path} {name}", inner)
+
+
+def _help(path: str, command: Any) -> list[str]:
+    inner = {name: sub for name, sub in getattr(command, "commands", {}).items() if not sub.hidden}
+    shown = [param for param in command.params if not getattr(param, "hidden", False)]
+    arguments = [param for param in shown if param.param_type_name == "argument"]
+    options = [param for param in shown if param.param_type_name == "option" and not _completion(param)]
+    usage = [path, "[OPTIONS]", *(_argument(param) for param in arguments), *(["COMMAND …"] if inner else [])]
+    lines = [f"Usage: {' '.join(usage)}", "", *_prose(command.help)]
+    lines += _table("Arguments", [(_argument(param), _about(param)) for param in arguments])
+    lines += _table("Options", [(_option(param), _about(param)) for param in options])
+    lines += _table("Commands", [(name, _first_line(sub.help)) for name, sub in inner.items()])
+    return [line.rstrip() for line in lines]
+
+
+def _completion(param: Any) -> bool:
+    """typer adds these itself, and only where it knows the shell."""
+    return bool({"--install-completion", "--show-completion", "--help"} & set(param.opts))
+
+
+def _argument(param: Any) -> str:
+    name = (param.metavar or param.name or "").upper().strip("[]{}.")
+    name += "…" if param.nargs == -1 else ""
+    return name if param.required else f"[{name}]"
+
+
+def _option(param: Any) -> str:
+    names = "/".join([", ".join(param.opts), *param.secondary_opts])
+    if getattr(param, "is_flag", False) or getattr(param, "count", False):
+        return names
+    choices = getattr(param.type, "choices", None)
+    kinds = {"integer": "N", "int": "N", "float": "X", "text": "TEXT", "str": "TEXT", "string": "TEXT"}
+    kind = "|".join(str(getattr(c, "value", c)) for c in choices) if choices else None
+    return f"{names} {param.metavar or kind or kinds.get(param.type.name, str(param.type.name).upper())}"
+
+
+def _about(param: Any) -> str:
+    text = " ".join((getattr(param, "help", None) or "").split())
+    default = param.default
+    if param.required:
+        return f"{text} (required)".strip()
+    if default in (None, False, "", ()) or callable(default) or "default" in text or not param.show_default:
+        return text
+    return f"{text} (default: {getattr(default, 'value', default)})".strip()
+
+
+def _prose(text: str | None) -> list[str]:
+    lines: list[str] = []
+    for part in inspect.cleandoc(text or "").split("\n\n"):
+        if "\b" in part or part.startswith("    "):
+            lines += [f"  {line}" for line in part.replace("\b", "").strip("\n").splitlines()]
+        else:
+            lines += [f"  {line}" for line in textwrap.wrap(" ".join(part.split()), WIDTH - 2)]
+        lines.append("")
+    return lines[:-1]
+
+
+def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
+    if not rows:
+        return []
+    wide = min(30, max(len(name) for name, _ in rows))
+    lines = ["", f"{title}:"]
+    for name, text in rows:
+        wrapped = textwrap.wrap(text, WIDTH - wide - 4) or [""]
+        if len(name) > wide:
+            lines.append(f"  {name}")
+            name = ""
+        lines.append(f"  {name:<{wide}}  {wrapped[0]}")
+        lines += [f"  {'':<{wide}}  {line}" for line in wrapped[1:]]
+    return lines
+
+
+# -- the schema ------------------------------------------------------------------------------------------
+
+FTS5_SHADOWS = ("data", "idx", "content", "docsize", "config")
+KINDS = {"table": "Tables", "index": "Indexes", "view": "Views", "trigger": "Triggers"}
+
+
+def schema_page() -> str:
+    """The SQL of a fresh store, without the tables that FTS5 keeps for itself."""
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.sqlite.migrations import VERSION
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SQLiteMemoryBackend(Path(folder, "fresh.db"), fts5=True) as store,
+    ):
+        rows = store.db.rows("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    virtual = [name for _, name, sql in rows if sql.startswith("CREATE VIRTUAL TABLE")]
+    shadows = {f"{name}_{part}" for name in virtual for part in FTS5_SHADOWS} | {"sqlite_sequence"}
+    lines = [
+        "# The SQL schema",
+        "",
+        f"Of a fresh store, schema version {VERSION} (`PRAGMA user_version`). `recall_*` and the two `_fts`",
+        "tables are derived: they can be dropped and built again from the rows. See [design.md](design.md).",
+    ]
+    for kind, title in KINDS.items():
+        lines += ["", f"## {title}"]
+        for _, name, sql in sorted(row for row in rows if row[0] == kind and row[1] not in shadows):
+            lines += ["", f"### {name}", "", "```sql", f"{textwrap.dedent(sql)};", "```"]
+    return "\n".join(lines)
+
+
+# -- settings, errors, names -----------------------------------------------------------------------------
+
+
+def settings_page() -> str:
+    """Every field of `Settings`."""
+    from rlm import config
+
+    lines = [
+        "# Settings",
+        "",
+        "A value comes from, in this order: the call or the command-line flag, the environment, the config",
+        f"file, the default. The config file is TOML, at `RLM_CONFIG` or `{config.DEFAULT_CONFIG}`.",
+        "",
+        "| setting | variable | default | what it does |",
+        "|---|---|---|---|",
+    ]
+    for spec in dataclasses.fields(config.Settings):
+        default = f"`{spec.default}`" if spec.default != "" else "empty"
+        doc = spec.metadata["doc"].replace("|", "\\|")
+        lines.append(f"| `{spec.name}` | `{spec.metadata['env']}` | {default} | {doc} |")
+    hidden = ", ".join(f"`{name}`" for name in sorted(config.ENVIRONMENT_ONLY))
+    lines += ["", f"From the environment only, never from a file: {hidden}."]
+    return "\n".join(lines)
+
+
+def load_everything() -> None:
+    """Import every module of rlm, so that every class of error is known."""
+    import rlm
+
+    for module in pkgutil.walk_packages(rlm.__path__, "rlm."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def error_tree() -> list[tuple[int, type[Exception]]]:
+    """(depth, class) of every error of ours, in the order of their definition."""
+    from rlm.errors import RLMError
+
+    def walk(depth: int, kind: type[Exception]) -> Iterator[tuple[int, type[Exception]]]:
+        yield depth, kind
+        for inner in kind.__subclasses__():
+            if inner.__module__.split(".")[0] == "rlm":
+                yield from walk(depth + 1, inner)
+
+    load_everything()
+    return list(walk(0, RLMError))
+
+
+def drawn_tree(text: str) -> list[tuple[int, str]]:
+    """(depth, name) of each line of a tree drawn with box characters."""
+    found = re.findall(r"^ {4}((?:[│ ] {3})*)(├── |└── )?([A-Z]\w+)", text, re.MULTILINE)
+    return [(len(bars) // 4 + bool(branch), name) for bars, branch, name in found]
+
+
+def draw_tree(tree: list[tuple[int, str]]) -> list[str]:
+    """The lines of a tree; `drawn_tree` reads them back."""
+    lines = []
+    for place, (depth, name) in enumerate(tree):
+        bars = ""
+        for level in range(1, depth + 1):
+            deeper = next((d for d, _ in tree[place + 1 :] if d <= level), 0)
+            last = deeper < level
+            bars += ("└── " if last else "├── ") if level == depth else ("    " if last else "│   ")
+        lines.append(bars + name)
+    return lines
+
+
+def errors_page() -> str:
+    """The tree, drawn from the classes. Raises Stale when the one in errors.py tells another story."""
+    from rlm import errors
+
+    tree = error_tree()
+    ours = [(depth, kind.__name__) for depth, kind in tree]
+    if drawn_tree(errors.__doc__ or "") != ours:
+        wrong = sorted({name for _, name in set(drawn_tree(errors.__doc__ or "")) ^ set(ours)})
+        raise Stale(f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}")
+    lines = ["# Errors", "", "Catch `RLMError` to catch everything that rlm raises on purpose.", ""]
+    lines += ["```text", *draw_tree(ours), "```", "", "| error | also a | what it means |", "|---|---|---|"]
+    for _, kind in tree:
+        foreign = [base.__name__ for base in kind.__bases__ if base.__module__ == "builtins"]
+        also = ", ".join(f"`{name}`" for name in foreign if name != "Exception")
+        lines.append(f"| `{kind.__name__}` | {also} | {' '.join((inspect.getdoc(kind) or '').split())} |")
+    return "\n".join(lines)
+
+
+def api_page() -> str:
+    """The public names, with signatures and the first line of each docstring."""
+    import rlm
+    from rlm.store.sqlite.graph import Graph
+
+    lines = ["# The Python API", "", "What `import rlm` gives. Errors are in [errors.md](errors.md)."]
+    names = [name for name in rlm.__all__ if not name.startswith("_")]
+    values = {name: getattr(rlm, name) for name in names}
+    functions = [name for name in names if inspect.isfunction(values[name])]
+    classes = [name for name in names if inspect.isclass(values[name]) and not _is_error(values[name])]
+    constants = [name for name in names if name not in functions and not inspect.isclass(values[name])]
+    lines += ["", "## Functions"]
+    for name in functions:
+        lines += ["", f"### {name}", "", *_signature(name, values[name])]
+        lines += ["", _first_line(values[name].__doc__)]
+    lines += ["", "## Classes"]
+    for name in classes:
+        lines += _class(name, values[name])
+    lines += ["", "## Constants", "", "| name | value |", "|---|---|"]
+    lines += [f"| `{name}` | `{values[name]!r}` |" for name in constants]
+    lines += ["", "## The hypergraph", "", "What `store.graph` of a SQLite store gives."]
+    lines += _class("Graph", Graph, constructor=False)
+    return "\n".join(lines)
+
+
+def _is_error(value: Any) -> bool:
+    return inspect.isclass(value) and issubclass(value, Exception)
+
+
+def _class(name: str, kind: type, *, constructor: bool = True) -> list[str]:
+    lines = ["", f"### {name}", "", _first_line(kind.__doc__)]
+    made = [m for m in ("__init__", "__new__") if m in vars(kind)]
+    if constructor and made and not getattr(kind, "_is_protocol", False):
+        lines += ["", *_signature(name, vars(kind)[made[-1]], skip=1)]
+    rows = []
+    for label, value in vars(kind).items():
+        inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if label.startswith("_"):
+            continue
+        if inspect.isfunction(inner):
+            text = _flat(inner, skip=0 if isinstance(value, staticmethod) else 1).replace("|", "\\|")
+            rows.append(f"| `{label}{text}` | {_first_line(inner.__doc__)} |")
+        elif isinstance(value, property) or hasattr(value, "attrname"):
+            rows.append(f"| `{label}` | {_first_line(value.__doc__)} |")
+    if rows:
+        lines += ["", "| member | what it does |", "|---|---|", *rows]
+    return lines
+
+
+class _Plain(str):
+    """An annotation that prints as it was written."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _parts(function: Callable[..., Any], skip: int) -> tuple[list[str], str]:
+    signature = inspect.signature(function)
+    given = list(signature.parameters.values())[skip:]
+    plain = [
+        p.replace(annotation=_Plain(p.annotation)) if isinstance(p.annotation, str) else p for p in given
+    ]
+    texts = [str(p) for p in plain]
+    star = next((i for i, p in enumerate(plain) if p.kind is p.KEYWORD_ONLY), None)
+    if star is not None and not any(p.kind is p.VAR_POSITIONAL for p in plain):
+        texts.insert(star, "*")
+    returns = signature.return_annotation
+    none = returns is signature.empty or returns in (None, "None")
+    return texts, "" if none else f" -> {_Plain(returns) if isinstance(returns, str) else returns.__name__}"
+
+
+def _flat(function: Callable[..., Any], skip: int) -> str:
+    """One line: the names only, since a table cell has no room for types."""
+    texts, returns = _parts(function, skip)
+    return f"({', '.join(text.split(':')[0].split('=')[0].strip() for text in texts)}){returns}"
+
+
+def _signature(name: str, function: Callable[..., Any], skip: int = 0) -> list[str]:
+    texts, returns = _parts(function, skip)
+    end = f"){returns}" if skip == 0 else ")"
+    line = f"{name}({', '.join(texts)}{end}"
+    lines = [line] if len(line) <= WIDTH else [f"{name}(", *(f"    {text}," for text in texts), end]
+    return ["```python", *lines, "```"]
+
+
+def _first_line(text: str | None) -> str:
+    return " ".join(inspect.cleandoc(text or "").partition("\n\n")[0].split())
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+PAGES: dict[str, Callable[[], str]] = {
+    "requirements.md": requirements_page,
+    "cli.md": cli_page,
+    "schema.md": schema_page,
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+    "api.md": api_page,
+}
+NOTE = "<!-- Generated by tools/gendocs.py: do not edit. `make docs` writes it anew. -->\n\n"
+
+
+def run(*, check: bool, forget: Collection[str] = (), root: Path = ROOT) -> list[str]:
+    """Write the pages, or only compare them. Returns the problems; none means all is well."""
+    problems = []
+    pages = {**PAGES, "requirements.md": lambda: requirements_page(root, forget)}
+    for name, page in pages.items():
+        path = root / "docs" / name
+        try:
+            text = f"{NOTE}{page()}\n"
+        except Stale as exc:
+            problems.append(str(exc))
+            continue
+        if path.is_file() and path.read_text("utf-8") == text:
+            continue
+        if check:
+            problems.append(f"docs/{name} is stale: run `make docs` and commit the result")
+        else:
+            path.write_text(text, "utf-8")
+    return problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write the generated parts of docs/.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is stale")
+    parser.add_argument("--forget", action="append", default=[], metavar="ID", help="let a proven row go")
+    options = parser.parse_args()
+    problems = run(check=options.check, forget=options.forget)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
