@@ -6,7 +6,6 @@ Everything here is the public Python API; what is printed is what the calls retu
 from __future__ import annotations
 
 import tempfile
-import textwrap
 from pathlib import Path
 
 from rich.console import Console
@@ -45,7 +44,8 @@ def show_packs(store: rlm.SQLiteMemoryBackend) -> None:
     caption("A new store. Two packs of procedures ship with rlm; import them.")
     for name in ("core_v1", "prov_v1"):
         report = rlm.import_pack(name, store)
-        say(f"{name}: {report.added} memories added, {report.trust}")
+        newest = store.list_items(limit=1)[0]
+        say(f"{name}: {report.added} memories, {report.trust}; one of them: {newest.title}")
 
 
 def show_adding(store: rlm.SQLiteMemoryBackend) -> None:
@@ -86,22 +86,27 @@ def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
     graph.create_edge("context", "chat", [{"node_id": node_id, "role": "participant"} for node_id in ids])
     say("? when was the staging database ready")
     for hit in graph.search("when was the staging database ready", 2, explain=True):
-        lent = "found by the words of the turn beside it" if hit.why.context and not hit.why.matched else "own words"
-        say(f"  {hit.score:.2f}  {hit.node.content}  ({lent})")
+        assert hit.why is not None
+        source = "its own words" if hit.why.matched else "the words of the turn beside it"
+        say(f"  {hit.score:.2f}  {hit.node.content}  (found by {source})")
     caption("Another edge says what caused what.")
     cause = graph.create_node("fact", "The proxy closes requests after 60 seconds")
     failure = graph.create_node("experience", "The upload of a 2 GB archive failed twice")
     decision = graph.create_node("decision", "Uploads go in parts of 8 MB")
-    members = [{"node_id": cause, "role": "cause"}, *({"node_id": n, "role": "effect"} for n in (failure, decision))]
-    graph.create_edge("causation", "led to", members)
+    effects = [rlm.Member(node_id, "effect") for node_id in (failure, decision)]
+    graph.create_edge("causation", "led to", [rlm.Member(cause, "cause"), *effects])
     say("related to the failed upload:")
     for node in graph.get_related_nodes(failure, "causation"):
         say(f"  {node.type:<8}  {node.content}")
     caption("What proves itself moves up a tier; the log keeps every change and its reason.")
     graph.update_node(decision, tier="longterm", reasoning="worked in three sessions")
     for entry in reversed(graph.evolution(decision)):
-        tiers = f"{entry.from_tier or 'nothing'} → {entry.to_tier}" if entry.to_tier else ""
-        say(f"  {entry.operation:<7} {tiers:<17} {(entry.reasoning or '').split(' ')[0] if not tiers else entry.reasoning or ''}")
+        if entry.to_tier:
+            before = f"{entry.from_tier} → " if entry.from_tier else "in "
+            reason = f"because: {entry.reasoning}" if entry.reasoning else ""
+            say(f"  {entry.operation:<6}  {before}{entry.to_tier}  {reason}".rstrip())
+        else:
+            say(f"  {entry.operation:<6}  {len(entry.node_ids)} nodes joined")
 
 
 def show_health(store: rlm.SQLiteMemoryBackend) -> None:
@@ -117,16 +122,23 @@ def show_health(store: rlm.SQLiteMemoryBackend) -> None:
 
 
 def main() -> None:
-    intro = "rlm is a memory for agents: how things were done, found again when they matter, in one SQLite file."
-    console.print(textwrap.fill(intro, 100), markup=False, soft_wrap=True)
-    with tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder:
-        store = rlm.SQLiteMemoryBackend
-        with rlm.open_store(Path(folder, "memory.db"), embedder="static") as store:
-            assert isinstance(store, rlm.SQLiteMemoryBackend)
-            for show in (show_packs, show_adding, show_search, show_graph, show_health):
-                show(store)
+    console.print(
+        "rlm is a memory for agents: how things were done, found when it matters. One SQLite file.",
+        soft_wrap=True,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder,
+        rlm.open_store(Path(folder, "memory.db"), embedder="static") as store,
+    ):
+        assert isinstance(store, rlm.SQLiteMemoryBackend)
+        for show in (show_packs, show_adding, show_search, show_graph, show_health):
+            show(store)
     console.print("\nWhat to try next:", style="bold")
-    for line in ("rlm pack import core_v1", 'rlm memory search "find subclasses" --explain', "rlm --help"):
+    for line in (
+        "rlm pack import core_v1",
+        'rlm memory search "find the subclasses of a class" --explain',
+        "rlm --help",
+    ):
         say(line)
 
 

@@ -177,7 +177,7 @@ def cli_page() -> str:
     """The help of every command. Rendered here, because typer's own wording changes with its version."""
     import typer.main
 
-    from rlm.cli import app
+    from rlm.cli.app import app
 
     lines = ["# The command line", "", "Also as `python -m rlm`. Data goes to stdout, talk to stderr."]
     for path, command in _commands("rlm", typer.main.get_command(app)):
@@ -187,13 +187,21 @@ def cli_page() -> str:
 
 def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     yield path, command
-    for name, inner in getattr(command, "commands", {}).items():
-        if not inner.hidden:
-            yield from _commands(f"{path} {name}", inner)
+    for name, inner in _inner(command).items():
+        yield from _commands(f"{path} {name}", inner)
+
+
+def _inner(command: Any) -> dict[str, Any]:
+    """The commands below a group, in order."""
+    if not hasattr(command, "list_commands"):
+        return {}
+    context = command.context_class(command)
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return {name: inner for name, inner in found.items() if not inner.hidden}
 
 
 def _help(path: str, command: Any) -> list[str]:
-    inner = {name: sub for name, sub in getattr(command, "commands", {}).items() if not sub.hidden}
+    inner = _inner(command)
     shown = [param for param in command.params if not getattr(param, "hidden", False)]
     arguments = [param for param in shown if param.param_type_name == "argument"]
     options = [param for param in shown if param.param_type_name == "option" and not _completion(param)]
@@ -220,10 +228,7 @@ def _option(param: Any) -> str:
     names = "/".join([", ".join(param.opts), *param.secondary_opts])
     if getattr(param, "is_flag", False) or getattr(param, "count", False):
         return names
-    choices = getattr(param.type, "choices", None)
-    kinds = {"integer": "N", "int": "N", "float": "X", "text": "TEXT", "str": "TEXT", "string": "TEXT"}
-    kind = "|".join(str(getattr(c, "value", c)) for c in choices) if choices else None
-    return f"{names} {param.metavar or kind or kinds.get(param.type.name, str(param.type.name).upper())}"
+    return f"{names} {param.metavar or 'VALUE'}"  # how a type is kept differs between versions of typer
 
 
 def _about(param: Any) -> str:
@@ -343,7 +348,7 @@ def error_tree() -> list[tuple[int, type[Exception]]]:
 
 def drawn_tree(text: str) -> list[tuple[int, str]]:
     """(depth, name) of each line of a tree drawn with box characters."""
-    found = re.findall(r"^ {4}((?:[│ ] {3})*)(├── |└── )?([A-Z]\w+)", text, re.MULTILINE)
+    found = re.findall(r"^ {4}((?:[│ ] {3})*)(├── |└── )?([A-Z]\w*)", text, re.MULTILINE)
     return [(len(bars) // 4 + bool(branch), name) for bars, branch, name in found]
 
 
@@ -368,7 +373,9 @@ def errors_page() -> str:
     ours = [(depth, kind.__name__) for depth, kind in tree]
     if drawn_tree(errors.__doc__ or "") != ours:
         wrong = sorted({name for _, name in set(drawn_tree(errors.__doc__ or "")) ^ set(ours)})
-        raise Stale(f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}")
+        raise Stale(
+            f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}"
+        )
     lines = ["# Errors", "", "Catch `RLMError` to catch everything that rlm raises on purpose.", ""]
     lines += ["```text", *draw_tree(ours), "```", "", "| error | also a | what it means |", "|---|---|---|"]
     for _, kind in tree:

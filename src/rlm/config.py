@@ -73,7 +73,7 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
 
 def _from_file(named: str | None) -> dict[str, Any]:
     path = Path(named or DEFAULT_CONFIG).expanduser()
-    if not path.is_file():
+    if not _readable(path):
         if named:
             raise ConfigError(f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG")
         return {}
@@ -91,6 +91,13 @@ def _from_file(named: str | None) -> dict[str, Any]:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
         raw[key] = _typed(key, value, f"{path}: {key}")
     return raw
+
+
+def _readable(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a home that is not ours: as good as no file
+        return False
 
 
 def _typed(name: str, value: Any, where: str) -> Any:

@@ -85,7 +85,7 @@ def uneven(vocab: Vocabulary) -> Floats:
     return np.random.default_rng(3).uniform(0.1, 3.0, len(vocab)).astype(np.float32)
 
 
-COMMON = np.random.default_rng(4).standard_normal(256).astype(np.float32) / 50
+COMMON = (np.random.default_rng(4).standard_normal(256) / 50).astype(np.float32)
 
 
 def plain(text: str, weights: Floats | None = None, common: Floats | float = 0.0) -> Floats:
@@ -160,16 +160,6 @@ def test_threads_share_one_embedder() -> None:
         found = list(pool.map(fresh.embed, batches))
     for batch, vectors in zip(batches, found, strict=True):
         np.testing.assert_allclose(vectors, [plain(text) for text in batch], atol=1e-5)
-
-
-def test_an_interrupted_batch_leaves_no_half_filled_words() -> None:
-    fresh = StaticEmbedder()
-    in_bulk(fresh, ["known words"])
-    with pytest.raises(AttributeError):
-        fresh.embed(["brand new zebra"] * BULK_TEXTS + ["quixotic", None])  # type: ignore[list-item]
-    np.testing.assert_allclose(
-        in_bulk(fresh, ["brand new quixotic zebra"])[0], plain("brand new quixotic zebra"), atol=1e-5
-    )
 
 
 def run_python(code: str, *, path: list[Path], cwd: Path, flags: tuple[str, ...] = ()) -> str:
@@ -312,7 +302,9 @@ class Server:
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()
 
-    def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -370,6 +362,10 @@ def failure(embedder: EndpointEmbedder, texts: list[str]) -> str:
     message = str(caught.value)
     assert "127.0.0.1" in message and "'m-1'" in message and "RLM_EMBED_URL" in message
     return message
+
+
+def rows(*pairs: tuple[Any, Any]) -> dict[str, Any]:
+    return {"data": [{"index": index, "embedding": vector} for index, vector in pairs]}
 
 
 def test_rows_follow_the_texts_across_batches(server: Server) -> None:
@@ -456,8 +452,8 @@ def test_a_refusal_is_not_tried_again(server: Server, status: int) -> None:
 
 
 def test_a_server_that_repeats_the_key_does_not_show_it(server: Server) -> None:
-    server.answers = [(401, {}, b"-" * 185 + f" bad key {KEY}".encode())]
-    assert "***" in failure(endpoint(server), ["a"]) or len(KEY) > 6
+    server.answers = [(401, {}, b"-" * 185 + KEY.encode())]  # a cut before the hiding would show 15 of it
+    assert "***" in failure(endpoint(server), ["a"])
 
 
 @pytest.mark.parametrize(
@@ -469,30 +465,18 @@ def test_a_server_that_repeats_the_key_does_not_show_it(server: Server) -> None:
         ([], "not a list of embeddings"),
         ({"error": "nope"}, "not a list of embeddings"),
         ({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, "not a list of embeddings"),
-        (
-            {"data": [{"index": 0, "embedding": [1.0]}, {"index": "1", "embedding": [1.0]}]},
-            "not a list of embeddings",
-        ),
-        (
-            {"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]},
-            "not a list of embeddings",
-        ),
+        (rows((0, [1.0]), ("1", [1.0])), "not a list of embeddings"),
+        (rows((0, [1.0]), (1, [1.0, 2.0])), "not a list of embeddings"),
         ({"data": []}, "0 vectors for 2 texts"),
         (good(["a"]), "1 vectors for 2 texts"),
         (good(["a", "b", "c"]), "3 vectors for 2 texts"),
-        (
-            {"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]},
-            "numbered them wrongly",
-        ),
-        ({"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": ["2"]}]}, "lists of numbers"),
-        ({"data": [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}]}, "lists of numbers"),
-        ({"data": [{"index": 0, "embedding": 1}, {"index": 1, "embedding": 2}]}, "lists of numbers"),
-        ({"data": [{"index": 0, "embedding": [float("nan")]}, {"index": 1, "embedding": [1.0]}]}, "NaN"),
-        (
-            {"data": [{"index": 0, "embedding": [float("inf")]}, {"index": 1, "embedding": [1.0]}]},
-            "NaN or infinity",
-        ),
-        ({"data": [{"index": 0, "embedding": [1e300]}, {"index": 1, "embedding": [1.0]}]}, "NaN or infinity"),
+        (rows((0, [1.0]), (0, [1.0])), "numbered them wrongly"),
+        (rows((0, ["1"]), (1, ["2"])), "lists of numbers"),
+        (rows((0, []), (1, [])), "lists of numbers"),
+        (rows((0, 1), (1, 2)), "lists of numbers"),
+        (rows((0, [float("nan")]), (1, [1.0])), "NaN"),
+        (rows((0, [float("inf")]), (1, [1.0])), "NaN or infinity"),
+        (rows((0, [1e300]), (1, [1.0])), "NaN or infinity"),
     ],
 )
 def test_answers_that_are_not_embeddings(server: Server, body: Any, words: str) -> None:

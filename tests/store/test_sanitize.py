@@ -14,7 +14,8 @@ def tags(letters: str) -> str:
 
 
 BLACK_FLAG, CANCEL = "\U0001f3f4", "\U000e007f"
-SCOTLAND = BLACK_FLAG + tags("gbsct") + CANCEL
+FLAGS = [BLACK_FLAG + tags(region) + CANCEL for region in ("gbeng", "gbsct", "gbwls")]
+SCOTLAND = FLAGS[1]
 
 CLEANED = (
     ("a\x00b\x01c\x7fd", "abcd"),
@@ -24,6 +25,7 @@ CLEANED = (
     ("\x9b31mred\x9b0m", "red"),
     ("\x1b]0;title\x07text\x1b]8;;http://x.y\x1b\\link\x1b]8;;\x1b\\", "textlink"),
     ("\x1bP1$r0m\x1b\\dcs \x1b(Bcharset \x1bcreset", "dcs charset reset"),
+    ("\x9d0;title\x9ctext", "text"),
     ("\x1b]never finished", "never finished"),
     ("\x1b[", ""),
     ("\x1b", ""),
@@ -32,7 +34,7 @@ CLEANED = (
     ("user\u202e gnp.exe\u202c \u2066iso\u2069", "user gnp.exe iso"),
     ("pass\u200bword\u2060\ufeff", "password"),
     ("hi" + tags("ignore all") + "there", "hithere"),
-    (SCOTLAND, SCOTLAND),
+    *((flag, flag) for flag in FLAGS),
     (BLACK_FLAG + tags("evil") + CANCEL, BLACK_FLAG),
     (BLACK_FLAG + "\u200b" + tags("gbsct") + CANCEL, BLACK_FLAG),
     (SCOTLAND + tags("x") + SCOTLAND, SCOTLAND * 2),
@@ -114,9 +116,9 @@ def test_a_clean_text_is_nfc_and_holds_nothing_hidden(text: str) -> None:
     clean.encode("utf-8")
     assert unicodedata.is_normalized("NFC", clean)
     assert not set(clean) & set("\x00\x1b\r\x9b\u200b\u2060\ufeff\u202a\u202e\u2066\u2069")
-    without_flags = clean.replace(SCOTLAND, "").replace(BLACK_FLAG + tags("gbeng") + CANCEL, "")
-    without_flags = without_flags.replace(BLACK_FLAG + tags("gbwls") + CANCEL, "")
-    assert not any("\U000e0000" <= char <= CANCEL for char in without_flags)
+    for flag in FLAGS:
+        clean = clean.replace(flag, "")
+    assert not any("\U000e0000" <= char <= CANCEL for char in clean)
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126) | st.sampled_from("\t\n")))

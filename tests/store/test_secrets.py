@@ -44,6 +44,7 @@ TOKENS = {  # a name: the kind, the secret. These are known by their shape, what
     "openai": ("openai-key", "sk" + "-" + body(ALNUM, 48)),
     "openai project": ("openai-key", "sk" + "-proj-" + body(URLSAFE, 60)),
     "openai service": ("openai-key", "sk" + "-svcacct-" + body(URLSAFE, 60)),
+    "openai in one case": ("openai-key", "sk" + "-proj-" + "abcdefghij" * 4),
     "anthropic": ("anthropic-key", "sk" + "-ant-api03-" + body(URLSAFE, 93)),
     "openrouter": ("openrouter-key", "sk" + "-or-v1-" + body(HEX, 64)),
     "groq": ("groq-key", "gs" + "k_" + body(ALNUM, 52)),
@@ -155,6 +156,7 @@ PLACED = (  # these are known by where they stand: the kind, the text with a hol
     ("secret", "client_secret: '{}'", STAPLE),
     ("secret", 'clientSecret := "{}"', STAPLE),
     ("secret", "?access_token={}&x=1", body(HEX, 32)),
+    ("secret", "token={}", body(BASE64, 300)),
     ("secret", "token: {}", "123e4567" + "-e89b-12d3-a456-426614174000"),
 )
 
@@ -165,6 +167,7 @@ KEYS = (  # whole private keys
     PEM.format("EC ", PEM_BODY).partition("\n-----END")[0],
     PEM.format("EC ", PEM_BODY).partition("\n-----END")[0].replace("\n", "\\n"),
     PEM.format("RSA ", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n" + PEM_BODY),
+    PEM.format("RSA ", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES,0F\n\n" + PEM_BODY).partition("\n-----END")[0],
     PEM.format("ENCRYPTED ", PEM_BODY).replace("\n", "\r\n"),
     PEM.format("PGP ", "\n" + PEM_BODY).replace(" KEY-----", " KEY BLOCK-----"),
 )
@@ -247,6 +250,15 @@ CLEAN = (
     "primary_key=True, foreign_key='user.id2', public_key: ssh-ed25519",
     "bypass: 12345abcdef, compass=N12345678",
     "2024-01-02T03:04:05.678901+00:00 INFO app.module.submodule:handler:42",
+    f"treesig={SHA256}",
+    "sig=abc12345&x=1",
+    'password: "minimum 12 characters"',
+    "password: understanding",
+    "[redacted:aws-access-key]: 0000000a1",
+    '"password": "aaaaaaaaaaaa", "token": "--------"',
+    "password = get_secret2(name)",
+    f"M{TOKENS['aws id'][1]}",
+    f"disk-{body(ALNUM, 24)}",
     "[redacted:github-token]",
     "password=[redacted:password]",
     "Le mot de passe : obligatoire. パスワード: 必須",
@@ -441,6 +453,15 @@ def test_one_replacement_does_not_call_for_another_pass() -> None:
     # If every pass brought the next piece of this path within reach, there would be 14,000 passes.
     text = "hooks.slack.com/" + ("a" * 70 + "/") * 14_000
     assert scrub(text)[0] == text.replace("a" * 70, "[redacted:webhook-url]", 1)
+
+
+def test_a_secret_that_another_had_hidden_goes_too() -> None:
+    # The token takes the second fence with it, and only then are the lines below part of the private key.
+    opening = "-----BEGIN PRIVATE" + " KEY-----"
+    hidden = (
+        f'{opening}"{TOKENS["heroku"][1]}_-----BEGIN PUBLIC KEY-----\n{PEM_BODY}\n-----END PUBLIC KEY-----'
+    )
+    assert scrub(hidden) == ("[redacted:private-key]", ("heroku-key", "private-key"))
 
 
 def test_values_are_scrubbed_at_every_depth_and_in_keys() -> None:

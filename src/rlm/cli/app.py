@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+import click
 
 from rlm._version import __version__
-from rlm.cli.command import Db, Json, new_app
-from rlm.cli.output import print_text
+from rlm.cli.command import ROOT_OPTIONS, SETTINGS, with_options
 from rlm.cli.session import Session
 
 GROUPS = {"memory": "rlm.cli.memory", "graph": "rlm.cli.graph", "pack": "rlm.cli.pack"}
 SINGLE = {"backup": "rlm.cli.upkeep", "doctor": "rlm.cli.upkeep"}
 
 
-class Rooms(TyperGroup):
+class Rooms(click.Group):
     """The root group, which finds its commands by name."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which help shows them."""
         return [*GROUPS, *SINGLE]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import what the name stands for; None for a name that stands for nothing."""
         home = GROUPS.get(cmd_name) or SINGLE.get(cmd_name)
         if home is None:
             return None
-        found: Any = get_command(import_module(home).app)
-        if cmd_name in SINGLE:
-            return found.commands[cmd_name]
-        found.name = cmd_name
-        return found
+        group: click.Group = import_module(home).app
+        group.name = group.name or cmd_name
+        return group.commands[cmd_name] if cmd_name in SINGLE else group
 
 
-app = new_app("rlm: an agent memory that learns how. One SQLite file holds it all.")
-
-
-@app.callback(cls=Rooms, invoke_without_command=False)
-def root(
-    context: typer.Context,
-    db: Db = None,
-    json: Json = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-) -> None:
+@click.group(cls=Rooms, no_args_is_help=False, context_settings=dict(SETTINGS))
+@with_options(ROOT_OPTIONS)
+@click.version_option(__version__, message="rlm %(version)s")
+@click.pass_context
+def app(context: click.Context, db: str | None, json: bool) -> None:
     """An agent memory that learns how: procedures, a graph and packs in one SQLite file.
 
     Start with `rlm memory add --title T --content C`, then `rlm memory search WORDS`.
@@ -56,9 +45,7 @@ def root(
 
 def run(args: list[str]) -> int:
     """Parse and run one line; the exit code. Raises what goes wrong: `main` maps it."""
-    if args == ["--version"]:
-        print_text(f"rlm {__version__}")
-        return 0
-    command: Any = get_command(app)
-    with command.make_context("rlm", list(args)) as context:
-        return command.invoke(context) or 0
+    if not args or (len(args) == 1 and args[0] in GROUPS):
+        args = [*args, "--help"]
+    with app.make_context("rlm", list(args)) as context:
+        return app.invoke(context) or 0

@@ -1,78 +1,70 @@
 """How a function becomes a command: the options that every command has are added here, once.
 
-A command is a function whose first parameter is the `Session`; the rest are its own arguments and options,
-as typer reads them. What it returns is the exit code, None meaning 0. `--db` and `--json` also work before
-the subcommand; the nearer one wins.
+A command is a function whose first parameter is the `Session`; click's decorators below `@command` declare
+the rest. What it returns is the exit code, None meaning 0. `--db` and `--json` also work before the
+subcommand; the nearer one wins.
+
+click and not typer: typer 0.29 validates with pydantic, which alone costs every start 100 ms.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rlm.cli.session import Session
 
-Db = Annotated[str | None, typer.Option("--db", metavar="PATH", help="The store, instead of the default.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Command = Callable[..., int | None]
+Decorator = Callable[[Any], Any]
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+ROOT_OPTIONS = (
+    click.option("--db", metavar="PATH", help="The store, instead of the default."),
+    click.option("--json", is_flag=True, help="Print one JSON document."),
+)
+COMMON_OPTIONS = (
+    *ROOT_OPTIONS,
+    click.option("--project", metavar="NAME", help="Whose memories: the project (default: git's name)."),
+    click.option("--team", metavar="NAME", help="… and the team."),
+    click.option("--org", metavar="NAME", help="… and the organisation."),
+)
+_COMMON_NAMES = ("db", "json", "project", "team", "org")
 
 
-def _common(
-    db: Db = None,
-    json: Json = False,
-    project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose memories: the project (default: git's).")
-    ] = None,
-    team: Annotated[str | None, typer.Option(metavar="NAME", help="… the team.")] = None,
-    org: Annotated[str | None, typer.Option(metavar="NAME", help="… the organisation.")] = None,
-) -> None:
-    """The options of every command; only the signature is used."""
+def new_group(doc: str) -> click.Group:
+    """A group of commands."""
+    return click.Group(help=doc, no_args_is_help=False, context_settings=dict(SETTINGS))
 
 
-_COMMON = [
-    parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-    for parameter in inspect.signature(_common, eval_str=True).parameters.values()
-]
-_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+def command(group: click.Group, name: str) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Make a function a command of `group`."""
 
+    def register(function: Callable[..., int | None]) -> click.Command:
+        @with_options(COMMON_OPTIONS)
+        def run(**values: Any) -> int | None:
+            inner = Session(**{each: values.pop(each) for each in _COMMON_NAMES})
+            return function(_merged(click.get_current_context().obj, inner), **values)
 
-def new_app(doc: str) -> typer.Typer:
-    """A group of commands. Plain help and plain errors: rich's would cost every start its import."""
-    return typer.Typer(
-        help=doc,
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
-
-
-def command(app: typer.Typer, name: str | None = None) -> Callable[[Command], Command]:
-    """Register a function as a command of `app`; the function itself stays callable."""
-
-    def register(function: Command) -> Command:
-        own = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        ]
-
-        def run(context: typer.Context, **values: Any) -> int | None:
-            common = {parameter.name: values.pop(parameter.name) for parameter in _COMMON}
-            return function(_merged(context.obj, Session(**common)), **values)
-
-        parameters = [_CONTEXT, *own, *_COMMON]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         run.__doc__ = function.__doc__
-        app.command(name or function.__name__)(run)
-        return function
+        run.__click_params__ += getattr(function, "__click_params__", [])  # outer: help shows these first
+        made: click.Command = group.command(name, context_settings=dict(SETTINGS))(run)
+        return made
 
     return register
+
+
+def with_options(options: Sequence[Decorator]) -> Decorator:
+    """Several of click's decorators as one; help shows them in the order given."""
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def _merged(outer: Session | None, inner: Session) -> Session:
@@ -81,17 +73,17 @@ def _merged(outer: Session | None, inner: Session) -> Session:
     return replace(inner, db=inner.db if inner.db is not None else outer.db, json=inner.json or outer.json)
 
 
-def one_of(allowed: tuple[str, ...]) -> Callable[[str | None], str | None]:
-    """A callback for an option that takes one of a few words."""
-
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in allowed:
-            raise typer.BadParameter(f"{value!r} is not one of: {', '.join(allowed)}")
-        return value
-
-    return check
-
-
-def words(allowed: tuple[str, ...], doc: str) -> Any:
+def words(name: str, allowed: Sequence[str], doc: str, *, default: str | None = None) -> Decorator:
     """An option that takes one of a few words, and says which."""
-    return typer.Option(metavar="|".join(allowed), help=doc, callback=one_of(allowed), show_default=False)
+    return click.option(name, type=click.Choice(list(allowed)), default=default, help=doc)
+
+
+def unit(name: str, doc: str) -> Decorator:
+    """An option that takes a number from 0 to 1."""
+    return click.option(name, type=click.FloatRange(0.0, 1.0), metavar="0..1", help=doc)
+
+
+def count(*names: str, default: int, doc: str, most: int | None = None, least: int = 1) -> Decorator:
+    """An option that takes a whole number."""
+    kind = click.IntRange(least, most)
+    return click.option(*names, type=kind, metavar="N", default=default, help=f"{doc} [{default}]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-import typer
+import click
 
 from rlm.cli.output import encode_json, plain
 from rlm.errors import NotFound, RLMError
@@ -17,12 +17,12 @@ def report(error: BaseException, *, as_json: bool) -> int:
     """Say what went wrong and return the exit code. An error that nobody foresaw is raised again."""
     if isinstance(error, SystemExit):
         raise error
-    if isinstance(error, typer.Exit):
+    if isinstance(error, click.exceptions.Exit):
         return _flushed(error.exit_code, as_json=as_json)
     if isinstance(error, BrokenPipeError):
         _let_go_of_stdout()
         return DONE
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    if isinstance(error, KeyboardInterrupt | click.Abort):
         _say("Interrupted", "interrupted: what was not finished was not written", as_json=as_json)
         return INTERRUPTED
     if isinstance(error, NotFound):
@@ -31,7 +31,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
     if isinstance(error, RLMError):
         _say(type(error).__name__, str(error), as_json=as_json)
         return UNUSABLE
-    if isinstance(error, typer.TyperException):
+    if isinstance(error, click.ClickException):
         _say("UsageError", _usage(error), as_json=as_json)
         return UNUSABLE
     if isinstance(error, OSError):
@@ -56,7 +56,7 @@ def _flushed(code: int, *, as_json: bool) -> int:
     return code
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     hint = f"; see `{context.command_path} --help`" if context is not None else ""
     return f"{error.format_message().rstrip('.') or 'no command was given'}{hint}"

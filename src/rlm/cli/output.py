@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-_UNSAFE_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_UNSAFE_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 
 PATIENCE_S = 1.0
 """Work that takes longer than this shows a progress bar."""
@@ -101,7 +103,7 @@ def _write(line: str) -> None:
 def progress(
     what: str, total: int | None = None, *, stream: TextIO | None = None, patience_s: float = PATIENCE_S
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done. A bar appears on a terminal once patience has run out."""
+    """Yields a function that is told how much is done. On a terminal a bar appears when patience runs out."""
     target = sys.stderr if stream is None else stream
     if not target.isatty():
         yield lambda done: None

@@ -182,7 +182,7 @@ class _WordSums:
         try:
             found = [list(map(self._rows.__getitem__, split_words(text))) for text in texts]
             self._fill()
-        except BaseException:  # a Ctrl-C in between would leave words whose rows hold garbage
+        except BaseException:  # a Ctrl-C inside __missing__ would leave a row that nobody fills
             self._forget()
             raise
         counts = [len(rows) for rows in found]
@@ -321,8 +321,8 @@ class EndpointEmbedder:
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(
-            f"the embedding endpoint {self._shown} (model {self.model!r}) {self._hide(problem)}. Check RLM_EMBED_URL, "
-            "RLM_EMBED_MODEL and RLM_EMBED_KEY, or search without it: RLM_EMBEDDER=static"
+            f"the embedding endpoint {self._shown} (model {self.model!r}) {self._hide(problem)}. "
+            "Check RLM_EMBED_URL, RLM_EMBED_MODEL and RLM_EMBED_KEY, or do without: RLM_EMBEDDER=static"
         )
 
     def _hide(self, text: str) -> str:

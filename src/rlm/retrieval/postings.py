@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlm.retrieval import bm25
+from rlm.retrieval.tokens import stem_of, words
 
 MAX_DOCUMENTS = 65_536
 STEP = bm25.CEILING / 65_535.0
@@ -21,38 +22,73 @@ PIVOT_CHARS = 300.0
 """The length that impacts take for average."""
 
 
+class _TermIds(dict[str, int]):
+    """Folded word -> the id of its stem, given out in order of first appearance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stems: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self.stems.setdefault(stem_of(word), len(self.stems))
+        return number
+
+
 def build(documents: Iterable[Sequence[str]], weights: Sequence[float]) -> Iterator[tuple[str, bytes]]:
-    """Each term in order with its encoded postings. At most `MAX_DOCUMENTS` documents."""
-    ids: dict[str, int] = {}
-    term_ids: list[int] = []
-    counts: list[float] = []
-    held: list[int] = []
+    """Each term in order with its encoded postings. At most `MAX_DOCUMENTS` documents.
+
+    One look-up a word in Python, the rest in numpy: this is what bounds the speed of a bulk load.
+    """
+    ids = _TermIds()
+    look_up = ids.__getitem__
+    flat: list[int] = []
+    words_in: list[int] = []  # words of each column of each document, in order
     lengths: list[int] = []
     for columns in documents:
-        weighed, length = bm25.weigh(columns, weights)
-        term_ids.extend([ids.setdefault(term, len(ids)) for term in weighed])
-        counts.extend(weighed.values())
-        held.append(len(weighed))
+        length = 0
+        for text in columns:
+            before = len(flat)
+            if text:
+                length += len(text)
+                flat.extend(map(look_up, words(text)))
+            words_in.append(len(flat) - before)
         lengths.append(length)
-    if len(held) > MAX_DOCUMENTS:
-        raise ValueError(f"{len(held)} documents in one segment, at most {MAX_DOCUMENTS}")
-    terms = np.array(term_ids, dtype=np.uint32)
-    numbers = np.repeat(np.arange(len(held), dtype=np.uint16), held)
-    length_of = np.repeat(np.array(lengths, dtype=np.float32), held)
-    impacts = quantise(np.array(counts, dtype=np.float32), length_of)
-    order = np.argsort(terms, kind="stable")  # documents stay ascending within a term
-    terms, numbers, impacts = terms[order], numbers[order], impacts[order]
-    starts = np.searchsorted(terms, np.arange(len(ids) + 1))
-    for term in sorted(ids):
-        first, last = int(starts[ids[term]]), int(starts[ids[term] + 1])
+    if len(lengths) > MAX_DOCUMENTS:
+        raise ValueError(f"{len(lengths)} documents in one segment, at most {MAX_DOCUMENTS}")
+    counts = np.array(words_in, np.int64).reshape(len(lengths), len(weights))
+    owners = np.repeat(np.arange(len(lengths), dtype=np.uint64), counts.sum(axis=1))
+    weight = np.repeat(np.tile(np.array(weights, np.float32), len(lengths)), counts.ravel())
+    yield from _encode(ids.stems, np.array(flat, np.uint64), owners, weight, np.array(lengths, np.float32))
+
+
+def _encode(
+    stems: dict[str, int],
+    terms: NDArray[np.uint64],
+    owners: NDArray[np.uint64],
+    weight: NDArray[np.float32],
+    lengths: NDArray[np.float32],
+) -> Iterator[tuple[str, bytes]]:
+    """Add up the weights of each (term, document) and encode them, term by term."""
+    if not len(terms):
+        return
+    keys = (terms << np.uint64(16)) | owners
+    order = np.argsort(keys)
+    keys = keys[order]
+    firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    sums = np.add.reduceat(weight[order], firsts)
+    keys = keys[firsts]
+    numbers = (keys & np.uint64(0xFFFF)).astype(np.uint16)
+    impacts = quantise(sums, lengths[numbers])
+    bounds = np.searchsorted(keys >> np.uint64(16), np.arange(len(stems) + 1, dtype=np.uint64)).tolist()
+    for term in sorted(stems):
+        first, last = bounds[stems[term]], bounds[stems[term] + 1]
         yield term, numbers[first:last].tobytes() + impacts[first:last].tobytes()
 
 
 def quantise(counts: NDArray[np.float32], lengths: NDArray[np.float32]) -> NDArray[np.uint16]:
     """Impacts as 16-bit fractions of the ceiling; never 0, since the term is there."""
-    exact = counts * bm25.CEILING / (
-        counts + bm25.K1 * (1.0 - bm25.B + bm25.B * lengths / PIVOT_CHARS)
-    )
+    norm = bm25.K1 * (1.0 - bm25.B + bm25.B * lengths / PIVOT_CHARS)
+    exact = counts * bm25.CEILING / (counts + norm)
     return np.clip(np.rint(exact / STEP), 1, 65_535).astype(np.uint16)
 
 

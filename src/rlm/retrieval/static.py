@@ -73,14 +73,14 @@ class StaticEmbedder:
         tokens = self._tokens or self._load()
         out = np.zeros((len(documents), self.dim), np.float32)
         table = tokens.table() if len(documents) >= BULK_TEXTS else None
-        for place, (head, body) in enumerate(documents):
+        for row, (head, body) in zip(out, documents, strict=True):
             first = tokens.ids(head[:HEAD_CHARS])
-            rest = tokens.ids(body[:BODY_CHARS]) - first if body else None
+            rest = tokens.ids(body[:BODY_CHARS]) - first if body else ()
             if first:
-                np.add.reduce(tokens.rows(first, table), axis=0, out=out[place])
+                np.add.reduce(tokens.rows(first, table), 0, None, row)
             if rest:
                 share = min(1.0, BODY_TOKENS / len(rest))
-                out[place] += np.add.reduce(tokens.rows(rest, table), axis=0) * np.float32(share)
+                row += np.add.reduce(tokens.rows(rest, table), 0) * np.float32(share)
         return normalise(out)
 
     def _load(self) -> _Tokens:

@@ -143,6 +143,11 @@ def words(text: str) -> list[str]:
     return text.translate(_SPLITS).split()
 
 
+def stem_of(word: str) -> str:
+    """The stem of one word from `words`."""
+    return _STEMS[word]
+
+
 def tokens(text: str) -> list[str]:
     """The stems of `words(text)`, in order, repeats kept: what FTS5 `porter unicode61` indexes.
 
@@ -195,7 +200,7 @@ _KINDS = _Kinds()
 _ASCII_KINDS = "".join(_KINDS[code] for code in range(128)).encode() + bytes(128)
 _CASE_HINTS = ("lu", "su", "uul", "uus")
 _DIGIT_HINTS = ("ld", "sd", "ud")
-_WORD = re.compile("[^ ]+")
+_HINT = re.compile("[ls]u|uu[ls]|[lsu]d|k|x")
 _PIECE = re.compile("[km]+|[ulsd]+")
 _PART = re.compile("u{2,}s(?![ls])|u+(?![ls])|u?[ls]+|d+")  # the first branch keeps URLs in one part
 
@@ -235,14 +240,34 @@ def _has_grams(kinds: str) -> bool:
 def _join_grams(text: str, kinds: str) -> str:
     found: dict[str, None] = {}
     room = _GRAMS_CHARS + 1
-    for match in _WORD.finditer(kinds):
-        for gram in _word_grams(text[match.start() : match.end()], match.group()):
+    end = 0
+    for hint in _HINT.finditer(kinds):
+        if hint.start() < end:
+            continue  # the same word again
+        start = kinds.rfind(" ", 0, hint.start()) + 1
+        end = kinds.find(" ", hint.end())
+        end = len(kinds) if end < 0 else end
+        for gram in _remembered_grams(text[start:end], kinds[start:end]):
             if gram and gram not in found:
                 room -= len(gram) + 1
                 if room < 0:
                     return " ".join(found)
                 found[gram] = None
     return " ".join(found)
+
+
+_WORD_GRAMS: dict[str, tuple[str, ...]] = {}
+
+
+def _remembered_grams(word: str, kinds: str) -> Iterable[str]:
+    if len(word) > _WORD_CHARS:
+        return _word_grams(word, kinds)
+    found = _WORD_GRAMS.get(word)
+    if found is None:
+        if len(_WORD_GRAMS) >= _CACHE_ENTRIES:
+            _WORD_GRAMS.clear()
+        found = _WORD_GRAMS[word] = tuple(_word_grams(word, kinds))
+    return found
 
 
 def _word_grams(word: str, kinds: str) -> Iterable[str]:

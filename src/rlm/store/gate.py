@@ -17,6 +17,8 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import ValidationError
+from rlm.store.identity import canonical_json
+from rlm.store.identity import memory_id as stable_id
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -57,7 +59,68 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes nothing."""
     if not isinstance(item, MemoryItem):
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
-    title = _line(item.title, "title", CONTENT_CHARS)
+    title, description, content, task = _item_texts(item)
+    _check_title(title)
+    content = content.strip()
+    if not content:
+        raise ValidationError("content is empty: write the steps to take", field="content")
+    source_type = _choice(item.source_type, SOURCE_TYPES, "source_type")
+    level = _choice(item.level, LEVELS, "level")
+    provenance = _object(item.provenance, "provenance") if item.provenance else {}
+    trust, reason = _trust(item, source_type, content)
+    if reason:
+        provenance["quarantined_because"] = reason
+    scope = _scope(item.scope)
+    for name in ("access_count", "success_count", "failure_count"):
+        _count(getattr(item, name), name)
+    return MemoryItem(
+        title=title,
+        description=description or first_sentence(content),
+        content=content,
+        source_type=source_type,
+        task_query=task or None,
+        tags=_tags(item.tags) if item.tags else [],
+        scope=scope,
+        provenance=provenance,
+        outcome=_choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
+        confidence=START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence),
+        level=level,
+        created_at=_time(item.created_at, "created_at"),
+        memory_id=stable_id(title, content, scope.to_dict()),
+        session_id=_line(item.session_id, "session_id", 200) if item.session_id else None,
+        access_count=item.access_count,
+        success_count=item.success_count,
+        failure_count=item.failure_count,
+        last_used=_time(item.last_used, "last_used") if item.last_used else None,
+        trust=trust,
+        origin=_line(item.origin, "origin", 200) if item.origin else origin,
+        org=tenant.org,
+        team=tenant.team if level != "org" else "",
+        project=tenant.project if level == "project" else "",
+    )
+
+
+def _item_texts(item: MemoryItem) -> tuple[str, str, str, str]:
+    """Title, description, content and task, cleaned, scrubbed and bounded; the first two on one line."""
+    parts = (item.title, item.description, item.content, item.task_query or "")
+    for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
+        if not isinstance(value, str):
+            raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
+        if len(value) > limit:
+            raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
+    whole = "\n".join(parts)
+    if clean_text(whole) != whole or scrub(whole)[1]:  # rare: only then is each looked at by itself
+        title, description, content, task = (scrub(clean_text(part))[0] for part in parts)
+    else:
+        title, description, content, task = parts
+    return " ".join(title.split()), " ".join(description.split()), content, task
+
+
+_TEXT_NAMES = ("title", "description", "content", "task_query")
+_TEXT_LIMITS = (CONTENT_CHARS, DESCRIPTION_CHARS, CONTENT_CHARS, TASK_CHARS)
+
+
+def _check_title(title: str) -> None:
     if not title:
         raise ValidationError("title is empty: give it up to 10 words", field="title")
     count = title.count(" ") + 1
@@ -68,42 +131,6 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         )
     if len(title) > TITLE_CHARS:
         raise ValidationError(f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title")
-    content = _text(item.content, "content", CONTENT_CHARS).strip()
-    if not content:
-        raise ValidationError("content is empty: write the steps to take", field="content")
-    description = _line(item.description, "description", DESCRIPTION_CHARS)
-    source_type = _choice(item.source_type, SOURCE_TYPES, "source_type")
-    confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
-    trust, reason = _trust(item, source_type, content)
-    provenance = _object(item.provenance, "provenance")
-    if reason:
-        provenance["quarantined_because"] = reason
-    admitted = replace(
-        item,
-        title=title,
-        description=description or first_sentence(content),
-        content=content,
-        task_query=_text(item.task_query, "task_query", TASK_CHARS) if item.task_query else None,
-        tags=_tags(item.tags),
-        scope=_scope(item.scope),
-        provenance=provenance,
-        outcome=_choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
-        confidence=confidence,
-        level=_choice(item.level, LEVELS, "level"),
-        created_at=_time(item.created_at, "created_at"),
-        last_used=_time(item.last_used, "last_used") if item.last_used else None,
-        session_id=_line(item.session_id, "session_id", 200) if item.session_id else None,
-        trust=trust,
-        origin=_line(item.origin or origin, "origin", 200),
-        org=tenant.org,
-        team=tenant.team if item.level != "org" else "",
-        project=tenant.project if item.level == "project" else "",
-        archived_at=None,
-    )
-    for name in ("access_count", "success_count", "failure_count"):
-        _count(getattr(admitted, name), name)
-    admitted.rekey()
-    return admitted
 
 
 FIXED_FIELDS = frozenset(
@@ -289,8 +316,6 @@ def _scope(scope: Scope) -> Scope:
 
 
 def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
-    from rlm.store.identity import canonical_json
-
     if not value and isinstance(value, Mapping):
         return {}
     if not isinstance(value, Mapping):

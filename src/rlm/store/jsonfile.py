@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
@@ -127,7 +128,8 @@ class MemoryStore:
         except PermissionError as exc:
             raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
         except OSError as exc:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
             raise StoreFull(f"{target} cannot be written ({exc.strerror}): the old file is intact") from exc
         self.path = self.path or target
         return target

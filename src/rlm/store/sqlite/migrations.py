@@ -28,7 +28,8 @@ def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
     connection.execute("INSERT INTO counters(name, value) VALUES ('item', 0), ('node', 0)")
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection, bool], None], ...] = (m001_initial,)
+Step = Callable[[apsw.Connection, bool], None]
+MIGRATIONS: tuple[Step, ...] = (m001_initial,)
 VERSION = len(MIGRATIONS)
 
 
@@ -37,30 +38,31 @@ def has_fts5(connection: apsw.Connection) -> bool:
     return bool(next(iter(connection.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')")))[0])
 
 
-def migrate(database: Database, *, fts5: bool | None = None) -> int:
-    """Bring the file to `VERSION`; the number of migrations that ran. Atomic, and safe to race."""
-    version = _version(database)
-    if version == VERSION or database.read_only:
+def migrate(database: Database, *, fts5: bool | None = None, steps: tuple[Step, ...] = MIGRATIONS) -> int:
+    """Bring the file to the last of `steps`; how many ran. Each is atomic, and racing is safe."""
+    version = _version(database, len(steps))
+    if version == len(steps) or database.read_only:
         return 0
     if version > 0:
         backup_path = Path(f"{database.path}.v{version}.bak")
         if not backup_path.exists():
             copy_database(database.connection, backup_path)
-    with database.write() as connection:
-        version = _version(database)  # somebody else may have migrated while we waited for the lock
-        todo = MIGRATIONS[version:]
-        for step in todo:
+    ran = 0
+    for number, step in enumerate(steps, start=1):
+        with database.write() as connection:
+            if _version(database, len(steps)) >= number:
+                continue  # somebody else migrated while we waited for the lock
             step(connection, has_fts5(connection) if fts5 is None else fts5)
-        if todo:
-            connection.execute(f"PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID}")
-    return len(todo)
+            connection.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}")
+            ran += 1
+    return ran
 
 
-def _version(database: Database) -> int:
+def _version(database: Database, newest: int) -> int:
     version = int(database.value("PRAGMA user_version"))
-    if version > VERSION:
+    if version > newest:
         raise SchemaTooNew(
-            f"{database.path} has schema {version}, this rlm knows {VERSION}: upgrade with "
+            f"{database.path} has schema {version}, this rlm knows {newest}: upgrade with "
             f"`pip install --upgrade rlm-memory`; the file was not touched"
         )
     application = int(database.value("PRAGMA application_id"))

@@ -1,0 +1,205 @@
+"""`rlm pack`: memories as files. The room `rlm.packs` does the work; this prints what it reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rlm.cli.command import command, new_group, unit, words
+from rlm.cli.output import print_fields, print_json, print_table, print_text, progress
+from rlm.cli.session import Session
+from rlm.errors import ValidationError
+from rlm.store.types import LEVELS
+
+app = new_group("Memories as files: share, sign, review, take back.")
+
+ontology_option = click.option(
+    "--ontology", metavar="NAME", help="About this ontology (default: universal memories)."
+)
+threshold_option = unit("--threshold", "How general a memory must be [0.6].")
+key_option = click.option("--key", metavar="FILE", help="The private key to sign with.")
+
+
+@command(app, "import")
+@click.argument("pack")
+@words("--level", LEVELS, "Who sees the memories [project].", default="project")
+@click.option("--trust", is_flag=True, help="I vouch for it: no quarantine.")
+def import_(session: Session, pack: str, level: str, trust: bool) -> None:
+    """Add what a pack holds and the store lacks, all or nothing.
+
+    PACK is a .jsonl file, its manifest, or the name of a pack that ships with rlm.
+    """
+    from rlm.packs import import_pack, verify_pack
+
+    total = verify_pack(pack).count or None
+    with session.store() as store, progress(f"importing {pack}", total) as advance:
+        report = import_pack(
+            pack,
+            store,
+            level=level,
+            trust=trust,
+            trusted_keys=session.settings.trusted_keys,
+            on_progress=advance,
+        )
+    if session.json:
+        print_json(report.to_dict())
+        return
+    print_fields(list(report.to_dict().items()))
+    if report.trust == "quarantined" and report.added:
+        session.talk("no key that you trust signed it, so it waits in quarantine: see `rlm memory review`")
+
+
+@command(app, "export")
+@click.argument("file")
+@click.option("--name", metavar="NAME", help="The pack's name (default: the file's).")
+@ontology_option
+@threshold_option
+@key_option
+def export(session: Session, file: str, threshold: float | None, **options: Any) -> None:
+    """Write the memories that are fit to share to FILE, with its manifest."""
+    from rlm.packs import export_pack
+
+    bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
+    with session.reading() as store:
+        report = export_pack(store, file, **options, **bound)
+    if session.json:
+        print_json(report.to_dict())
+        return
+    values = report.to_dict()
+    left_out = values.pop("left_out")
+    print_fields(list(values.items()))
+    for reason, count in left_out.items():
+        session.talk(f"left out {count}: {reason}")
+
+
+@command(app, "verify")
+@click.argument("pack")
+def verify(session: Session, pack: str) -> int:
+    """Read a pack as an import would, and say who signed it. Changes nothing."""
+    from rlm.packs import verify_pack
+
+    report = verify_pack(pack, trusted_keys=session.settings.trusted_keys)
+    if session.json:
+        print_json(report.to_dict())
+    else:
+        values = report.to_dict()
+        print_fields([(name, value) for name, value in values.items() if value is not False or name == "ok"])
+    return 0 if report.ok else 1
+
+
+@command(app, "list")
+def list_packs(session: Session) -> None:
+    """List the packs that were imported, and those that ship with rlm."""
+    from rlm.packs import list_packs, shipped_packs
+
+    rows = []
+    if not session.lacks_store():
+        with session.reading() as store:
+            rows = list_packs(store)
+    shipped = shipped_packs()
+    if session.json:
+        named = {name: str(path) for name, path in shipped.items()}
+        print_json({"imported": [row.to_dict() for row in rows], "shipped": named})
+        return
+    headers = ("no", "name", "imported", "memories", "added", "trust", "signer", "rolled back")
+    table = [
+        (
+            r.pack_no,
+            r.name,
+            r.imported_at[:10],
+            r.item_count,
+            r.added_count,
+            r.trust,
+            r.signer or "",
+            _day(r.rolled_back_at),
+        )
+        for r in rows
+    ]
+    if table:
+        print_table(headers, table)
+    else:
+        session.talk("no pack was imported yet")
+    session.talk(f"shipped, import by name: {', '.join(shipped) or 'none'}")
+
+
+def _day(time: str | None) -> str:
+    return (time or "")[:10]
+
+
+@command(app, "rollback")
+@click.argument("pack", metavar="NAME|NO")
+def rollback(session: Session, pack: str) -> None:
+    """Archive what a pack added and nobody has changed since."""
+    from rlm.packs import rollback_pack
+
+    with session.store() as store:
+        report = rollback_pack(store, pack)
+    if session.json:
+        print_json(report.to_dict())
+        return
+    print_fields([("name", report.name), ("archived", report.archived), ("kept", ", ".join(report.kept))])
+    if report.kept:
+        session.talk("kept what was changed since the import")
+
+
+@command(app, "sign")
+@click.argument("file")
+@key_option
+@click.option("--seal", is_flag=True, help="Write the manifest of a hand-written file first.")
+def sign(session: Session, file: str, key: str | None, seal: bool) -> None:
+    """Sign a pack's manifest with a private key."""
+    from rlm.packs import seal_pack, sign_pack
+
+    if key is None:
+        raise ValidationError("sign with which key? --key FILE; `rlm pack keygen FILE` makes one")
+    if seal:
+        seal_pack(file)
+    manifest = sign_pack(file, key)
+    public = dict(manifest.signature or {}).get("public_key")
+    if session.json:
+        print_json({"name": manifest.name, "sha256": manifest.sha256, "public_key": public})
+    else:
+        print_fields([("name", manifest.name), ("sha256", manifest.sha256), ("public key", public)])
+
+
+@command(app, "keygen")
+@click.argument("file")
+def keygen(session: Session, file: str) -> None:
+    """Make a key pair: the private key in FILE, the public one in FILE.pub."""
+    from rlm.packs import generate_key
+
+    public = generate_key(file)
+    if session.json:
+        print_json({"private_key": file, "public_key": public})
+        return
+    print_text(public)
+    session.talk(
+        f"keep {file} to yourself; others add the line of {file}.pub to {session.settings.trusted_keys}"
+    )
+
+
+@command(app, "candidates")
+@click.argument("file")
+@click.option("--apply", is_flag=True, help="Bring an edited file back.")
+@ontology_option
+@threshold_option
+def candidates(
+    session: Session, file: str, apply: bool, ontology: str | None, threshold: float | None
+) -> None:
+    """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it back."""
+    from rlm.packs import apply_candidates, write_candidates
+
+    if apply:
+        with session.store() as store:
+            values = apply_candidates(file, store).to_dict()
+    else:
+        bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
+        with session.reading() as store:
+            values = write_candidates(store, file, ontology=ontology, **bound).to_dict()
+    if session.json:
+        print_json(values)
+        return
+    print_fields(list(values.items()))
+    if not apply:
+        session.talk(f"edit it, then `rlm pack candidates {file} --apply`")

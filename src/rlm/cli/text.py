@@ -1,0 +1,36 @@
+"""Text that a command takes from an option, from stdin or from a file; never more than a store would hold."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rlm.errors import ValidationError
+
+MOST_BYTES = 4_000_000
+"""More than any field may hold: the gate has the real limits. This keeps `--file /dev/zero` out of memory."""
+
+
+def read_text(given: str | None, file: str | None = None) -> str | None:
+    """The text itself, stdin for `-`, or a file's; None when neither was given."""
+    if given is not None and file is not None:
+        raise ValidationError("give --content or --file, not both")
+    if file is not None and file != "-":
+        try:
+            with Path(file).expanduser().open("rb") as stream:
+                data = stream.read(MOST_BYTES + 1)
+        except OSError as exc:
+            raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc
+        return _decoded(data, file)
+    if given != "-" and file is None:
+        return given
+    return _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
+
+
+def _decoded(data: bytes, name: str) -> str:
+    if len(data) > MOST_BYTES:
+        raise ValidationError(f"{name} holds more than {MOST_BYTES:,} bytes, too much for one text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise ValidationError(f"{name} is not UTF-8 text (byte {exc.start + 1})") from exc

@@ -1,0 +1,73 @@
+"""`rlm backup` and `rlm doctor`: keeping a store, and knowing that it is sound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rlm.cli.command import command, new_group
+from rlm.cli.output import print_json, print_text
+from rlm.cli.session import Session
+from rlm.errors import ValidationError
+
+app = new_group("Upkeep.")
+
+
+@command(app, "backup")
+@click.argument("path")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def backup(session: Session, path: str, force: bool) -> None:
+    """Copy the whole store to PATH, also while others write."""
+    target = Path(path).expanduser()
+    if target.is_dir():
+        raise ValidationError(f"{target} is a folder: name a file in it")
+    if target.exists() and not force:
+        raise ValidationError(f"{target} is there already: name another file, or add --force")
+    with session.reading() as store:
+        made = store.backup(target)
+    if session.json:
+        print_json({"path": str(made), "bytes": made.stat().st_size})
+    else:
+        print_text(str(made))
+
+
+@command(app, "doctor")
+@click.option("--fix", is_flag=True, help="Rebuild the indexes and missing vectors.")
+def doctor(session: Session, fix: bool) -> int:
+    """Check the engine, the file and its indexes.
+
+    The exit code is 1 when something is wrong.
+    """
+    from rlm.cli.examine import examine
+
+    report = examine(session, fix=fix)
+    if session.json:
+        print_json(report)
+    else:
+        for line in _lines(report):
+            print_text(line)
+    return 0 if report["ok"] else 1
+
+
+def _lines(report: dict[str, Any]) -> list[str]:
+    db, config_file = report["db"], report["config"]
+    size = f"{db['bytes']:,} bytes, WAL {db['wal_bytes']:,}" if db["exists"] else "not there yet"
+    tenant = " / ".join(report["tenant"].values())
+    lines = [
+        f"store    {db['path']} ({size}{', read-only' if db['read_only'] else ''})",
+        f"config   {config_file['path']} ({'read' if config_file['exists'] else 'not there'})",
+        f"tenant   {tenant}",
+        f"engine   {', '.join(f'{name} {value}' for name, value in report['engine'].items())}",
+        f"packs    {', '.join(report['packs']) or 'none shipped'}",
+    ]
+    if report["counts"]:
+        lines.append(f"holds    {', '.join(f'{value:,} {name}' for name, value in report['counts'].items())}")
+    lines += [f"fixed    {what}" for what in report["fixed"]]
+    for check in report["checks"]:
+        mark = "ok" if check["ok"] else "FAILED"
+        hint = f"; {check['fix']}" if check["fix"] else ""
+        lines.append(f"{mark:<8} {check['name']}: {check['detail']}{hint}")
+    lines += [f"missing  {part['name']} ({part['for']}): {part['pip']}" for part in report["missing"]]
+    return lines

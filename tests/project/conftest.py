@@ -1,0 +1,39 @@
+"""Fixtures for the project's tests: the tools as modules, and a way to run them as programs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def gendocs(root: Path) -> ModuleType:
+    """tools/gendocs.py, which is a script and no part of the package."""
+    spec = importlib.util.spec_from_file_location("gendocs", root / "tools" / "gendocs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["gendocs"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def run_python(root: Path, clean_environment: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python with these arguments, the source on its path, and an empty HOME."""
+
+    def run(*arguments: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONIOENCODING": "utf-8", **variables}
+        command = [sys.executable, *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run

@@ -1,0 +1,213 @@
+"""The house rules of docs/design.md, read from the source: imports go down, edges print, config reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+LEVELS = (
+    ("errors", "config", "clock", "_version"),
+    ("handles", "llm", "sandbox", "ontology", "retrieval"),
+    ("store", "loop"),
+    ("tools", "context", "learning", "packs"),
+    ("agent", "service", "evaluate"),
+    ("cli", "mcp_server", "dashboard", "__main__"),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+STRANGERS = (1, 2)
+"""On these levels no room knows its neighbour."""
+EDGE = len(LEVELS) - 1
+MAX_LINES = 500
+
+Finding = tuple[int, str]
+
+
+def room_of(module: str) -> str:
+    """`rlm.store.gate` lives in `store`; the package itself is ''."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Finding]:
+    """Every module of rlm that is imported, with its line; those for type checkers too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (
+                (node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "rlm"
+            )
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                kept = len(parts) - node.level + is_package
+                base = ".".join([*parts[:kept], *([base] if base else [])])
+            if base == "rlm":
+                yield from ((node.lineno, f"rlm.{alias.name}") for alias in node.names)
+            elif base.startswith("rlm."):
+                yield node.lineno, base
+
+
+def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list[Finding]:
+    """Imports that do not go down. The package's own `__init__` is the public API and may name anything."""
+    if module == "rlm":
+        return []
+    room = room_of(module)
+    if room not in LEVEL:
+        return [(1, f"{module} is in no level of the house: add the room to docs/design.md and to this test")]
+    level, found = LEVEL[room], []
+    for line, target in imported(ast.parse(source), module, is_package=is_package):
+        other = room_of(target)
+        if other == room:
+            continue
+        if other not in LEVEL:  # a public name, taken from the package itself
+            if level != EDGE:
+                found.append(
+                    (line, f"{module} takes {target!r} from the public API: import it from its room")
+                )
+        elif LEVEL[other] > level or (LEVEL[other] == level and level in STRANGERS):
+            found.append((line, f"{module} imports {target}"))
+    return found
+
+
+def environment_reads(source: str) -> list[Finding]:
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
+            found.append((node.lineno, f"reads {ast.unparse(node)}"))
+        elif isinstance(node, ast.ImportFrom) and node.module == "os":
+            names = {alias.name for alias in node.names} & {"environ", "environb", "getenv"}
+            found += [(node.lineno, f"imports {name}") for name in sorted(names)]
+    return found
+
+
+def prints_and_exits(source: str) -> list[Finding]:
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "print",
+            "exit",
+            "quit",
+            "sys.exit",
+            "os._exit",
+        ):
+            found.append((node.lineno, f"calls {ast.unparse(node.func)}"))
+        elif isinstance(node, ast.Raise) and node.exc is not None and "SystemExit" in ast.unparse(node.exc):
+            found.append((node.lineno, "raises SystemExit"))
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"):
+            found.append((node.lineno, f"uses {ast.unparse(node)}"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def modules(root: Path) -> dict[str, tuple[Path, str]]:
+    """Dotted name to file and source."""
+    found = {}
+    for path in sorted((root / "src" / "rlm").rglob("*.py")):
+        parts = list(path.relative_to(root / "src").with_suffix("").parts)
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = (path, path.read_text("utf-8"))
+    assert len(found) > 20
+    return found
+
+
+def shown(path: Path, root: Path, found: list[Finding]) -> list[str]:
+    return [f"{path.relative_to(root)}:{line}: {what}" for line, what in found]
+
+
+def test_imports_go_down(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        wrong += shown(path, root, wrong_imports(source, name, is_package=path.name == "__init__.py"))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_config_reads_the_environment(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        if name != "rlm.config":
+            wrong += shown(path, root, environment_reads(source))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_command_line_prints_and_exits(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        if room_of(name) not in ("cli", "__main__"):
+            wrong += shown(path, root, prints_and_exits(source))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_sqlite_store_and_packs_know_the_driver(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        if name.startswith("rlm.store.sqlite") or room_of(name) in ("packs", "cli"):
+            continue
+        for node in ast.walk(ast.parse(source)):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            wrong += shown(path, root, [(node.lineno, f"imports {n}") for n in names if n.startswith("apsw")])
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_is_too_long(modules, root):
+    long = {str(path.relative_to(root)): source.count("\n") for path, source in modules.values()}
+    assert not {name: lines for name, lines in long.items() if lines > MAX_LINES}
+
+
+# -- the checks themselves can fail ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.retrieval.rank", "from rlm.store.types import MemoryItem"),
+        ("rlm.retrieval.rank", "import rlm.store.types"),
+        ("rlm.retrieval.rank", "from rlm import store"),
+        ("rlm.retrieval.rank", "from ..store import types"),
+        ("rlm.retrieval.rank", "from rlm.ontology import meta"),
+        ("rlm.store.gate", "from rlm.loop import run"),
+        ("rlm.store.gate", "def f():\n    from rlm.packs import import_pack"),
+        ("rlm.store.gate", "if TYPE_CHECKING:\n    from rlm.cli.app import app"),
+        ("rlm.store.gate", "from rlm import MemoryItem"),
+        ("rlm.errors", "from rlm.store import gate"),
+        ("rlm.agent", "from rlm.cli import app"),
+        ("rlm.novelty", "x = 1"),
+    ],
+)
+def test_an_import_that_goes_up_is_found(module, source):
+    assert wrong_imports(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm", "from rlm.cli import app"),
+        (
+            "rlm.store.gate",
+            "from rlm import clock\nfrom rlm.errors import RLMError\nfrom rlm.store.types import Scope",
+        ),
+        (
+            "rlm.store.sqlite.graph",
+            "from . import items\nfrom ..types import Node\nfrom rlm.retrieval.embed import E",
+        ),
+        ("rlm.packs.export", "from rlm.store.types import MemoryItem"),
+        ("rlm.cli.app", "from rlm import open_store\nfrom rlm.packs import import_pack"),
+        ("rlm.config", "from rlm.errors import ConfigError\nimport os"),
+    ],
+)
+def test_an_import_that_goes_down_is_fine(module, source):
+    assert not wrong_imports(source, module)
+
+
+@pytest.mark.parametrize("source", ["os.environ['A']", "os.getenv('A')", "from os import environ as e"])
+def test_a_read_of_the_environment_is_found(source):
+    assert environment_reads(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["print(1)", "sys.exit(2)", "raise SystemExit(1)", "sys.stderr.write('x')"]
+)
+def test_a_print_or_exit_is_found(source):
+    assert prints_and_exits(source)

@@ -1,0 +1,80 @@
+"""`import rlm` is the public API: these names, and cheap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import rlm
+
+NAMES = [
+    "LOCAL",
+    "ConfigError",
+    "Edge",
+    "EngineUnfit",
+    "Explanation",
+    "Hit",
+    "Judgment",
+    "Member",
+    "MemoryBackend",
+    "MemoryItem",
+    "MemoryStore",
+    "ModelError",
+    "Node",
+    "NotFound",
+    "PackError",
+    "RLMError",
+    "Run",
+    "SQLiteMemoryBackend",
+    "SchemaTooNew",
+    "Scope",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreLocked",
+    "StoreReadOnly",
+    "Tenant",
+    "Trajectory",
+    "ValidationError",
+    "__version__",
+    "bootstrap_general_strategies",
+    "export_pack",
+    "import_pack",
+    "open_store",
+    "rollback_pack",
+    "verify_pack",
+]
+
+
+def test_the_names_are_pinned():
+    assert rlm.__all__ == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_can_be_imported(name):
+    assert getattr(rlm, name) is not None
+    assert name in dir(rlm)
+
+
+def test_every_public_class_and_function_is_documented():
+    bare = [n for n in NAMES if callable(getattr(rlm, n)) and not (getattr(rlm, n).__doc__ or "").strip()]
+    assert bare == []
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'MemoryManger'"):
+        rlm.MemoryManger  # noqa: B018
+
+
+def test_importing_costs_nothing_heavy():
+    code = "import sys, rlm; print(*sorted({'numpy', 'apsw', 'typer', 'rich', 'httpx'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_types_ship_with_the_package():
+    from importlib import resources
+
+    assert (resources.files("rlm") / "py.typed").is_file()

@@ -1,0 +1,54 @@
+"""What the README shows is run: its Python session and its three commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def readme(root):
+    return (root / "README.md").read_text("utf-8")
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_session_prints_what_it_says(readme, run_python, tmp_path):
+    (session,) = blocks(readme, "python")
+    shown = blocks(readme, "text")[0]
+    done = run_python("-W", "error", "-c", session, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == shown
+    assert done.stderr == ""
+    assert len(session.splitlines()) <= 12
+
+
+def test_the_commands_work_one_after_another(readme, run_python, tmp_path, clean_environment):
+    (script,) = [block for block in blocks(readme, "sh") if "rlm " in block and "pip " not in block]
+    lines = [line for line in script.splitlines() if line.strip()]
+    assert len(lines) == 3
+    outputs = []
+    for line in lines:
+        command, *arguments = shlex.split(line, comments=True)
+        assert command == "rlm"
+        done = run_python("-m", "rlm", *arguments, cwd=tmp_path, NO_COLOR="1")
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        outputs.append(done.stdout)
+    assert "Find Subclasses Using GraphMeta" in outputs[1].splitlines()[0]
+    assert (clean_environment / ".claude" / "rlm-memory.db").is_file()
+
+
+def test_it_promises_nothing_that_is_not_there(readme, root):
+    rooms = {path.name for path in (root / "src" / "rlm").iterdir()}
+    coming = readme.partition("## What comes next")[2]
+    for room, words in {
+        "sandbox": "sandbox",
+        "mcp_server": "MCP",
+        "ontology": "ontology",
+        "loop": "loop",
+    }.items():
+        assert (room in rooms) != (words in coming), f"{room}: is it there, or does it come next?"
