@@ -18,7 +18,9 @@ AT = "2026-01-31T12:00:00.000000Z"
 TABLES = ("memory_items", "packs", "pack_items", "meta", "counters", "recall_dead")
 
 
-def memory(title: str = "Check the label first", content: str = "- search, then describe", **fields: Any) -> MemoryItem:
+def memory(
+    title: str = "Check the label first", content: str = "- search, then describe", **fields: Any
+) -> MemoryItem:
     return MemoryItem(title=title, description="One sentence.", content=content, created_at=AT, **fields)
 
 

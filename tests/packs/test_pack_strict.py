@@ -208,7 +208,7 @@ def test_a_manifest_that_is_none(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.req("RB-12", "RB-14")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_a_damaged_pack_never_imports_in_part(data: st.DataObject) -> None:
     good = pack_bytes(memories(3))

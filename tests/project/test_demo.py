@@ -24,7 +24,7 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
         r"\[redacted:authorization\]",
         r"0\.\d\d  Upload big files in parts\n +why: words 0\.\d\d \(upload, big, files\)",
         r"0\.\d\d  Trace Derivation Between PROV Entities\n +why: ",
-        r"Yes, since Tuesday\.  \(found by the words of the turn beside it\)",
+        r"0\.[1-9]\d  Yes, since Tuesday\.  \(found by the words of the turn beside it\)",
         r"fact +The proxy closes requests after 60 seconds",
         r"task → longterm  because: worked in three sessions",
         r"doctor: (\d) of \1 checks passed; 16 memories, 6 nodes, 2 edges",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -211,3 +214,34 @@ def test_a_read_of_the_environment_is_found(source):
 )
 def test_a_print_or_exit_is_found(source):
     assert prints_and_exits(source)
+
+
+# -- dependencies ----------------------------------------------------------------------------------------
+
+
+def third_party(sources: list[str]) -> set[str]:
+    """The top-level names that are imported and belong neither to us nor to Python."""
+    found: set[str] = set()
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    return found - sys.stdlib_module_names - {"rlm"}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_used(modules, root):
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {re.split(r"[^A-Za-z0-9_-]", text)[0] for text in project["dependencies"]}
+    sources = [source for _, source in modules.values()]
+    assert third_party(sources) - declared == set(), "add it to the dependencies in pyproject.toml"
+    unused = {name for name in declared if not any(name in source for source in sources)}
+    assert unused == set(), "no module names it: take it out of pyproject.toml"
+
+
+def test_an_undeclared_import_is_found():
+    assert third_party(["import os, yaml.nodes\nfrom requests.x import y\nfrom . import z"]) == {
+        "yaml",
+        "requests",
+    }

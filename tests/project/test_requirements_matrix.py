@@ -94,7 +94,9 @@ def test_a_proof_cannot_vanish(gendocs, project):
     with pytest.raises(gendocs.Stale, match="A-01 was proven and has lost its last test"):
         gendocs.requirements_page(project)
     for check in (True, False):
-        assert any("A-01" in problem for problem in gendocs.run(check=check, root=project))
+        assert any(
+            "A-01" in problem for problem in gendocs.run(check=check, root=project, only=["requirements.md"])
+        )
     assert "| A-01 | the first | proven |" in (project / "docs" / "requirements.md").read_text()
     assert "| A-01 | the first | open |" in gendocs.requirements_page(project, forget=["A-01"])
 

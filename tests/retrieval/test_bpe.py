@@ -180,6 +180,13 @@ def test_a_file_without_a_vocabulary_is_a_value_error(tmp_path: Path, text: str)
         Vocabulary.load(path)
 
 
+@pytest.mark.parametrize("lacking", [SPACE, "<0x0A>", "<0xFF>"])
+def test_a_vocabulary_that_cannot_spell_everything_is_a_value_error(lacking: str) -> None:
+    tokens = [token for token in whole_file()["model"]["vocab"] if token != lacking]
+    with pytest.raises(ValueError, match="byte token"):
+        Vocabulary({token: number for number, token in enumerate(tokens)})
+
+
 def test_ids_that_leave_gaps_are_a_value_error() -> None:
     ids = dict(whole_file()["model"]["vocab"])
     ids["\u7ed9"] = 40_000

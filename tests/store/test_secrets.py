@@ -252,6 +252,8 @@ CLEAN = (
     "2024-01-02T03:04:05.678901+00:00 INFO app.module.submodule:handler:42",
     f"treesig={SHA256}",
     "sig=abc12345&x=1",
+    "sig = self._get_call_signature_from_name(_call[0], limit)",
+    f"token is {jwt(parts=1)}... in full",
     'password: "minimum 12 characters"',
     "password: understanding",
     "[redacted:aws-access-key]: 0000000a1",

@@ -7,16 +7,18 @@ the comparison of the full-text index with the rows needs. A damaged file is the
 from __future__ import annotations
 
 import importlib.util
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import apsw
 
 from rlm import config
 from rlm.cli.output import progress
 from rlm.cli.session import Session
-from rlm.errors import EngineUnfit, ModelError, RLMError, StoreError
+from rlm.errors import EngineUnfit, ModelError, RLMError, StoreCorrupt, StoreError, StoreLocked
 from rlm.store.sqlite import connection, integrity
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.sqlite.integrity import Check
@@ -25,6 +27,7 @@ from rlm.store.sqlite.reembed import stale_count
 if TYPE_CHECKING:
     from rlm.cli.session import Store
 
+RECOVER = "restore a backup, or recover with `sqlite3 FILE .recover`"
 COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
 PARTS = (
     ("wordllama", "search by meaning", 'pip install "wordllama>=0.4.0"'),
@@ -105,21 +108,28 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
             report["engine"] |= stats["engine"]
             report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
             return [*_checks(store), _model(store)]
+    except StoreCorrupt as exc:
+        return [Check("file", False, str(exc), RECOVER)]
+    except StoreLocked:
+        raise
     except StoreError as exc:
         return [Check("file", False, str(exc))]
 
 
 def _damage(path: Path) -> Check | None:
     """Read every page without the right to write; what is wrong, if anything is."""
-    database = connection.Database(path, read_only=True)
-    try:
-        found = [str(row[0]) for row in database.rows("PRAGMA quick_check(3)")]
-    finally:
-        database.close()
+    with connection.mapped(path), closing(_open_untouched(path)) as file:
+        found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
     if found == ["ok"]:
         return None
-    detail = f"damaged, and left as it is: {'; '.join(found)}"
-    return Check("file", False, detail, "restore a backup, or recover with `sqlite3 FILE .recover`")
+    return Check("file", False, f"{path} is damaged and was left as it is: {'; '.join(found)}", RECOVER)
+
+
+def _open_untouched(path: Path) -> apsw.Connection:
+    """A reader that leaves no file behind. With nobody else at the file, SQLite need not share it."""
+    shared = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
+    name = f"file:{quote(str(path.resolve()))}?{'mode=ro' if shared else 'immutable=1'}"
+    return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _checks(store: Store) -> list[Check]:

@@ -63,15 +63,14 @@ def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
         if exc.errno == errno.ELOOP:
             raise PackError("is a symbolic link: name the file itself", path=str(path)) from exc
         raise PackError(f"cannot be opened: {exc.strerror}", path=str(path)) from exc
-    file = BufferedReader(FileIO(number, "rb"), 1 << 20)
     state = os.fstat(number)
     if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
-        file.close()
+        os.close(number)
         why = (
             f"has {state.st_size:,} bytes, at most {limit:,}" if stat.S_ISREG(state.st_mode) else "is no file"
         )
         raise PackError(why, path=str(path))
-    return file
+    return BufferedReader(FileIO(number, "rb"), 1 << 20)
 
 
 class PackReader:

@@ -292,7 +292,7 @@ class EndpointEmbedder:
                     if attempt == TRIES or not (reply.status_code == 429 or reply.status_code >= 500):
                         raise self._error(f"answered {reply.status_code}: {self._hide(reply.text)[:200]!r}")
                     wait_s = _retry_after(reply.headers.get("retry-after"), wait_s)
-                time.sleep(min(wait_s, MAX_WAIT_S))
+                time.sleep(wait_s)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as exc:
             raise self._error(f"gave no usable answer: {exc}") from exc
         raise AssertionError("the last try returns or raises")
@@ -343,7 +343,7 @@ def _shown_url(url: str) -> str:
 
 
 def _retry_after(header: str | None, otherwise_s: float) -> float:
-    """The seconds that a Retry-After header asks for, as a number or as a date; never negative."""
+    """The seconds that a Retry-After header asks for, as a number or as a date; 0 to `MAX_WAIT_S`."""
     from email.utils import parsedate_to_datetime  # only when a server is busy
 
     try:
@@ -353,7 +353,7 @@ def _retry_after(header: str | None, otherwise_s: float) -> float:
             seconds = (parsedate_to_datetime(header or "") - clock.now()).total_seconds()
         except (TypeError, ValueError):  # a date without a zone is naive: TypeError
             return otherwise_s
-    return max(0.0, seconds) if seconds == seconds else otherwise_s
+    return min(max(0.0, seconds), MAX_WAIT_S) if seconds == seconds else otherwise_s
 
 
 def _normalise(rows: Floats) -> Floats:

@@ -19,7 +19,7 @@ import importlib.util
 import json
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -76,11 +76,11 @@ class StaticEmbedder:
         for row, (head, body) in zip(out, documents, strict=True):
             first = tokens.ids(head[:HEAD_CHARS])
             rest = tokens.ids(body[:BODY_CHARS]) - first if body else ()
-            if first:
-                np.add.reduce(tokens.rows(first, table), 0, None, row)
-            if rest:
-                share = min(1.0, BODY_TOKENS / len(rest))
-                row += np.add.reduce(tokens.rows(rest, table), 0) * np.float32(share)
+            if first or rest:
+                share = np.ones(len(first) + len(rest), np.float32)
+                if len(rest) > BODY_TOKENS:
+                    share[len(first) :] = BODY_TOKENS / len(rest)
+                np.dot(share, tokens.rows([*first, *rest], table), row)
         return normalise(out)
 
     def _load(self) -> _Tokens:
@@ -127,14 +127,13 @@ class _Tokens:
 
     def ids(self, text: str) -> set[int]:
         """The distinct tokens of a text."""
-        if not text.isascii():
-            text = normalize("NFKC", text)
-        return set(chain.from_iterable(map(self._words.__getitem__, split_words(text.replace("_", " ")))))
+        plain = text.replace("_", " ")
+        words = plain.split() if text.isascii() else split_words(normalize("NFKC", plain))
+        return set(chain.from_iterable(map(self._words.__getitem__, words)))
 
-    def rows(self, ids: Iterable[int], table: Floats | None) -> Floats:
+    def rows(self, ids: list[int], table: Floats | None) -> Floats:
         """The weighted vector of each token."""
-        wanted = list(ids)
-        return self._weighted(wanted) if table is None else table.take(wanted, axis=0)
+        return self._weighted(ids) if table is None else table.take(ids, 0)
 
     def table(self) -> Floats:
         """All weighted vectors, made once."""

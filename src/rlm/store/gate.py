@@ -320,8 +320,8 @@ def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
-    clean, _ = scrub_value(clean_value(dict(value)))
     try:
+        clean, _ = scrub_value(clean_value(dict(value)))
         size = len(canonical_json(clean))
     except (TypeError, ValueError, RecursionError) as exc:
         raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc

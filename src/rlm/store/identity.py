@@ -29,8 +29,14 @@ def normalize(text: str) -> str:
     return " ".join(_unicode_normalize("NFKC", folded).split())
 
 
+_PLAIN_SCOPE = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
+_PLAIN_SCOPE_JSON = '{"transferable":true}'
+
+
 def normalize_scope(scope: Mapping[str, Any]) -> str:
     """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without repeats."""
+    if scope == _PLAIN_SCOPE:
+        return _PLAIN_SCOPE_JSON
     kept: dict[str, Any] = {}
     for key, value in scope.items():
         if value is None or value == "" or value == [] or value == () or value == {}:
@@ -41,7 +47,10 @@ def normalize_scope(scope: Mapping[str, Any]) -> str:
 
 def canonical_json(value: Any) -> str:
     """One spelling for one value: keys sorted, no spaces, real characters rather than escapes."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _encode(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def memory_id(title: str, content: str, scope: Mapping[str, Any]) -> str:

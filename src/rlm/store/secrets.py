@@ -22,6 +22,7 @@ import binascii
 import re
 from collections.abc import Iterable
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 _EDGE = r"(?<![A-Za-z0-9])"
@@ -155,6 +156,7 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
 }
 _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
+_LAST_3 = itemgetter(slice(-3, None))
 _NAME_LAST_3_BYTES = frozenset(map(str.encode, _NAME_LAST_3))
 _FOLD = bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128))) + b"?" * 128
 _SQUEEZE = str.maketrans("", "", "_-" + _AROUND_NAME.decode())
@@ -172,6 +174,7 @@ _PLACEHOLDER_WORDS = frozenset(
 )
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$")
 _FILLER = re.compile(r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$")
+_SIGNATURE = re.compile(r"[A-Za-z0-9+/%=]+$")
 _DIGIT = re.compile("[0-9]")
 _WORDY = re.compile(r"[A-Za-z]*\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})+$")
 
@@ -331,9 +334,15 @@ def _redact_token(match: re.Match[str], *, rule: _Rule, kinds: set[str]) -> str:
     token = match[0]
     if rule.mixed and not _is_mixed(token, cases=True):
         return token
-    if rule.kind == "jwt" and not (token.count(".") >= 2 or ".eyJ" in token):
-        return token  # base64 of some JSON, which is no secret by itself
+    if rule.kind == "jwt" and not _is_jwt(token):
+        return token
     return _mark(rule.kind, kinds)
+
+
+def _is_jwt(token: str) -> bool:
+    """Base64 of some JSON is no secret by itself, nor is one that someone cut short with dots."""
+    _, *parts = token.split(".")
+    return any(len(part) >= 8 for part in parts) and (len(parts) >= 2 or parts[0].startswith("eyJ"))
 
 
 def _is_mixed(token: str, *, cases: bool) -> bool:
@@ -356,7 +365,7 @@ def _scrub_putty(text: str, kinds: set[str]) -> str:
 def _has_secret_name(text: str) -> bool:
     """Whether a separator follows what may be the end of a secret-like name: cheap, and never a false no."""
     pieces = text.encode("latin-1", "replace").translate(_FOLD, _AROUND_NAME).split(b":")
-    return not _NAME_LAST_3_BYTES.isdisjoint([piece[-3:] for piece in pieces])
+    return not _NAME_LAST_3_BYTES.isdisjoint(map(_LAST_3, pieces))
 
 
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
@@ -439,7 +448,7 @@ def _looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -
     digit = bool(_DIGIT.search(value))
     password = kind == "password"
     if kind == "azure-sas":
-        return len(value) >= 40 and digit
+        return len(value) >= 40 and digit and bool(_SIGNATURE.match(value))
     if len(value) < (6 if password and digit else 8) or _is_placeholder(value):
         return False
     if quoted and password:

@@ -28,6 +28,7 @@ from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.items import bury, pack_vectors
 from rlm.store.sqlite.recall import Recall
 from rlm.store.sqlite.search import CANDIDATES, Field, Search
+from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import Spaces, take_numbers
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS, Edge, Evolution, Member, Node
 
@@ -101,6 +102,7 @@ class Graph:
                     for i, row in enumerate(rows)
                 ),
             )  # fmt: skip
+            NODE.index_new(connection, first, first + len(rows) - 1)
             for tier in dict.fromkeys(row.get("tier", "task") for row in rows):
                 made = [ids[i] for i, row in enumerate(rows) if row.get("tier", "task") == tier]
                 self._log(connection, space, "create", made, None, tier, None)

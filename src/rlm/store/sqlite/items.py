@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import apsw
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from rlm.store.document import item_columns
 from rlm.store.identity import canonical_json
+from rlm.store.sqlite.sources import MEMORY
 from rlm.store.sqlite.spaces import in_spaces, take_numbers
 from rlm.store.types import MemoryItem, Scope
 
@@ -109,21 +111,16 @@ def insert(
     if not items:
         return
     first = take_numbers(connection, "item", len(items))
-    packed = None if vectors is None else pack_vectors(vectors)
+    packed: Sequence[bytes | None] = [None] * len(items) if vectors is None else pack_vectors(vectors)
+    made_by = None if vectors is None else model
     connection.executemany(
         _INSERT,
         (
-            (
-                first + i,
-                space,
-                *_values(item),
-                *_derived(item),
-                None if packed is None else packed[i],
-                model if packed is not None else None,
-            )
-            for i, item in enumerate(items)
+            (number, space, *_values(item), *_derived(item), vector, made_by)
+            for number, item, vector in zip(count(first), items, packed)
         ),
     )
+    MEMORY.index_new(connection, first, first + len(items) - 1)
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:

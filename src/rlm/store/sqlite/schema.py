@@ -6,8 +6,9 @@
   FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new one: so
   "everything after number n" is exactly what an index that has seen n has not seen.
 - `nodes`, `hyperedges`, `membership`, `evolution_log`: seed 004's SQL, with the space and `node_no` added.
-- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_live` views, kept true by
-  triggers. Only `integrity-check` with rank 1 notices when one of these is stale.
+- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_live` views. Changes reach them
+  by triggers; new rows by one INSERT … SELECT a batch (`sources.index_new`), because a trigger makes FTS5
+  flush after every row, which takes five times as long. Only `integrity-check` with rank 1 notices when one of these is stale.
 - `recall_*` is derived: sealed postings and vector codes for fast search (`recall.py`). Dropping it
   loses nothing.
 
@@ -298,9 +299,6 @@ CREATE VIRTUAL TABLE memory_fts USING fts5(
 );
 INSERT INTO memory_fts(memory_fts, rank) VALUES ('hashsize', 33554432);
 
-CREATE TRIGGER memory_fts_insert AFTER INSERT ON memory_items WHEN {_ITEM_LIVE.format("new")} BEGIN
-    INSERT INTO memory_fts(rowid, {_ITEM_COLUMNS}) VALUES (new.item_no, {_item_values("new")});
-END;
 CREATE TRIGGER memory_fts_delete AFTER DELETE ON memory_items WHEN {_ITEM_LIVE.format("old")} BEGIN
     INSERT INTO memory_fts(memory_fts, rowid, {_ITEM_COLUMNS})
     VALUES ('delete', old.item_no, {_item_values("old")});
@@ -322,9 +320,6 @@ CREATE VIRTUAL TABLE node_fts USING fts5(
 );
 INSERT INTO node_fts(node_fts, rank) VALUES ('hashsize', 33554432);
 
-CREATE TRIGGER node_fts_insert AFTER INSERT ON nodes BEGIN
-    INSERT INTO node_fts(rowid, subtype, content, grams, space) VALUES (new.node_no, {_node_values("new")});
-END;
 CREATE TRIGGER node_fts_delete AFTER DELETE ON nodes BEGIN
     INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
     VALUES ('delete', old.node_no, {_node_values("old")});

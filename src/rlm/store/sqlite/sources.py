@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import apsw
+
 from rlm.store.document import ITEM_COLUMNS, ITEM_WEIGHTS, NODE_COLUMNS, NODE_WEIGHTS
 
 
@@ -27,6 +29,16 @@ class Source:
     def length(self) -> str:
         """SQL for a document's length in characters."""
         return " + ".join(f"length({column})" for column in self.columns)
+
+    def index_new(self, connection: apsw.Connection, first: int, last: int) -> None:
+        """Put the new rows from number `first` to `last` into the full-text index, where there is one."""
+        columns = f"{self.column_list}, space"
+        if next(iter(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (self.fts,))), None):
+            connection.execute(
+                f"INSERT INTO {self.fts}(rowid, {columns}) SELECT {self.key}, {columns} FROM {self.view} "
+                f"WHERE {self.key} BETWEEN ? AND ?",
+                (first, last),
+            )
 
 
 MEMORY = Source(

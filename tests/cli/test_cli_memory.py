@@ -1,0 +1,188 @@
+"""`rlm memory add|list|show|edit|rm|restore|stats`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+
+def test_add_prints_the_id_alone_and_talks_on_stderr(rlm: Run, db: str) -> None:
+    made = rlm("memory", "add", "--db", db, "--title", "Find subclasses", "--content", "Start at the root.")
+    assert made.code == 0
+    assert len(made.out.strip()) == 16 and made.out.count("\n") == 1
+    assert made.err == "added\n"
+
+
+def test_the_same_memory_twice_is_one_and_says_so(rlm: Run, add: Callable[..., str], db: str) -> None:
+    first = add()
+    again = rlm("memory", "add", "--db", db, "--title", "Find the subclasses", "--content", "Start at the root.")
+    assert again.out.strip() == first and "there already" in again.err
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 1
+
+
+def test_adding_what_was_archived_brings_it_back(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add()
+    rlm("memory", "rm", found, "--db", db)
+    again = rlm(
+        "memory", "add", "--db", db, "--json", "--title", "Find the subclasses", "--content", "Start at the root."
+    )
+    assert again.json == {"id": found, "status": "restored", "trust": "trusted"}
+
+
+def test_every_field_of_add_is_stored(rlm: Run, add: Callable[..., str], db: str) -> None:
+    options = (
+        "--description=How", "--tag=a", "--tag=b", "--task=List them", "--ontology=prov", "--task-type=list",
+        "--tool=sparql", "--outcome=failure", "--source=failure", "--level=team", "--confidence=0.25",
+    )  # fmt: skip
+    item = rlm("memory", "show", add("Avoid full scans", "Ask for less.", *options), "--db", db, "--json").json
+    assert item["description"] == "How" and item["tags"] == ["a", "b"] and item["task_query"] == "List them"
+    scope = {"ontology": "prov", "task_types": ["list"], "tools": ["sparql"], "transferable": True}
+    assert item["scope"] == scope
+    assert (item["outcome"], item["source_type"], item["level"]) == ("failure", "failure", "team")
+    assert item["confidence"] == 0.25 and item["origin"] == "cli"
+
+
+def test_content_comes_from_stdin_or_a_file(rlm: Run, db: str, tmp_path: Path) -> None:
+    for number, option in enumerate((("--content", "-"), ("--file", "-"))):
+        line = ("memory", "add", "--db", db, "--title", f"From stdin {number}", *option)
+        found = rlm(*line, stdin="Größe\nfirst".encode()).out.strip()
+        assert rlm("memory", "show", found, "--db", db, "--json").json["content"] == "Größe\nfirst"
+    source = tmp_path / "steps.md"
+    source.write_text("# Steps", "utf-8")
+    found = rlm("memory", "add", "--db", db, "--title", "From a file", "--file", str(source)).out.strip()
+    assert rlm("memory", "show", found, "--db", db, "--json").json["content"] == "# Steps"
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ((), "--title"),
+        (("--title", "T"), "--content"),
+        (("--title", "T", "--content", "c", "--file", "f"), "not both"),
+        (("--title", "T", "--file", "nowhere"), "cannot be read"),
+        (("--title", "T", "--file", "/dev/zero"), "too much"),
+        (("--title", "eleven words are one too many for any title at all", "--content", "c"), "11 words"),
+        (("--title", "T", "--content", "c", "--outcome", "odd"), "odd"),
+        (("--title", "T", "--content", "c", "--confidence", "7"), "7"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_2(rlm: Run, db: str, options: tuple[str, ...], word: str) -> None:
+    failed = rlm("memory", "add", "--db", db, *options)
+    assert failed.code == 2 and failed.out == ""
+    assert failed.err.startswith("error: ") and word in failed.err and failed.err.count("\n") == 1
+
+
+def test_stdin_that_is_not_text_is_refused(rlm: Run, db: str) -> None:
+    failed = rlm("memory", "add", "--db", db, "--title", "T", "--content", "-", stdin=b"\xff\xfe")
+    assert failed.code == 2 and "UTF-8" in failed.err
+
+
+def test_list_filters_and_pages(rlm: Run, add: Callable[..., str], db: str) -> None:
+    good = add("Do this", "First.", "--tag", "x")
+    bad = add("Not this", "Second.", "--outcome", "failure")
+    gone = add("Old one", "Third.")
+    rlm("memory", "rm", gone, "--db", db)
+
+    def ids(*options: str) -> list[str]:
+        return [item["memory_id"] for item in rlm("memory", "list", "--db", db, "--json", *options).json]
+
+    assert ids() == [bad, good]
+    assert ids("--tag", "x") == [good] and ids("--outcome", "failure") == [bad] and ids("--archived") == [gone]
+    assert ids("--limit", "1") == [bad] and ids("--limit", "1", "--offset", "1") == [good]
+    assert ids("--ontology", "prov") == [] and ids("--pack", "core_v1") == [] and ids("--trust", "quarantined") == []
+    table = rlm("memory", "list", "--db", db)
+    assert [line.split("\t")[0] for line in table.out.splitlines()] == [bad, good]
+
+
+def test_show_takes_the_beginning_of_an_id(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add()
+    shown = rlm("memory", "show", found[:4], "--db", db)
+    assert shown.code == 0 and shown.out.startswith("id  ") and "Start at the root." in shown.out
+    assert rlm("memory", "show", found[:3], "--db", db).code == 1
+    assert rlm("memory", "show", "ffff0000ffff0000", "--db", db).code == 1
+    assert rlm("memory", "show", "%%%%", "--db", db).code == 1
+
+
+def test_an_ambiguous_beginning_lists_what_it_could_mean(rlm: Run, db: str) -> None:
+    from rlm import MemoryItem, open_store
+
+    seen: dict[str, list[str]] = {}
+    with open_store(db, embedder="none") as store:
+        ids = store.add_many([MemoryItem(f"Number {n}", "", f"Step {n}") for n in range(1_000)])
+    for each in ids:
+        seen.setdefault(each[:4], []).append(each)
+    prefix, pair = next((key, found) for key, found in seen.items() if len(found) > 1)
+    failed = rlm("memory", "show", prefix, "--db", db)
+    assert failed.code == 2 and all(each in failed.err for each in pair)
+
+
+def test_edit_changes_only_what_is_named(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add("Find them", "Start.", "--tag", "a", "--task-type", "list", "--ontology", "prov")
+    edited = rlm("memory", "edit", found[:6], "--db", db, "--tag", "b", "--tool", "sparql", "--json").json
+    assert edited["was"] == found and edited["changed"] == ["scope", "tags"]
+    item = rlm("memory", "show", edited["id"], "--db", db, "--json").json
+    assert item["tags"] == ["b"] and item["content"] == "Start."
+    assert item["scope"] == {"ontology": "prov", "task_types": ["list"], "tools": ["sparql"], "transferable": True}
+    cleared = rlm("memory", "edit", edited["id"], "--db", db, "--tag", "", "--confidence", "0.5", "--json").json
+    item = rlm("memory", "show", cleared["id"], "--db", db, "--json").json
+    assert item["tags"] == [] and item["confidence"] == 0.5 and cleared["id"] == edited["id"]
+
+
+def test_edit_with_json_and_no_field_never_opens_an_editor(rlm: Run, add: Callable[..., str], db: str) -> None:
+    failed = rlm("memory", "edit", add(), "--db", db, "--json")
+    assert failed.code == 2 and failed.out == "" and "options" in failed.err
+
+
+def test_rm_archives_and_restore_brings_back(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add()
+    assert rlm("memory", "rm", found, "--db", db, "--json").json == {"id": found, "status": "archived"}
+    assert rlm("memory", "rm", found, "--db", db, "--json").json == {"id": found, "status": "unchanged"}
+    assert rlm("memory", "search", "subclasses", "--db", db, "--json").json == []
+    assert rlm("memory", "restore", found, "--db", db, "--json").json == {"id": found, "status": "restored"}
+    assert len(rlm("memory", "search", "subclasses", "--db", db, "--json").json) == 1
+
+
+def test_rm_hard_asks_for_yes_and_then_it_is_gone(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add()
+    refused = rlm("memory", "rm", found, "--hard", "--db", db)
+    assert refused.code == 2 and "--yes" in refused.err
+    assert rlm("memory", "show", found, "--db", db).code == 0
+    assert rlm("memory", "rm", found, "--hard", "--yes", "--db", db).code == 0
+    assert rlm("memory", "show", found, "--db", db).code == 1
+
+
+def test_stats_count(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    counts = rlm("memory", "stats", "--db", db, "--json").json
+    assert counts["memories"] == 1 and counts["engine"]["lexical"] == "fts5" and counts["path"] == db
+    assert "memories" in rlm("memory", "stats", "--db", db).out
+
+
+def test_two_projects_do_not_see_each_other(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add("Ours", "Here.", "--project", "one")
+    assert rlm("memory", "list", "--db", db, "--project", "two", "--json").json == []
+    assert len(rlm("memory", "list", "--db", db, "--project", "one", "--json").json) == 1
+
+
+def test_the_project_is_the_git_repository(
+    rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "orchard" / "src"
+    inner.mkdir(parents=True)
+    (tmp_path / "orchard" / ".git").mkdir()
+    monkeypatch.chdir(inner)
+    rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
+    assert rlm("memory", "list", "--db", db, "--json").json[0]["project"] == "orchard"
+    monkeypatch.setenv("RLM_PROJECT", "named")
+    assert rlm("memory", "stats", "--db", db, "--json").json["tenant"]["project"] == "named"
+
+
+def test_a_json_store_works_the_same(rlm: Run, home: Path, tmp_path: Path) -> None:
+    db = f"json:{tmp_path / 'store.json'}"
+    found = rlm("memory", "add", "--db", db, "--title", "Find subclasses", "--content", "Go.").out.strip()
+    assert rlm("memory", "show", found[:5], "--db", db).code == 0
+    assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["id"] == found
+    assert rlm("graph", "search", "x", "--db", db).code == 2

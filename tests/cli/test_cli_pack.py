@@ -1,0 +1,103 @@
+"""`rlm pack …`: the whole round, from a key to a rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+
+@pytest.fixture
+def pack(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> str:
+    """A pack of one memory, exported from `db`."""
+    add("Find the subclasses", "First start at the root, then follow the links.", "--tag", "universal")
+    file = str(tmp_path / "ours.jsonl")
+    report = rlm("pack", "export", file, "--db", db, "--json")
+    assert report.code == 0 and report.json["count"] == 1, report
+    return file
+
+
+def test_what_was_exported_is_imported_into_quarantine(rlm: Run, pack: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    done = rlm("pack", "import", pack, "--db", other)
+    assert done.code == 0 and "added" in done.out and "rlm memory review" in done.err
+    again = rlm("pack", "import", pack, "--db", other, "--json").json
+    assert (again["added"], again["present"], again["trust"]) == (0, 1, "quarantined")
+    [entry] = rlm("memory", "review", "--db", other, "--json").json
+    assert "the pack ours" in entry["reason"]
+
+
+def test_a_person_can_vouch_for_a_pack_and_choose_its_level(rlm: Run, pack: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    assert rlm("pack", "import", pack, "--db", other, "--trust", "--level", "org", "--json").json["trust"] == "trusted"
+    assert rlm("memory", "list", "--db", other, "--json").json[0]["level"] == "org"
+
+
+def test_a_trusted_key_lifts_a_pack_out_of_quarantine(rlm: Run, home: Path, pack: str, tmp_path: Path) -> None:
+    key = str(tmp_path / "ada.pem")
+    public = rlm("pack", "keygen", key).out.strip()
+    assert rlm("pack", "keygen", key).code == 2
+    assert rlm("pack", "sign", pack).code == 2
+    assert rlm("pack", "sign", pack, "--key", key, "--json").json["public_key"] == public
+    assert rlm("pack", "verify", pack, "--json").json["trust"] == "quarantined"
+    keys = home / ".config" / "rlm" / "trusted_keys"
+    keys.parent.mkdir(parents=True)
+    keys.write_text(f"ada {public}\n", "utf-8")
+    verified = rlm("pack", "verify", pack, "--json").json
+    assert verified["ok"] and verified["signer"] == "ada" and verified["trust"] == "trusted"
+    other = str(tmp_path / "other.db")
+    assert rlm("pack", "import", pack, "--db", other, "--json").json["trust"] == "trusted"
+
+
+def test_verify_is_a_check_and_a_changed_pack_fails_it(rlm: Run, pack: str, tmp_path: Path, db: str) -> None:
+    assert rlm("pack", "verify", pack).code == 0
+    file = Path(pack)
+    file.write_bytes(file.read_bytes().replace(b"root", b"leaf"))
+    failed = rlm("pack", "verify", pack, "--json")
+    assert failed.code == 1 and failed.json["ok"] is False and failed.json["problem"]
+    refused = rlm("pack", "import", pack, "--db", str(tmp_path / "other.db"))
+    assert refused.code == 2 and refused.out == "" and "ours.jsonl" in refused.err
+
+
+def test_rollback_takes_back_what_an_import_added(rlm: Run, pack: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    rlm("pack", "import", pack, "--db", other, "--trust")
+    assert "ours" in rlm("pack", "list", "--db", other).out
+    report = rlm("pack", "rollback", "ours", "--db", other, "--json").json
+    assert report["archived"] == 1 and rlm("memory", "list", "--db", other, "--json").json == []
+    listed = rlm("pack", "list", "--db", other, "--json").json["imported"]
+    assert listed[0]["rolled_back_at"] is not None
+    assert rlm("pack", "rollback", "theirs", "--db", other).code == 2
+
+
+def test_the_shipped_packs_are_listed_and_import_by_name(rlm: Run, db: str) -> None:
+    shipped = rlm("pack", "list", "--db", db, "--json").json["shipped"]
+    assert "core_v1" in shipped
+    report = rlm("pack", "import", "core_v1", "--db", db, "--json").json
+    assert report["trust"] == "trusted" and report["added"] == report["count"] > 0
+
+
+def test_candidates_go_out_and_come_back_edited(rlm: Run, pack: str, db: str, tmp_path: Path) -> None:
+    file = tmp_path / "candidates.jsonl"
+    assert rlm("pack", "candidates", str(file), "--db", db, "--json").json["count"] == 1
+    file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
+    assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
+
+
+def test_a_hand_written_pack_can_be_sealed_and_signed(rlm: Run, tmp_path: Path) -> None:
+    file, key = tmp_path / "hand.jsonl", str(tmp_path / "k.pem")
+    file.write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
+    rlm("pack", "keygen", key)
+    assert rlm("pack", "sign", str(file), "--key", key).code == 2
+    assert rlm("pack", "sign", str(file), "--key", key, "--seal").code == 0
+    assert rlm("pack", "verify", str(file), "--json").json["manifest"] is True
+
+
+def test_export_says_what_it_left_out(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
+    add("Ask DBpedia", "See http://dbpedia.org/ontology/Person first.")
+    done = rlm("pack", "export", str(tmp_path / "none.jsonl"), "--db", db)
+    assert done.code == 0 and "left out 1" in done.err
+    assert rlm("pack", "export", str(tmp_path / "none.txt"), "--db", db).code == 2

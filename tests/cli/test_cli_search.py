@@ -1,0 +1,81 @@
+"""`rlm memory search`: what comes back, why, and what it does not do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+from rlm import open_store
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+
+def test_search_prints_score_id_title_and_description(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add("Find the subclasses", "Start at the root.", "--description", "How to list them")
+    add("Bake bread", "Knead.")
+    line = rlm("memory", "search", "list", "subclasses", "--db", db).out.splitlines()[0].split("\t")
+    assert float(line[0]) > 0 and line[1:] == [found, "Find the subclasses", "How to list them"]
+
+
+def test_explain_says_why(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    told = rlm("memory", "search", "subclasses", "--db", db, "--explain")
+    assert "similarity" in told.out and "subclasses 100%" in told.out
+    why = rlm("memory", "search", "subclasses", "--db", db, "--explain", "--json").json[0]["why"]
+    assert why["matched"] == {"subclasses": 1.0} and why["level"] == "project"
+    assert "why" not in rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]
+
+
+def test_filters_and_k(rlm: Run, add: Callable[..., str], db: str) -> None:
+    good = add("Find subclasses fast", "One.", "--ontology", "prov")
+    bad = add("Find subclasses slowly", "Two.", "--outcome", "failure", "--ontology", "sio")
+
+    def ids(*options: str) -> set[str]:
+        return {hit["id"] for hit in rlm("memory", "search", "find subclasses", "--db", db, "--json", *options).json}
+
+    assert ids() == {good, bad} and ids("--outcome", "failure") == {bad} and ids("--ontology", "prov") == {good}
+    assert len(ids("-k", "1")) == 1
+
+
+def test_nothing_found_is_no_failure(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    empty = rlm("memory", "search", "zebra", "--db", db)
+    assert (empty.code, empty.out, empty.err) == (0, "", "nothing found\n")
+
+
+@pytest.mark.parametrize("line", [("memory", "search", "x"), ("memory", "list"), ("graph", "search", "x")])
+def test_reading_where_there_is_no_store_gives_nothing_and_makes_nothing(
+    rlm: Run, db: str, line: tuple[str, ...]
+) -> None:
+    empty = rlm(*line, "--db", db)
+    assert empty.code == 0 and empty.out == "" and db in empty.err
+    assert rlm(*line, "--db", db, "--json").json == []
+    assert not Path(db).exists()
+
+
+@pytest.mark.parametrize("line", [("memory", "show", "abcd"), ("memory", "stats"), ("backup", "copy.db")])
+def test_naming_something_in_a_store_that_is_not_there_is_exit_1(rlm: Run, db: str, line: tuple[str, ...]) -> None:
+    failed = rlm(*line, "--db", db)
+    assert failed.code == 1 and db in failed.err and not Path(db).exists()
+
+
+def test_a_search_neither_waits_nor_fails_while_another_process_writes(
+    rlm: Run, add: Callable[..., str], db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "0.05")
+    found = add()
+    writer = open_store(db, embedder="none")
+    assert isinstance(writer, SQLiteMemoryBackend)
+    with writer.db.write():
+        assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["id"] == found
+        locked = rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
+    writer.close()
+    assert locked.code == 2 and locked.err.startswith("error: another process")
+
+
+def test_a_search_counts_as_an_access(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add()
+    rlm("memory", "search", "subclasses", "--db", db)
+    assert rlm("memory", "show", found, "--db", db, "--json").json["access_count"] == 1

@@ -1,0 +1,139 @@
+"""`rlm doctor` and `rlm backup`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+from rlm import open_store
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+
+def sqlite(db: str) -> SQLiteMemoryBackend:
+    store = open_store(db, embedder="none")
+    assert isinstance(store, SQLiteMemoryBackend)
+    return store
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_a_sound_store_passes(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    report = rlm("doctor", "--db", db, "--json")
+    assert report.code == 0 and report.json["ok"] is True
+    found = report.json
+    assert found["engine"]["lexical"] == "fts5" and found["engine"]["semantic"] is None
+    assert found["counts"]["memories"] == 1 and found["db"]["bytes"] == Path(db).stat().st_size
+    assert "core_v1" in found["packs"] and found["config"]["exists"] is False
+    names = [check["name"] for check in found["checks"]]
+    assert names[0] == "sqlite" and "rows" in names and "full-text index of memory_items" in names
+    text = rlm("doctor", "--db", db)
+    assert text.code == 0 and "WAL-reset" in text.out and "FAILED" not in text.out
+
+
+def test_a_named_file_that_is_missing_fails_and_is_not_made(rlm: Run, db: str) -> None:
+    failed = rlm("doctor", "--db", db)
+    assert failed.code == 1 and db in failed.out and "FAILED" in failed.out and not Path(db).exists()
+    assert rlm("doctor", "--fix", "--db", db).code == 1 and not Path(db).exists()
+
+
+def test_no_store_on_a_fresh_machine_is_no_fault(rlm: Run, home: Path) -> None:
+    fresh = rlm("doctor")
+    assert fresh.code == 0 and "rlm memory add" in fresh.out
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("fix", [(), ("--fix",)])
+def test_a_file_that_is_no_store_is_reported_and_left_alone(rlm: Run, db: str, fix: tuple[str, ...]) -> None:
+    Path(db).write_bytes(b"These are not the bytes of a database. " * 200)
+    before = snapshot(Path(db).parent)
+    failed = rlm("doctor", "--db", db, "--json", *fix)
+    assert failed.code == 1 and failed.json["ok"] is False
+    assert "not a database" in failed.json["checks"][-1]["detail"]
+    assert snapshot(Path(db).parent) == before
+
+
+@pytest.mark.parametrize("fix", [(), ("--fix",)])
+def test_damaged_pages_are_reported_and_left_alone(
+    rlm: Run, add: Callable[..., str], db: str, fix: tuple[str, ...]
+) -> None:
+    add()
+    data = bytearray(Path(db).read_bytes())
+    for page in range(8, len(data) // 4096 - 1):
+        data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    Path(db).write_bytes(data)
+    before = snapshot(Path(db).parent)
+    failed = rlm("doctor", "--db", db, "--json", *fix)
+    assert failed.code == 1 and failed.json["checks"][-1]["ok"] is False
+    assert "recover" in failed.json["checks"][-1]["fix"]
+    assert snapshot(Path(db).parent) == before
+
+
+def test_commands_on_a_corrupt_file_say_so_in_one_line(rlm: Run, db: str) -> None:
+    Path(db).write_bytes(b"garbage " * 1000)
+    for line in (("memory", "list"), ("memory", "add", "--title", "T", "--content", "c"), ("backup", "b.db")):
+        failed = rlm(*line, "--db", db)
+        assert failed.code == 2 and failed.out == "" and failed.err.startswith("error: ")
+        assert failed.err.count("\n") == 1
+    assert Path(db).read_bytes() == b"garbage " * 1000
+
+
+def test_fix_mends_a_stale_full_text_index(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    with sqlite(db) as store:
+        [trigger, *others] = [
+            row
+            for row in store.db.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+            if "memory_items" in row[1] and "UPDATE" in row[1]
+        ]
+        with store.db.write() as connection:
+            for name, _ in (trigger, *others):
+                connection.execute(f'DROP TRIGGER "{name}"')
+            connection.execute("UPDATE memory_items SET title = 'Something else entirely'")
+            for _, sql in (trigger, *others):
+                connection.execute(sql)
+    failed = rlm("doctor", "--db", db, "--json")
+    assert failed.code == 1
+    assert [check["fix"] for check in failed.json["checks"] if not check["ok"]] == ["rlm doctor --fix"]
+    mended = rlm("doctor", "--db", db, "--fix", "--json")
+    assert mended.code == 0 and "rebuilt" in mended.json["fixed"][0]
+    assert rlm("doctor", "--db", db).code == 0
+
+
+def test_fix_gives_rows_the_vectors_of_the_present_model(
+    rlm: Run, add: Callable[..., str], db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add()
+    monkeypatch.setenv("RLM_EMBEDDER", "static")
+    stale = rlm("doctor", "--db", db, "--json")
+    assert stale.code == 1 and [c["name"] for c in stale.json["checks"] if not c["ok"]] == ["vectors"]
+    mended = rlm("doctor", "--fix", "--db", db, "--json")
+    assert mended.code == 0 and "1 rows" in mended.json["fixed"][0]
+    assert "answers" in next(c["detail"] for c in mended.json["checks"] if c["name"] == "model")
+
+
+def test_a_json_store_can_be_examined(rlm: Run, home: Path, tmp_path: Path) -> None:
+    db = f"json:{tmp_path / 's.json'}"
+    rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
+    assert rlm("doctor", "--db", db, "--json").json["engine"]["store"] == "json"
+    (tmp_path / "s.json").write_text("{", "utf-8")
+    assert rlm("doctor", "--db", db).code == 1
+
+
+def test_backup_copies_and_does_not_overwrite(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
+    found, copy = add(), str(tmp_path / "copy.db")
+    assert rlm("backup", copy, "--db", db).out.strip() == copy
+    assert rlm("memory", "show", found, "--db", copy).code == 0
+    refused = rlm("backup", copy, "--db", db)
+    assert refused.code == 2 and "--force" in refused.err
+    assert rlm("backup", copy, "--db", db, "--force", "--json").json["bytes"] > 0
+    assert rlm("backup", db, "--db", db, "--force").code == 2
+    assert rlm("backup", str(tmp_path), "--db", db).code == 2
