@@ -69,6 +69,7 @@ def test_importing_after_a_rollback_brings_the_memories_back_with_their_counts(t
     with store(tmp_path / "m.db") as db:
         import_pack(path, db, trust=True)
         assert db.retrieve("Lesson number 1", 1)
+    with store(tmp_path / "m.db") as db:
         archived_by_me = memories(3)[2].memory_id
         db.delete(archived_by_me)
         rollback_pack(db, "p")

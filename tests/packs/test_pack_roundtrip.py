@@ -37,7 +37,7 @@ PROVENANCE = st.dictionaries(TEXT, JSON, max_size=3) | st.fixed_dictionaries(
 ITEM = st.builds(
     MemoryItem,
     title=st.lists(WORD, min_size=1, max_size=10).map(" ".join),
-    description=TEXT,
+    description=TEXT.map(lambda text: f"{text}."),
     content=st.text(min_size=1, max_size=300),
     source_type=st.sampled_from(["success", "human", "pack"]),
     task_query=st.none() | TEXT,

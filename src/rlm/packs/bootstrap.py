@@ -56,8 +56,8 @@ def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
     Never raises: anything may be handed in.
     """
     given = list(items)
-    memories = [item for item in given if isinstance(item, MemoryItem)]
-    titles = Counter(str(item.title).casefold() for item in memories)
+    memories = [item for item in given if _admissible(item)]  # the others fail `types`, whatever they say
+    titles = Counter(item.title.casefold() for item in memories)
     failed = {
         "count": [] if len(given) == STRATEGIES else [f"{len(given)} items, expected {STRATEGIES}"],
         "types": [repr(item)[:80] for item in given if not _admissible(item)],

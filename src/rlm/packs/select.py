@@ -47,7 +47,7 @@ def hardcoded(text: str) -> str | None:
 
 def hardcoded_name(item: MemoryItem) -> str | None:
     """The first such name in what a memory says. Its source task is not looked at."""
-    return hardcoded("\n".join((item.title, item.description, item.content, *item.tags)))
+    return hardcoded("\n".join((item.title, item.description, item.content, *(item.tags or ()))))
 
 
 def score_generalization(item: MemoryItem) -> float:
@@ -101,11 +101,14 @@ def _judged_high(db: MemoryBackend, items: Sequence[MemoryItem]) -> set[str]:
     if not isinstance(db, SQLiteMemoryBackend):
         return set()
     with db.db.read() as connection:
-        runs = [
-            str(item.provenance["trajectory_id"]) for item in items if item.provenance.get("trajectory_id")
-        ]
-        high = ledger.judged_high(connection, db.spaces.visible(), runs)
-    return {item.memory_id for item in items if item.provenance.get("trajectory_id") in high}
+        high = ledger.judged_high(connection, db.spaces.visible(), [_run_of(item) for item in items])
+    return {item.memory_id for item in items if _run_of(item) in high}
+
+
+def _run_of(item: MemoryItem) -> str:
+    """The trajectory that a memory came from, or nothing; provenance may hold anything."""
+    named = item.provenance.get("trajectory_id")
+    return named if isinstance(named, str) else ""
 
 
 def _bars(item: MemoryItem, score: float, ontology: str | None, threshold: float) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
 from rlm.store.sqlite import items, listing, migrations, runs
+from rlm.store.sqlite.ahead import one_ahead
 from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
@@ -105,22 +106,25 @@ class SQLiteMemoryBackend:
         for level in dict.fromkeys(item.level for item in admitted):
             space = self.spaces.ensure(level)
             batch = [item for item in admitted if item.level == level]
-            for start in range(0, len(batch), BULK):
-                added += self._store_chunk(connection, space, batch[start : start + BULK])
+            fresh = self._absent(connection, space, batch)
+            added += len(fresh)
+            chunks = [fresh[start : start + BULK] for start in range(0, len(fresh), BULK)]
+            # One chunk is embedded while SQLite, without the interpreter's lock, writes the one before.
+            for rows in one_ahead(lambda chunk, space=space: self._prepare(space, chunk), chunks):
+                items.insert(connection, rows)
         return added
 
-    def _store_chunk(self, connection: apsw.Connection, space: int, chunk: Sequence[MemoryItem]) -> int:
-        there = items.existing(connection, space, [item.memory_id for item in chunk])
-        fresh: dict[str, MemoryItem] = {}
-        for item in chunk:
+    def _absent(self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """Those that the space does not hold yet, each once."""
+        fresh = {item.memory_id: item for item in reversed(batch)}
+        there = items.existing(connection, space, list(fresh))
+        for item in batch if there else ():
             if item.memory_id in there:
                 self._meet_again(connection, space, item)
-            else:
-                fresh.setdefault(item.memory_id, item)
-        new = list(fresh.values())
-        vectors = self._vectors(new)
-        items.insert(connection, space, new, vectors, self._model)
-        return len(new)
+        return [item for item in reversed(fresh.values()) if item.memory_id not in there]
+
+    def _prepare(self, space: int, chunk: Sequence[MemoryItem]) -> list[items.Row]:
+        return items.prepare(space, chunk, self._vectors(chunk), self._model)
 
     def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
         """A memory that is there already: a person's word lifts it out of the archive and of quarantine."""

@@ -52,7 +52,10 @@ class Database:
         self._mutex = threading.RLock()
         self._depth = 0
         self._pid = os.getpid()
-        self._prepare_file(read_only)
+        try:
+            self._prepare_file(read_only)
+        except OSError as exc:
+            raise StoreReadOnly(f"{path} cannot be opened: {exc.strerror}") from exc
         self._connection = self._connect()
 
     # -- opening ---------------------------------------------------------------------------------
@@ -63,11 +66,8 @@ class Database:
         refuse_network_file_system(self.path)
         exists = self.path.exists()
         if not exists and not read_only:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            except OSError as exc:
-                raise StoreReadOnly(f"{self.path} cannot be created: {exc.strerror}") from exc
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         elif not exists:
             raise StoreError(f"{self.path} does not exist")
         writable = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)

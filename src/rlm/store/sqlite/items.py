@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import Any
 
 import apsw
@@ -100,27 +99,27 @@ def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set
     return {row[0] for row in connection.execute(sql, (space, json.dumps(ids)))}
 
 
-def insert(
-    connection: apsw.Connection,
-    space: int,
-    items: Sequence[MemoryItem],
-    vectors: NDArray[np.float32] | None,
-    model: str | None,
-) -> None:
-    """Add memories that are known to be absent."""
-    if not items:
-        return
-    first = take_numbers(connection, "item", len(items))
+Row = tuple[Any, ...]
+
+
+def prepare(
+    space: int, items: Sequence[MemoryItem], vectors: NDArray[np.float32] | None, model: str | None
+) -> list[Row]:
+    """Rows for `insert`, all but their numbers. Touches no database, so it can run beside one that writes."""
     packed: Sequence[bytes | None] = [None] * len(items) if vectors is None else pack_vectors(vectors)
     made_by = None if vectors is None else model
-    connection.executemany(
-        _INSERT,
-        (
-            (number, space, *_values(item), *_derived(item), vector, made_by)
-            for number, item, vector in zip(count(first), items, packed)
-        ),
-    )
-    MEMORY.index_new(connection, first, first + len(items) - 1)
+    return [
+        (space, *_values(item), *_derived(item), vector, made_by)
+        for item, vector in zip(items, packed, strict=True)
+    ]
+
+
+def insert(connection: apsw.Connection, rows: Sequence[Row]) -> None:
+    """Add prepared rows of memories that are known to be absent."""
+    if rows:
+        first = take_numbers(connection, "item", len(rows))
+        connection.executemany(_INSERT, ((number, *row) for number, row in enumerate(rows, first)))
+        MEMORY.index_new(connection, first, first + len(rows) - 1)
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:

@@ -1,0 +1,134 @@
+"""Bulk import, concurrent writers and cold start."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import apsw
+
+from bench.corpus import Corpus, memory, plain_text
+from bench.report import table
+from rlm.packs import export_pack, import_pack
+from rlm.store.open import open_store
+
+WRITER = """
+import sys, time
+from rlm.store.open import open_store
+from rlm.store.types import MemoryItem
+db = open_store(sys.argv[1])
+db.retrieve("warm up")
+print("ready", flush=True); sys.stdin.readline()
+worst = 0.0
+for n in range(int(sys.argv[3])):
+    item = MemoryItem(title=f"Writer {sys.argv[2]} item {n}", description="what was learnt", content=f"step {n}")
+    start = time.perf_counter(); db.add(item); worst = max(worst, time.perf_counter() - start)
+print(f"{worst:.3f}", flush=True)
+"""
+PEER = """
+import sys, time
+import apsw
+db = apsw.Connection(sys.argv[1]); db.set_busy_timeout(60_000)
+db.execute("PRAGMA journal_mode=wal; PRAGMA synchronous=full")
+print("ready", flush=True); sys.stdin.readline()
+worst = 0.0
+for n in range(int(sys.argv[3])):
+    start = time.perf_counter()
+    db.execute("BEGIN IMMEDIATE"); db.execute("INSERT INTO plain(body) VALUES (?)", (f"Writer {sys.argv[2]} item {n} step",))
+    db.execute("COMMIT"); worst = max(worst, time.perf_counter() - start)
+print(f"{worst:.3f}", flush=True)
+"""
+
+
+def imports(folder: Path, size: int = 100_000) -> str:
+    """A pack of `size` memories, embeddings on, beside the same texts into a plain FTS5 table."""
+    folder.mkdir(parents=True)
+    corpus = Corpus(size, seed=11)
+    with open_store(folder / "source.db", embedder="none") as source:
+        for chunk in corpus.draws():
+            source.add_many(memory(words) for words in chunk)
+        export_pack(source, folder / "big_v1.jsonl", name="big_v1", threshold=0.0)
+    rows = []
+    for name in ("static", "none"):
+        with open_store(folder / f"target-{name}.db", embedder=name) as db:
+            start = time.perf_counter()
+            import_pack(folder / "big_v1.jsonl", db, trust=True)
+            spent = time.perf_counter() - start
+            assert db.stats()["memories"] == size
+            rows.append((f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}", spent))
+    connection = apsw.Connection(str(folder / "plain.db"))
+    connection.execute("PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
+    texts = [plain_text(words) for chunk in corpus.draws() for words in chunk]
+    start = time.perf_counter()
+    with connection:
+        connection.executemany("INSERT INTO plain(body) VALUES (?)", ((text,) for text in texts))
+    rows.append(("plain FTS5 insert, no rows, checks or vectors", time.perf_counter() - start))
+    cells = [(name, f"{spent:.1f}", f"{size / spent:,.0f}", f"{rows[-1][1] and spent / rows[-1][1]:.1f}") for name, spent in rows]
+    head = ("what", "seconds", "items a second", "÷ plain FTS5")
+    return f"## Import of {size:,} memories\n\n{table(head, cells)}\n"
+
+
+def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
+    """Eight processes write at once, each write its own transaction, beside bare FTS5 with a busy timeout."""
+    folder.mkdir(parents=True)
+    open_store(folder / "rlm.db").close()
+    peer = apsw.Connection(str(folder / "plain.db"))
+    peer.execute("PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
+    peer.close()
+    rows = []
+    for name, code, path in (("rlm", WRITER, "rlm.db"), ("bare SQLite, busy timeout", PEER, "plain.db")):
+        spent, worst = _race(code, folder / path, processes, writes)
+        rows.append((name, f"{processes * writes / spent:,.0f}", f"{worst:.3f}"))
+    head = ("what", "writes a second, all processes", "longest single write, s")
+    return f"## {processes} writers × {writes} writes\n\n{table(head, rows)}\n"
+
+
+def _race(code: str, path: Path, processes: int, writes: int) -> tuple[float, float]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), str(n), str(writes)], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True, env=env)
+        for n in range(processes)
+    ]  # fmt: skip
+    for process in running:
+        assert process.stdout is not None
+        process.stdout.readline()
+    start = time.perf_counter()
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    worst = max(float(process.communicate()[0]) for process in running)
+    return time.perf_counter() - start, worst
+
+
+def cold_start(folder: Path, runs: int = 15) -> str:
+    """Whole processes, warm disk cache: `rlm memory search`, fusion on, beside a Python that does nothing."""
+    folder.mkdir(parents=True)
+    rows = []
+    for size in (100, 10_000, 100_000):
+        path = folder / f"{size}.db"
+        with open_store(path) as db:
+            for chunk in Corpus(size, seed=13).draws():
+                db.add_many(memory(words) for words in chunk)
+        query = "how do I find the memory about the other thing"
+        args = [sys.executable, "-m", "rlm", "memory", "search", "--db", str(path), "--json", query]
+        rows.append((f"rlm memory search, {size:,} memories", *_timed(args, runs)))
+    rows.append(("rlm --version", *_timed([sys.executable, "-m", "rlm", "--version"], runs)))
+    rows.append(("python -c pass", *_timed([sys.executable, "-c", "pass"], runs)))
+    cells = [(name, f"{median:.0f}", f"{best:.0f}") for name, median, best in rows]
+    return f"## Cold start\n\n{table(('command', 'median ms', 'best ms'), cells)}\n"
+
+
+def _timed(args: list[str], runs: int) -> tuple[float, float]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        subprocess.run(args, stdout=subprocess.DEVNULL, check=True, env=env)
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times), min(times)

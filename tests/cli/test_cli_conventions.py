@@ -1,0 +1,176 @@
+"""What holds for every command: help, `--json`, `--db`, exit codes, errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from cli_running import Run
+
+from rlm import MemoryItem, open_store
+from rlm.cli.app import app
+
+
+def commands(group: click.Group = app, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command with the words that name it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        if isinstance(found, click.Group):
+            yield from commands(found, *above, name)
+        else:
+            yield (*above, name), found
+
+
+ALL = dict(commands())
+
+# One line that succeeds for each command; {id}, {old}, {held}, {node} and the files are made by `filled`.
+LINES: dict[str, tuple[str, ...]] = {
+    "memory add": ("--title", "New", "--content", "Do it."),
+    "memory search": ("subclasses", "--explain"),
+    "memory list": (),
+    "memory show": ("{id}",),
+    "memory edit": ("{id}", "--tag", "x"),
+    "memory rm": ("{id}",),
+    "memory restore": ("{old}",),
+    "memory review": ("--approve", "{held}"),
+    "memory stats": (),
+    "graph add": ("fact", "Snow is white"),
+    "graph link": ("relation", "self", "{node}:subject"),
+    "graph show": ("{node}",),
+    "graph search": ("water", "--explain"),
+    "pack import": ("{pack}",),
+    "pack export": ("{dir}/out.jsonl",),
+    "pack verify": ("{pack}",),
+    "pack list": (),
+    "pack rollback": ("core_v1",),
+    "pack sign": ("{pack}", "--seal", "--key", "{key}"),
+    "pack keygen": ("{dir}/new.pem",),
+    "pack candidates": ("{dir}/candidates.jsonl",),
+    "backup": ("{dir}/copy.db",),
+    "doctor": ("--fix",),
+}
+
+
+@pytest.fixture
+def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
+    """A store with one of everything, and the names that `LINES` uses."""
+    with open_store(db, embedder="none") as store:
+        title = MemoryItem("Find the subclasses", "", "First start at the root, then go down.")
+        made = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
+        store.delete(made[1])
+    node = rlm("graph", "add", "fact", "Water is wet", "--db", db).out.strip()
+    rlm("pack", "import", "core_v1", "--db", db)
+    pack, key = tmp_path / "hand.jsonl", str(tmp_path / "key.pem")
+    pack.write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
+    rlm("pack", "keygen", key)
+    names = {"id": made[0], "old": made[1], "held": made[2]}
+    return {**names, "node": node, "pack": str(pack), "key": key, "dir": str(tmp_path)}
+
+
+def test_every_command_has_a_line_here() -> None:
+    assert {" ".join(name) for name in ALL} == LINES.keys()
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_json_is_one_document_and_the_default_store_is_never_touched(
+    rlm: Run, home: Path, db: str, filled: dict[str, str], name: str
+) -> None:
+    line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
+    done = rlm(*name.split(), *line, "--db", db, "--json")
+    assert done.code == 0, done.err
+    assert done.err == ""
+    assert done.out.endswith("\n") and done.out.count("\n") == 1
+    json.loads(done.out)
+    assert not (home / ".claude").exists()
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_without_json_the_same_line_also_works(
+    rlm: Run, home: Path, db: str, filled: dict[str, str], name: str
+) -> None:
+    line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
+    done = rlm(*name.split(), *line, "--db", db)
+    assert done.code == 0 and done.out, done.err
+    assert "Traceback" not in done.err and not (home / ".claude").exists()
+
+
+@pytest.mark.parametrize("name", [" ".join(name) for name in ALL])
+def test_every_command_has_help_a_docstring_and_the_common_options(rlm: Run, name: str) -> None:
+    command = ALL[tuple(name.split())]
+    assert command.help and command.callback is not None and command.callback.__doc__
+    shown = rlm(*name.split(), "--help")
+    assert shown.code == 0 and shown.err == ""
+    assert all(option in shown.out for option in ("--db PATH", "--json", "--project", "--team", "--org"))
+    assert all(getattr(param, "help", "") for param in command.params if isinstance(param, click.Option))
+
+
+def test_help_fits_a_screen(rlm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for line in ((), ("--help",), ("memory",), ("graph", "--help"), ("pack", "-h")):
+        shown = rlm(*line)
+        assert shown.code == 0 and shown.err == ""
+        lines = shown.out.splitlines()
+        assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_version(rlm: Run) -> None:
+    from rlm import __version__
+
+    assert rlm("--version").out == f"rlm {__version__}\n"
+
+
+def test_db_and_json_also_work_before_the_subcommand(rlm: Run, add: Callable[..., str], db: str, home: Path) -> None:
+    found = add()
+    assert rlm("--db", db, "--json", "memory", "list").json[0]["memory_id"] == found
+    nearer = rlm("--db", "elsewhere.db", "--json", "memory", "list", "--db", db)
+    assert nearer.json[0]["memory_id"] == found and not Path("elsewhere.db").exists()
+    failed = rlm("--json", "--db", db, "memory", "show", "ffffffff")
+    assert failed.code == 1 and json.loads(failed.err)["error"]["type"] == "NotFound"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "kind"),
+    [
+        (("nonsense",), 2, "UsageError"),
+        (("memory", "nonsense"), 2, "UsageError"),
+        (("memory", "list", "--nonsense"), 2, "UsageError"),
+        (("--json", "memory"), 2, "UsageError"),
+        (("memory", "show", "ffffffff"), 1, "NotFound"),
+        (("memory", "add"), 2, "ValidationError"),
+        (("memory", "list", "--project", "a\nb"), 2, "ValidationError"),
+        (("memory", "list", "--db", "postgres://host/x"), 2, "ConfigError"),
+        (("pack", "import", "nowhere.jsonl"), 2, "PackError"),
+        (("memory", "list", "--db", "."), 2, "StoreError"),
+    ],
+)
+def test_an_error_is_one_line_or_one_document_on_stderr(
+    rlm: Run, add: Callable[..., str], db: str, line: tuple[str, ...], code: int, kind: str
+) -> None:
+    add()
+    where = () if "--db" in line or "--json" in line or line[-1] == "nonsense" else ("--db", db)
+    failed = rlm(*line, *where, "--json") if "--json" not in line else rlm(*line)
+    assert failed.code == code and failed.out == ""
+    error = json.loads(failed.err)["error"]
+    assert error["type"] == kind and error["message"] and "\n" not in error["message"]
+    if "--json" not in line:
+        told = rlm(*line, *where)
+        assert told.code == code and told.err == f"error: {error['message']}\n"
+
+
+def test_json_as_an_argument_is_not_the_option(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    failed = rlm("memory", "show", "--db", db, "--", "--json")
+    assert failed.code == 1 and failed.err.startswith("error: ")
+
+
+def test_a_config_file_that_cannot_be_read_is_an_error_not_a_traceback(rlm: Run, home: Path) -> None:
+    config = home / ".config" / "rlm" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("surprise = 1\n", "utf-8")
+    failed = rlm("memory", "list")
+    assert failed.code == 2 and "surprise" in failed.err

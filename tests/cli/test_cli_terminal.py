@@ -1,0 +1,149 @@
+"""Stored text is not ours: whatever it holds, it must not steer the terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm import open_store
+from rlm.cli import main, output
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+HOSTILE = "[bold red]X[/] \x1b]0;pwned\x07\x1b[2J \x9b31m \u202etxet\u2066 \x7f :smile:"
+
+
+def poison(db: str) -> None:
+    """Put text into the store behind the gate's back: an older rlm, or another program, may have."""
+    store = open_store(db, embedder="none")
+    assert isinstance(store, SQLiteMemoryBackend)
+    with store, store.db.write():
+        store.db.run("UPDATE memory_items SET title = ?, description = ?, content = ?", (HOSTILE,) * 3)
+
+
+def harmless(text: str) -> bool:
+    return not any(mark in text for mark in ("\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\x7f"))
+
+
+LINES = [
+    ("memory", "list"),
+    ("memory", "search", "pwned"),
+    ("memory", "search", "pwned", "--explain"),
+    ("memory", "show", "{id}"),
+    ("memory", "list", "--json"),
+    ("memory", "show", "{id}", "--json"),
+    ("memory", "rm", "{id}"),
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_escape_codes_and_reordering_marks_are_shown_not_sent(
+    rlm: Run, add: Callable[..., str], db: str, line: tuple[str, ...]
+) -> None:
+    found = add()
+    poison(db)
+    done = rlm(*(part.format(id=found) for part in line), "--db", db)
+    assert done.code == 0 and harmless(done.out + done.err)
+
+
+def test_json_still_carries_the_text_as_it_is(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add()
+    poison(db)
+    assert rlm("memory", "show", found, "--db", db, "--json").json["title"] == HOSTILE
+
+
+def test_an_error_repeats_no_escape_code(rlm: Run, db: str, add: Callable[..., str]) -> None:
+    add()
+    for line in (("memory", "show", "\x1b[2Jxyz"), ("\x1b[2J",), ("memory", "list", "--db", "/\x1b[2J/x")):
+        failed = rlm(*line, *(() if "--db" in line or len(line) == 1 else ("--db", db)))
+        assert harmless(failed.out + failed.err)
+
+
+@given(st.text())
+def test_plain_text_is_harmless_and_json_loses_nothing(text: str) -> None:
+    assert harmless(output.plain(text)) and harmless(output.encode_json(text))
+    assert json.loads(output.encode_json(text)) == text
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
+    """A pseudo-terminal as stdout; the function says what it was sent."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    outer, inner = pty.openpty()
+    stream = os.fdopen(inner, "w", encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", stream)
+
+    def sent() -> str:
+        stream.flush()
+        return os.read(outer, 1 << 16).decode()
+
+    yield sent
+    stream.close()
+    os.close(outer)
+
+
+def test_on_a_terminal_a_table_shows_markup_as_text(
+    rlm: Run, add: Callable[..., str], db: str, terminal: Callable[[], str]
+) -> None:
+    # `rlm` swaps no stream: capsys took sys.stdout first, the terminal came after it
+    from contextlib import redirect_stdout
+
+    screen = sys.stdout
+    with redirect_stdout(io.StringIO()):
+        store = open_store(db, embedder="none")
+        from rlm import MemoryItem
+
+        with store:
+            store.add(MemoryItem("Plain", "", "pwned"))
+        poison(db)
+    assert sys.stdout is screen and main(["memory", "search", "pwned", "--db", db]) == 0
+    text = terminal()
+    assert "score" in text and "description" in text
+    assert "[bold red]X[/]" in text.replace("\n", "") and ":smile:" in text
+    assert "\x1b]0;" not in text and "\x1b[2J" not in text and "\\x1b]0;" in text and "\u202e" not in text
+
+
+def test_a_pipe_gets_tabs_and_never_loads_rich(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    assert rlm("memory", "list", "--db", db).out.count("\t") == 6
+
+
+def test_output_survives_a_narrow_encoding(
+    db: str, home: Path, monkeypatch: pytest.MonkeyPatch, add: Callable[..., str]
+) -> None:
+    add("Größe finden", "Messen.")
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    assert main(["memory", "list", "--db", db]) == 0
+    assert b"Gr\\xf6\\xdfe finden" in raw.getvalue()
+
+
+def test_a_bar_appears_only_on_a_terminal_and_only_after_a_while() -> None:
+    quiet = io.StringIO()
+    with output.progress("working", 3, stream=quiet, patience_s=0.0) as advance:
+        advance(3)
+    assert quiet.getvalue() == ""
+    outer, inner = pty.openpty()
+    with os.fdopen(inner, "w") as stream:
+        with output.progress("patient", 3, stream=stream, patience_s=60.0) as advance:
+            advance(3)
+        with output.progress("[red]working", 3, stream=stream, patience_s=0.0) as advance:
+            seen = ""
+            while "working" not in seen:  # until the bar is there; the test's time limit is the limit
+                advance(1)
+                seen += os.read(outer, 1 << 16).decode()
+        stream.flush()
+    os.close(outer)
+    assert "patient" not in seen and "[red]working" in seen
