@@ -36,7 +36,9 @@ def test_a_form_gives_back_what_was_changed() -> None:
     assert changes.keys() == {"title", "content", "scope"}
 
 
-@pytest.mark.parametrize("text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"])
+@pytest.mark.parametrize(
+    "text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"]
+)
 def test_a_form_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         read_form(text, MemoryItem("T", "d", "c"))
@@ -70,7 +72,7 @@ def test_what_the_editor_saves_is_stored(
     found = add("Old title", "Old steps.")
     editor("text = text.replace('Old title', 'Neuer Titel: Größe').replace('Old steps.', 'New steps.')")
     edited = rlm("memory", "edit", found, "--db", db)
-    assert edited.code == 0 and "content, title" in edited.err, edited.err
+    assert edited.code == 0 and edited.err == "changed content, description, title\n"
     item = rlm("memory", "show", edited.out.strip(), "--db", db, "--json").json
     assert item["title"] == "Neuer Titel: Größe" and item["content"] == "New steps."
 
@@ -86,7 +88,8 @@ def test_leaving_the_editor_without_a_change_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("statement", "word"), [("text = 'spoilt'", "+++"), ("sys.exit(3)", "editor"), ("text = text.replace('0.8', '9.5')", "9.5")]
+    ("statement", "word"),
+    [("text = 'spoilt'", "+++"), ("sys.exit(3)", "editor"), ("text = text.replace('0.8', '9.5')", "9.5")],
 )
 def test_an_editor_that_fails_or_spoils_the_form_changes_nothing(
     rlm: Run, add: Callable[..., str], db: str, editor: Callable[[str], None], statement: str, word: str

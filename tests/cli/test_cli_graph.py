@@ -15,7 +15,13 @@ def pair(rlm: Run, db: str) -> tuple[str, str]:
 
 
 def test_add_stores_every_field(rlm: Run, db: str) -> None:
-    options = ("--subtype=note", "--tier=session", "--confidence=0.9", "--provenance=a book", '--metadata={"page": 3}')
+    options = (
+        "--subtype=note",
+        "--tier=session",
+        "--confidence=0.9",
+        "--provenance=a book",
+        '--metadata={"page": 3}',
+    )
     made = rlm("graph", "add", "snippet", "-", "--db", db, *options, stdin=b"It rains.").out.strip()
     node = rlm("graph", "show", made, "--db", db, "--json").json["node"]
     assert node["content"] == "It rains." and node["subtype"] == "note" and node["tier"] == "session"
@@ -56,7 +62,9 @@ def test_search_filters_and_explains(rlm: Run, db: str, pair: tuple[str, str]) -
     rlm("graph", "add", "entity", "steam engine", "--tier", "longterm", "--confidence", "0.9", "--db", db)
 
     def contents(*options: str) -> set[str]:
-        return {hit["content"] for hit in rlm("graph", "search", "steam", "--db", db, "--json", *options).json}
+        return {
+            hit["content"] for hit in rlm("graph", "search", "steam", "--db", db, "--json", *options).json
+        }
 
     assert contents() == {"Water turned to steam", "steam engine"}
     assert contents("--type", "fact") == {"Water turned to steam"}

@@ -37,9 +37,15 @@ def test_approving_makes_it_come_back_in_searches_and_notes_who(rlm: Run, db: st
 
 def test_rejecting_archives(rlm: Run, db: str) -> None:
     one, two = quarantine(db, "One", "Two")
-    assert set(rlm("memory", "review", "--db", db, "--reject", "all", "--json").json["rejected"]) == {one, two}
+    assert set(rlm("memory", "review", "--db", db, "--reject", "all", "--json").json["rejected"]) == {
+        one,
+        two,
+    }
     assert rlm("memory", "review", "--db", db).err == "nothing is in quarantine\n"
-    assert {item["memory_id"] for item in rlm("memory", "list", "--archived", "--db", db, "--json").json} == {one, two}
+    assert {item["memory_id"] for item in rlm("memory", "list", "--archived", "--db", db, "--json").json} == {
+        one,
+        two,
+    }
 
 
 def test_what_repeats_recalled_text_stays(rlm: Run, add: Callable[..., str], db: str) -> None:

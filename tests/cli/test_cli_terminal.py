@@ -6,8 +6,9 @@ import io
 import json
 import os
 import pty
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,45 +75,33 @@ def test_plain_text_is_harmless_and_json_loses_nothing(text: str) -> None:
     assert json.loads(output.encode_json(text)) == text
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
-    """A pseudo-terminal as stdout; the function says what it was sent."""
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLUMNS", "100")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+def on_a_terminal(*args: str) -> str:
+    """What a pseudo-terminal is sent by one run of `rlm`."""
     outer, inner = pty.openpty()
-    stream = os.fdopen(inner, "w", encoding="utf-8")
-    monkeypatch.setattr(sys, "stdout", stream)
-
-    def sent() -> str:
-        stream.flush()
-        return os.read(outer, 1 << 16).decode()
-
-    yield sent
-    stream.close()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "160", "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env
+    ) as process:
+        os.close(inner)
+        sent = b""
+        try:
+            while part := os.read(outer, 1 << 16):
+                sent += part
+        except OSError:  # how Linux says that the other end was closed
+            pass
     os.close(outer)
+    assert process.returncode == 0, sent
+    return sent.decode()
 
 
-def test_on_a_terminal_a_table_shows_markup_as_text(
-    rlm: Run, add: Callable[..., str], db: str, terminal: Callable[[], str]
-) -> None:
-    # `rlm` swaps no stream: capsys took sys.stdout first, the terminal came after it
-    from contextlib import redirect_stdout
-
-    screen = sys.stdout
-    with redirect_stdout(io.StringIO()):
-        store = open_store(db, embedder="none")
-        from rlm import MemoryItem
-
-        with store:
-            store.add(MemoryItem("Plain", "", "pwned"))
-        poison(db)
-    assert sys.stdout is screen and main(["memory", "search", "pwned", "--db", db]) == 0
-    text = terminal()
-    assert "score" in text and "description" in text
-    assert "[bold red]X[/]" in text.replace("\n", "") and ":smile:" in text
-    assert "\x1b]0;" not in text and "\x1b[2J" not in text and "\\x1b]0;" in text and "\u202e" not in text
+def test_on_a_terminal_a_table_shows_markup_as_text(add: Callable[..., str], db: str) -> None:
+    add()
+    poison(db)
+    text = on_a_terminal("memory", "list", "--db", db)
+    assert "outcome" in text and "[bold red]X[/]" in text and ":smile:" in text
+    assert (
+        "\\x1b]0;pwned" in text and "\x1b]0;" not in text and "\x1b[2J" not in text and "\u202e" not in text
+    )
 
 
 def test_a_pipe_gets_tabs_and_never_loads_rich(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -139,11 +128,12 @@ def test_a_bar_appears_only_on_a_terminal_and_only_after_a_while() -> None:
     with os.fdopen(inner, "w") as stream:
         with output.progress("patient", 3, stream=stream, patience_s=60.0) as advance:
             advance(3)
-        with output.progress("[red]working", 3, stream=stream, patience_s=0.0) as advance:
-            seen = ""
-            while "working" not in seen:  # until the bar is there; the test's time limit is the limit
-                advance(1)
-                seen += os.read(outer, 1 << 16).decode()
+        stream.write("between\n")
         stream.flush()
+        seen = ""
+        with output.progress("[red]working", 3, stream=stream, patience_s=0.0) as advance:
+            while "working" not in seen:  # reading waits until the bar is there
+                seen += os.read(outer, 1 << 16).decode()
+                advance(1)
     os.close(outer)
     assert "patient" not in seen and "[red]working" in seen

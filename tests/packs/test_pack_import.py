@@ -28,12 +28,13 @@ def test_what_is_imported_is_marked(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("RB-05", "RB-14")
-def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trust", [True, False])
+def test_importing_twice_changes_nothing(tmp_path: Path, trust: bool) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(5))
     with store(tmp_path / "m.db") as db:
-        first = import_pack(path, db, trust=True)
+        first = import_pack(path, db, trust=trust)
         before = state(db)
-        second = import_pack(path, db, trust=True)
+        second = import_pack(path, db, trust=trust)
         assert state(db) == before
     assert (second.added, second.present, second.pack_no) == (0, 5, first.pack_no)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -92,10 +94,11 @@ def test_columns_that_do_not_fit_the_code_are_refused() -> None:
     st.sampled_from([np.uint8, np.uint16]),
     st.sampled_from([1, 40]),
 )
+@example([7, 7, 7], -1, np.uint8, 1)
 def test_the_nearest_come_in_order_of_distance_then_position(
     values: list[int], count: int, kind: type[np.uint8] | type[np.uint16], spread: int
 ) -> None:
-    distances = np.array([value // spread for value in values], kind)
+    distances: Any = np.array([value // spread for value in values], kind)
     expected = sorted(range(len(values)), key=lambda place: (int(distances[place]), place))[: max(count, 0)]
     assert nearest(distances, count).tolist() == expected
 

@@ -145,32 +145,59 @@ def test_two_processes_worth_of_connections_see_each_others_writes(tmp_path):
                 assert kept not in [hit.item.memory_id for hit in reader.retrieve(item.title, k=20)]
 
 
-def test_dropping_the_derived_index_loses_nothing(tmp_path):
+def test_the_derived_index_can_be_made_anew_from_the_rows(tmp_path):
     with open_store(tmp_path / "m.db") as db:
-        db.add_many(corpus(80))
-        db.search.recall.seal()
+        db.add_many(corpus(1_500))
         before = answers(db)
+        assert db.db.value("SELECT count(*) FROM recall_segments") > 0
         with db.db.write() as connection:
             for table in ("recall_segments", "recall_postings", "recall_dead"):
                 connection.execute(f"DELETE FROM {table}")
+        assert not all(check.ok for check in integrity.check_all(db.db, fts5=True))
+        integrity.repair([db.search.recall, db.graph.recall])
+        assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
         assert answers(db) == before
 
 
-def test_a_stale_index_is_caught_and_repaired(tmp_path):
+def test_a_stale_full_text_index_is_caught_and_repaired(tmp_path):
     with open_store(tmp_path / "m.db") as db:
         db.add_many(corpus(40))
-        db.search.recall.seal()
         with db.db.write() as connection:
             connection.execute("DROP TRIGGER memory_fts_update_old")
             connection.execute("UPDATE memory_items SET title = 'Changed behind the back' WHERE item_no = 7")
-            connection.execute("DELETE FROM recall_segments")
-            connection.execute("INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, "
-                               "spaces, lengths, codes) VALUES ('memory', 1, 40, 0, NULL, x'', x'', x'', x'')")
-        plain = db.db.rows("PRAGMA integrity_check")
-        assert plain == [("ok",)], "which is why the plain check is not enough"
+        assert db.db.rows("PRAGMA integrity_check") == [("ok",)], "which is why the plain check is not enough"
         bad = {check.name for check in integrity.check_all(db.db, fts5=True) if not check.ok}
-        assert bad == {"full-text index of memory_items", "recall index of memory_items"}
-        integrity.repair(db.db, [db.search.recall, db.graph.recall], fts5=True)
+        assert bad == {"full-text index of memory_items"}
+        integrity.repair([db.search.recall, db.graph.recall])
+        assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+        assert db.retrieve("changed behind the back")[0].item.title == "Changed behind the back"
+
+
+@pytest.mark.parametrize("damage", ["UPDATE recall_segments SET numbers = zeroblob(320)",
+                                    "DELETE FROM recall_segments"])  # fmt: skip
+def test_a_wrong_recall_index_is_caught_and_repaired(tmp_path, damage):
+    with open_store(tmp_path / "m.db") as db:
+        db.add_many(corpus(40))
+        db.search.recall.seal()
+        before = answers(db)
+        with db.db.write() as connection:
+            connection.execute(damage)
+        bad = {check.name for check in integrity.check_all(db.db, fts5=True) if not check.ok}
+        assert bad == {"recall index of memory_items"}
+        integrity.repair([db.search.recall, db.graph.recall])
+        assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+        assert answers(db) == before
+
+
+def test_a_bulk_load_is_sealed_at_once_and_a_small_one_is_not(tmp_path):
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        db.add_many(corpus(20, seed=2))
+        count = "SELECT count(*) FROM memory_fts"
+        assert (db.db.value(count), db.search.recall.tail_bound()) == (20, 20)
+        db.add_many(corpus(1_100, seed=3) + corpus(17_000, seed=5))
+        assert (db.db.value(count), db.search.recall.tail_bound()) == (0, 0)
+        db.add_many(corpus(5, seed=4))
+        assert (db.db.value(count), db.search.recall.tail_bound()) == (5, 5)
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
 
 

@@ -161,7 +161,7 @@ def _repair(store: SQLiteMemoryBackend) -> list[str]:
     broken = [check for check in integrity.check_all(store.db, fts5=store.fts5) if not check.ok]
     if any("index" in check.name for check in broken):
         with progress("rebuilding the indexes"):
-            integrity.repair(store.db, indexes, fts5=store.fts5)
+            integrity.repair(indexes)
         done.append("rebuilt the full-text and recall indexes")
     if store.embedder is not None and stale_count(store.db, store.embedder.model):
         with progress("embedding"):

@@ -132,10 +132,11 @@ class _Bar:
 
     def start(self) -> None:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress
 
         shown = Progress(console=Console(file=self._stream, markup=False, highlight=False), transient=True)
-        self._task = shown.add_task(plain(self._what), total=self._total, completed=self._done)
+        self._task = shown.add_task(escape(plain(self._what)), total=self._total, completed=self._done)
         shown.start()
         self._progress = shown
 

@@ -104,9 +104,7 @@ class Vocabulary:
             best = min(ranks)
             if best == _NEVER:
                 return
-            at = ranks.index(
-                best
-            )  # the library would ask the ids of the parts: 945,000 odd words, no difference
+            at = ranks.index(best)  # the library asks the ids of the parts: no word found where it matters
             symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
             del ranks[at]
             if at < len(ranks):

@@ -9,6 +9,7 @@ They choose whom to read closely; the score that counts is computed from the doc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,17 @@ PIVOT_CHARS = 300.0
 """The length that impacts take for average."""
 
 
+BATCH = 64
+_MARK = " 0endofcolumn7q1z "
+"""A word that no text holds; one that did would only misplace its own neighbours' weights."""
+
+
 class _TermIds(dict[str, int]):
     """Folded word -> the id of its stem, given out in order of first appearance."""
 
     def __init__(self) -> None:
         super().__init__()
+        self[_MARK.strip()] = -1
         self.stems: dict[str, int] = {}
 
     def __missing__(self, word: str) -> int:
@@ -40,25 +47,27 @@ def build(documents: Iterable[Sequence[str]], weights: Sequence[float]) -> Itera
     One look-up a word in Python, the rest in numpy: this is what bounds the speed of a bulk load.
     """
     ids = _TermIds()
-    look_up = ids.__getitem__
     flat: list[int] = []
-    words_in: list[int] = []  # words of each column of each document, in order
     lengths: list[int] = []
-    for columns in documents:
-        length = 0
-        for text in columns:
-            before = len(flat)
-            if text:
-                length += len(text)
-                flat.extend(map(look_up, words(text)))
-            words_in.append(len(flat) - before)
-        lengths.append(length)
+    for batch in _batches(documents):
+        lengths += [sum(map(len, columns)) for columns in batch]
+        # One split for many documents: a mark that is a word of its own stands after each column.
+        text = _MARK.join(column for columns in batch for column in columns)
+        flat.extend(map(ids.__getitem__, words(text + _MARK)))
     if len(lengths) > MAX_DOCUMENTS:
         raise ValueError(f"{len(lengths)} documents in one segment, at most {MAX_DOCUMENTS}")
-    counts = np.array(words_in, np.int64).reshape(len(lengths), len(weights))
-    owners = np.repeat(np.arange(len(lengths), dtype=np.uint64), counts.sum(axis=1))
-    weight = np.repeat(np.tile(np.array(weights, np.float32), len(lengths)), counts.ravel())
-    yield from _encode(ids.stems, np.array(flat, np.uint64), owners, weight, np.array(lengths, np.float32))
+    terms = np.array(flat, np.int64)
+    marks = terms < 0
+    column = np.cumsum(marks)[~marks]  # how many columns ended before each word
+    owners, place = np.divmod(column, len(weights))
+    weight = np.array(weights, np.float32)[place]
+    yield from _encode(ids.stems, terms[~marks].astype(np.uint64), owners.astype(np.uint64), weight, np.array(lengths, np.float32))
+
+
+def _batches(documents: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
+    remaining = iter(documents)
+    while batch := list(islice(remaining, BATCH)):
+        yield batch
 
 
 def _encode(

@@ -59,7 +59,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes nothing."""
     if not isinstance(item, MemoryItem):
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
-    title, description, content, task = _item_texts(item)
+    title, description, content, task, tags = _item_texts(item)
     _check_title(title)
     content = content.strip()
     if not content:
@@ -79,7 +79,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         content=content,
         source_type=source_type,
         task_query=task or None,
-        tags=_tags(item.tags) if item.tags else [],
+        tags=tags,
         scope=scope,
         provenance=provenance,
         outcome=_choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
@@ -100,20 +100,23 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     )
 
 
-def _item_texts(item: MemoryItem) -> tuple[str, str, str, str]:
-    """Title, description, content and task, cleaned, scrubbed and bounded; the first two on one line."""
+def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
+    """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
     for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
         if not isinstance(value, str):
             raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
         if len(value) > limit:
             raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
-    whole = "\n".join(parts)
-    if clean_text(whole) != whole or scrub(whole)[1]:  # rare: only then is each looked at by itself
+    tags = _check_tags(item.tags)
+    whole = "\n".join((*parts, *tags))
+    if not _is_clean(whole):  # rare: only then is each looked at by itself
         title, description, content, task = (scrub(clean_text(part))[0] for part in parts)
+        tags = [scrub(clean_text(tag))[0] for tag in tags]
     else:
         title, description, content, task = parts
-    return " ".join(title.split()), " ".join(description.split()), content, task
+    tags = list(dict.fromkeys(clean for tag in tags if (clean := " ".join(tag.split()))))
+    return " ".join(title.split()), " ".join(description.split()), content, task, tags
 
 
 _TEXT_NAMES = ("title", "description", "content", "task_query")
@@ -294,32 +297,43 @@ def _count(value: Any, name: str) -> None:
         raise ValidationError(f"{name} is {value!r}: use an integer from 0 up", field=name)
 
 
-def _tags(tags: Any) -> list[str]:
+def _check_tags(tags: Any) -> list[str]:
     if not tags:
         return []
     if isinstance(tags, str) or not isinstance(tags, Sequence):
         raise ValidationError(f"tags is {tags!r}: use a list of text", field="tags")
     if len(tags) > TAG_COUNT:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
-    clean = [_line(tag, "tag", TAG_CHARS) for tag in tags]
-    return list(dict.fromkeys(tag for tag in clean if tag))
+    for tag in tags:
+        if not isinstance(tag, str) or len(tag) > TAG_CHARS:
+            raise ValidationError(f"tag {str(tag)[:80]!r}: use text of at most {TAG_CHARS} characters", field="tags")
+    return list(tags)
 
 
 def _scope(scope: Scope) -> Scope:
-    if scope == Scope():
+    parts = (scope.ontology or "", *scope.task_types, *scope.tools)
+    if not isinstance(scope, Scope) or not all(isinstance(part, str) for part in parts):
+        raise ValidationError(f"scope is {str(scope)[:80]!r}: use a Scope of text", field="scope")
+    if sum(map(len, parts)) > TASK_CHARS:
+        raise ValidationError("scope is too large", field="scope")
+    if _is_clean("\n".join(parts)):
         return scope
     value, _ = scrub_value(clean_value(scope.to_dict()))
-    clean = Scope.from_dict(value)
-    if sum(map(len, (*clean.task_types, *clean.tools, clean.ontology or ""))) > TASK_CHARS:
-        raise ValidationError("scope is too large", field="scope")
-    return clean
+    return Scope.from_dict(value)
+
+
+_PLAIN_KEYS = frozenset(
+    "source pack curriculum_id task_id trajectory_id run_id exported_in_pack edited_from quarantined_because".split()
+)
 
 
 def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
-    if not value and isinstance(value, Mapping):
-        return {}
     if not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
+    if _PLAIN_KEYS.issuperset(value) and all(isinstance(part, str) for part in value.values()):
+        text = "\n".join(value.values())
+        if len(text) <= limit and _is_clean(text):  # what most memories have, at a tenth of the price
+            return dict(value)
     try:
         clean, _ = scrub_value(clean_value(dict(value)))
         size = len(canonical_json(clean))
@@ -328,6 +342,11 @@ def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
     if size > limit:
         raise ValidationError(f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name)
     return dict(clean)
+
+
+def _is_clean(text: str) -> bool:
+    """Whether neither cleaning nor scrubbing would change a text."""
+    return clean_text(text) == text and not scrub(text)[1]
 
 
 def _time(value: Any, name: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
 from rlm.store.sqlite import items, listing, migrations, runs
-from rlm.store.sqlite.ahead import one_ahead
+from rlm.store.sqlite.bulk import Bulk
 from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
@@ -42,8 +43,6 @@ from rlm.store.types import (
     Trajectory,
 )
 
-BULK = 2_000
-"""From so many memories on, `add_many` works in chunks of this size."""
 PENDING_ACCESSES = 256
 PENDING_S = 30.0
 
@@ -102,17 +101,22 @@ class SQLiteMemoryBackend:
 
     def store_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> int:
         """Put memories that passed the gate into their spaces, inside `db.write()`; how many were new."""
-        added = 0
-        for level in dict.fromkeys(item.level for item in admitted):
-            space = self.spaces.ensure(level)
-            batch = [item for item in admitted if item.level == level]
-            fresh = self._absent(connection, space, batch)
-            added += len(fresh)
-            chunks = [fresh[start : start + BULK] for start in range(0, len(fresh), BULK)]
-            # One chunk is embedded while SQLite, without the interpreter's lock, writes the one before.
-            for rows in one_ahead(lambda chunk, space=space: self._prepare(space, chunk), chunks):
-                items.insert(connection, rows)
-        return added
+        with self.bulk(connection) as bulk:
+            for level in dict.fromkeys(item.level for item in admitted):
+                space = self.spaces.ensure(level)
+                batch = [item for item in admitted if item.level == level]
+                bulk.add(space, self._absent(connection, space, batch))
+        return bulk.count
+
+    @contextmanager
+    def bulk(self, connection: apsw.Connection) -> Iterator[Bulk]:
+        """Take in many memories that passed the gate and are absent, inside `db.write()`."""
+        bulk = Bulk(connection, self.search.recall, self._prepare)
+        try:
+            yield bulk
+            bulk.finish()
+        finally:
+            bulk.abandon()
 
     def _absent(self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Those that the space does not hold yet, each once."""

@@ -102,7 +102,7 @@ class Graph:
                     for i, row in enumerate(rows)
                 ),
             )  # fmt: skip
-            NODE.index_new(connection, first, first + len(rows) - 1)
+            NODE.index(connection, first, first + len(rows) - 1)
             for tier in dict.fromkeys(row.get("tier", "task") for row in rows):
                 made = [ids[i] for i, row in enumerate(rows) if row.get("tier", "task") == tier]
                 self._log(connection, space, "create", made, None, tier, None)

@@ -86,11 +86,7 @@ def _recall(database: Database, source: Source) -> Check:
     return Check(name, False, detail, "rlm doctor --fix")
 
 
-def repair(database: Database, indexes: list[Recall], *, fts5: bool) -> None:
+def repair(indexes: list[Recall]) -> None:
     """Build the full-text and the derived indexes anew from the rows."""
-    if fts5:
-        with database.write() as connection:
-            for source in (MEMORY, NODE):
-                connection.execute(f"INSERT INTO {source.fts}({source.fts}) VALUES ('rebuild')")
     for index in indexes:
         index.rebuild()

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from rlm.store.document import item_columns
 from rlm.store.identity import canonical_json
-from rlm.store.sqlite.sources import MEMORY
 from rlm.store.sqlite.spaces import in_spaces, take_numbers
 from rlm.store.types import MemoryItem, Scope
 
@@ -115,11 +114,9 @@ def prepare(
 
 
 def insert(connection: apsw.Connection, rows: Sequence[Row]) -> None:
-    """Add prepared rows of memories that are known to be absent."""
-    if rows:
-        first = take_numbers(connection, "item", len(rows))
-        connection.executemany(_INSERT, ((number, *row) for number, row in enumerate(rows, first)))
-        MEMORY.index_new(connection, first, first + len(rows) - 1)
+    """Add prepared rows of memories that are known to be absent. The caller makes them searchable."""
+    first = take_numbers(connection, "item", len(rows))
+    connection.executemany(_INSERT, ((number, *row) for number, row in enumerate(rows, first)))
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:

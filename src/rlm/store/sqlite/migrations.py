@@ -21,8 +21,8 @@ APPLICATION_ID = 0x524C4D31  # "RLM1", so that `file` and we can tell a store fr
 
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
     """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall tables."""
-    connection.execute(schema.TABLES)
     connection.execute(schema.RECALL)
+    connection.execute(schema.TABLES)
     if fts5:  # without FTS5 the store still works: search reads the rows
         connection.execute(schema.FTS)
     connection.execute("INSERT INTO counters(name, value) VALUES ('item', 0), ('node', 0)")

@@ -70,7 +70,8 @@ def replaceable(
         "AND m.memory_id IN (SELECT value FROM json_each(?2)) AND ("
         "(?3 AND m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack') "
         "OR (m.archived_at IS NOT NULL AND EXISTS ("
-        "SELECT 1 FROM packs p CROSS JOIN pack_items i USING (pack_no) WHERE p.space_id = ?1 AND p.rolled_back_at = m.archived_at AND i.memory_id = m.memory_id)))"
+        "SELECT 1 FROM packs p CROSS JOIN pack_items i USING (pack_no) "
+        "WHERE p.space_id = ?1 AND p.rolled_back_at = m.archived_at AND i.memory_id = m.memory_id)))"
     )
     found = connection.execute(sql, (space, json.dumps(list(ids)), int(lift)))
     return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}

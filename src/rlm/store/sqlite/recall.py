@@ -2,8 +2,9 @@
 
 Rows are numbered as a log is: a new row, or one whose words changed, gets the next number. So the rows
 up to some number can be sealed into a segment, for good: their postings (`retrieval.postings`), their
-vector codes, their spaces. Rows after the last sealed number are the tail, found through FTS5. A row
-that is edited, archived or quarantined leaves a line in `recall_dead`.
+vector codes, their spaces. Rows after the last sealed number are the tail, found through FTS5, which they
+leave when they are sealed; a bulk load is sealed at once and never enters it. A row that is edited, archived
+or quarantined leaves a line in `recall_dead`.
 
 Segments are rows of the same file, so they are transactional, travel with a backup, and any number of
 processes can read and seal. Everything here can be dropped and built again from the rows: SQLite's
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
 import numpy as np
@@ -109,6 +111,7 @@ class Recall:
         if old is None or old.segments != current or changed or self._seen is None or self._seen[1] != spaces:
             self._sealed = self._load(connection, current, spaces)
         assert self._sealed is not None
+        self._sealed.watermark = self._sealed_to()
         self._tail = self._read_tail(connection, self._sealed.watermark, spaces)
         self._seen = state
         return self._sealed, self._tail
@@ -127,21 +130,20 @@ class Recall:
         if old is None or old.segments != segments:
             words = max(1, -(-self.dim // 64))
             numbers, kinds, lengths, bases, codes = [], [], [], [], []
-            base = watermark = 0
+            base = 0
             for segment in segments:
                 found = next(
                     iter(
                         connection.execute(
-                            "SELECT last_no, doc_count, model, numbers, spaces, lengths, codes FROM recall_segments "
+                            "SELECT doc_count, model, numbers, spaces, lengths, codes FROM recall_segments "
                             "WHERE segment = ?",
                             (segment,),
                         )
                     )
                 )
-                last_no, count, model, number_bytes, space_bytes, length_bytes, code_bytes = found
+                count, model, number_bytes, space_bytes, length_bytes, code_bytes = found
                 bases.append(base)
                 base += count
-                watermark = max(watermark, last_no)
                 numbers.append(np.frombuffer(number_bytes, np.int64))
                 kinds.append(np.frombuffer(space_bytes, np.int32))
                 lengths.append(np.frombuffer(length_bytes, np.int32))
@@ -156,7 +158,7 @@ class Recall:
             self._lengths = np.concatenate(lengths) if lengths else np.empty(0, np.int32)
             all_numbers = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
             columns = [np.ascontiguousarray(row) for row in joined]
-            old = Sealed(segments, tuple(bases), all_numbers, columns, None, base, 0, watermark)
+            old = Sealed(segments, tuple(bases), all_numbers, columns, None, base, 0, 0)
         visible = np.isin(self._spaces, np.array(spaces, np.int32))
         if self._dead:
             visible &= ~np.isin(old.numbers, np.fromiter(self._dead, np.int64, len(self._dead)))
@@ -217,28 +219,30 @@ class Recall:
 
     def tail_bound(self) -> int:
         """How many rows the tail can hold at most; one look-up."""
-        counter = "item" if self.source.kind == "memory" else "node"
-        return int(
-            self._db.value(
-                "SELECT value - coalesce((SELECT max(last_no) FROM recall_segments WHERE kind = ?), 0) "
-                "FROM counters WHERE name = ?",
-                (self.source.kind, counter),
-            )
-        )
+        sql = "SELECT value - last_no FROM counters, recall_sealed WHERE name = ? AND kind = ?"
+        return int(self._db.value(sql, (self.source.counter, self.source.kind)))
 
     def seal_if_due(self) -> int:
         """Seal a long tail and merge small segments; how many segments were made."""
-        made = 0
-        while self.tail_bound() >= SEAL_AT and self.seal():
-            made += 1
-        if made:
-            self.merge()
+        if self.tail_bound() < SEAL_AT:
+            return 0
+        made = self.seal_all()
+        self.merge()
         return made
 
-    def seal(self) -> bool:
+    def seal_all(self, *, indexed_to: int | None = None) -> int:
+        """Seal the whole tail; how many segments were made. Inside `write()` it is part of that transaction.
+
+        `indexed_to` is the last number that the full-text index holds: all, except in the midst of a bulk load.
+        """
+        made = 0
+        while self.tail_bound() > 0 and self.seal(indexed_to=indexed_to):
+            made += 1
+        return made
+
+    def seal(self, *, indexed_to: int | None = None) -> bool:
         """Seal the next rows of the tail into one segment. False when another process did it first."""
-        watermark = self._watermark()
-        return self._seal_range(watermark, None, BULK_DOCUMENTS, replaces=())
+        return self._seal_range(self._sealed_to(), None, BULK_DOCUMENTS, indexed_to=indexed_to)
 
     def merge(self) -> bool:
         """Make one segment of the newest small ones when there are enough of them."""
@@ -253,58 +257,59 @@ class Recall:
         return self._seal_range(low, high, postings.MAX_DOCUMENTS, replaces=tuple(row[0] for row in rows))
 
     def rebuild(self) -> int:
-        """Drop the index of this kind and seal every row anew; the number of segments made."""
+        """Drop both indexes of this kind and make them anew from the rows; the number of segments made."""
         with self._db.write() as connection:
-            self._drop(connection, tuple(
-                row[0] for row in connection.execute(
-                    "SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,))
-            ))
+            found = connection.execute("SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,))
+            self._drop(connection, tuple(row[0] for row in found))
             connection.execute("DELETE FROM recall_dead WHERE kind = ?", (self.source.kind,))
-        self._forget()
-        made = 0
-        while self.tail_bound() >= SEAL_AT and self.seal():
-            made += 1
+            connection.execute("UPDATE recall_sealed SET last_no = 0 WHERE kind = ?", (self.source.kind,))
+            self.source.unindex(connection, 0, 0, all_of_it=True)
+            self._seen = self._sealed = self._tail = None
+            self._dead, self._dead_seen = set(), 0
+            made = self.seal_all(indexed_to=0) if self.tail_bound() >= SEAL_AT else 0
+            self.source.reindex(connection)
         return made
 
-    def _forget(self) -> None:
-        self._seen = self._sealed = self._tail = None
-        self._dead, self._dead_seen = set(), 0
+    def _numbered_to(self) -> int:
+        return int(self._db.value("SELECT value FROM counters WHERE name = ?", (self.source.counter,)))
 
-    def _watermark(self) -> int:
-        sql = "SELECT coalesce(max(last_no), 0) FROM recall_segments WHERE kind = ?"
-        return int(self._db.value(sql, (self.source.kind,)))
+    def _sealed_to(self) -> int:
+        return int(self._db.value("SELECT last_no FROM recall_sealed WHERE kind = ?", (self.source.kind,)))
 
-    def _seal_range(self, low: int, high: int | None, limit: int, *, replaces: tuple[int, ...]) -> bool:
-        key, view = self.source.key, self.source.view
-        with self._db.read() as connection:
-            # Rows that died between `low` and the last one read are simply absent; the log knows them.
-            rows = connection.execute(
-                f"SELECT {key}, space_id, embedding, embedding_model, {self.source.column_list} FROM {view} "
-                f"WHERE {key} > ? AND {key} <= ? ORDER BY {key} LIMIT ?",
-                (low, high if high is not None else 2**62, limit),
-            ).fetchall()
-            ceiling = next(iter(connection.execute(
-                "SELECT value FROM counters WHERE name = ?",
-                ("item" if self.source.kind == "memory" else "node",))))[0]
-        last = high if high is not None else (rows[-1][0] if len(rows) == limit else ceiling)
-        if not rows and last <= low:
+    def _seal_range(
+        self,
+        low: int,
+        high: int | None,
+        limit: int,
+        *,
+        replaces: tuple[int, ...] = (),
+        indexed_to: int | None = None,
+    ) -> bool:
+        rows, last = self._read_range(low, high, limit)
+        if last <= low:
             return False
         numbers = np.array([row[0] for row in rows], np.int64)
         spaces = np.array([row[1] for row in rows], np.int32)
+        lengths = np.array([row[4] for row in rows], np.int32)
         codes = self._codes(rows)
-        lengths = np.array([sum(map(len, row[4:])) for row in rows], np.int32)
-        encoded = list(postings.build((row[4:] for row in rows), self.source.weights))
+        encoded = list(postings.build([row[5:] for row in rows], self.source.weights))
         with self._db.write() as connection:
-            if not replaces and self._watermark() != low:
-                return False
-            if replaces and not self._all_there(connection, replaces):
+            if self._outdated(connection, low, replaces):
                 return False
             self._drop(connection, replaces)
+            if not replaces:
+                held_to = self._numbered_to() if indexed_to is None else indexed_to
+                if held_to > low:
+                    self.source.unindex(connection, low + 1, last, all_of_it=held_to <= last)
+                sql = "UPDATE recall_sealed SET last_no = ? WHERE kind = ?"
+                connection.execute(sql, (last, self.source.kind))
             connection.execute(
                 "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, spaces, "
                 "lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
-                (self.source.kind, low + 1, last, len(rows), self.model, numbers.tobytes(), spaces.tobytes(),
-                 lengths.tobytes(), codes),
+                (
+                    *(self.source.kind, low + 1, last, len(rows), self.model),
+                    *(numbers.tobytes(), spaces.tobytes(), lengths.tobytes(), codes),
+                ),
             )
             segment = connection.last_insert_rowid()
             connection.executemany(
@@ -313,20 +318,35 @@ class Recall:
             )
         return True
 
-    def _codes(self, rows: list[tuple[object, ...]]) -> bytes:
-        size = self.dim * 2
+    def _read_range(self, low: int, high: int | None, limit: int) -> tuple[list[tuple[Any, ...]], int]:
+        """Rows after `low`, and the number up to which they are complete. What died is simply absent."""
+        source = self.source
+        with self._db.read() as connection:
+            rows = connection.execute(
+                f"SELECT {source.key}, space_id, embedding, embedding_model, {source.length}, {source.column_list} "
+                f"FROM {source.view} WHERE {source.key} > ? AND {source.key} <= ? ORDER BY {source.key} LIMIT ?",
+                (low, 2**62 if high is None else high, limit),
+            ).fetchall()
+            if high is None:
+                high = int(rows[-1][0]) if len(rows) == limit else self._numbered_to()
+        return rows, high
+
+    def _outdated(self, connection: apsw.Connection, low: int, replaces: tuple[int, ...]) -> bool:
+        """Whether another process sealed or merged the same rows meanwhile."""
+        if not replaces:
+            return self._sealed_to() != low
+        listed = ",".join(map(str, replaces))
+        sql = f"SELECT count(*) FROM recall_segments WHERE segment IN ({listed})"
+        return bool(next(iter(connection.execute(sql)))[0] != len(replaces))
+
+    def _codes(self, rows: list[tuple[Any, ...]]) -> bytes:
+        size, model = self.dim * 2, self.model
         blank = bytes(size)
         data = b"".join(
-            row[2] if row[3] == self.model and isinstance(row[2], bytes) and len(row[2]) == size else blank
-            for row in rows
+            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank for row in rows
         )
         vectors = np.frombuffer(data, np.float16).reshape(len(rows), self.dim).astype(np.float32)
         return np.ascontiguousarray(sign_codes(vectors).T).tobytes()
-
-    def _all_there(self, connection: apsw.Connection, segments: tuple[int, ...]) -> bool:
-        listed = ",".join(map(str, segments))
-        sql = f"SELECT count(*) FROM recall_segments WHERE segment IN ({listed})"
-        return bool(next(iter(connection.execute(sql)))[0] == len(segments))
 
     def _drop(self, connection: apsw.Connection, segments: tuple[int, ...]) -> None:
         for segment in segments:

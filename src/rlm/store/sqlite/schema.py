@@ -6,9 +6,9 @@
   FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new one: so
   "everything after number n" is exactly what an index that has seen n has not seen.
 - `nodes`, `hyperedges`, `membership`, `evolution_log`: seed 004's SQL, with the space and `node_no` added.
-- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_live` views. Changes reach them
-  by triggers; new rows by one INSERT … SELECT a batch (`sources.index_new`), because a trigger makes FTS5
-  flush after every row, which takes five times as long. Only `integrity-check` with rank 1 notices when one of these is stale.
+- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_tail` views: the live rows that
+  are not sealed yet (`recall.py`). Changes reach them by triggers; new rows by one INSERT … SELECT a batch
+  (`sources.index`), because a trigger makes FTS5 flush after every row. Only `integrity-check` with rank 1 notices when one of these is stale.
 - `recall_*` is derived: sealed postings and vector codes for fast search (`recall.py`). Dropping it
   loses nothing.
 
@@ -240,13 +240,25 @@ CREATE VIEW memory_live AS
            space_id, embedding, embedding_model
     FROM memory_items WHERE archived_at IS NULL AND trust <> 'quarantined';
 
+CREATE VIEW memory_tail AS
+    SELECT * FROM memory_live WHERE item_no > (SELECT last_no FROM recall_sealed WHERE kind = 'memory');
+
 CREATE VIEW node_live AS
     SELECT node_no, coalesce(subtype, '') AS subtype, content, grams, 's' || space_id AS space,
            space_id, embedding, embedding_model
     FROM nodes;
+
+CREATE VIEW node_tail AS
+    SELECT * FROM node_live WHERE node_no > (SELECT last_no FROM recall_sealed WHERE kind = 'node');
 """
 
 RECALL = """
+CREATE TABLE recall_sealed (
+    kind TEXT PRIMARY KEY,
+    last_no INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO recall_sealed(kind, last_no) VALUES ('memory', 0), ('node', 0);
+
 CREATE TABLE recall_segments (
     segment INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL CHECK(kind IN ('memory', 'node')),
@@ -275,7 +287,11 @@ CREATE TABLE recall_dead (
 """
 
 _ITEM_COLUMNS = "title, description, tags, scope, task_query, content, grams, space"
-_ITEM_LIVE = "{0}.archived_at IS NULL AND {0}.trust <> 'quarantined'"
+_ITEM_LIVE = (
+    "{0}.archived_at IS NULL AND {0}.trust <> 'quarantined' AND "
+    "{0}.item_no > (SELECT last_no FROM recall_sealed WHERE kind = 'memory')"
+)
+_NODE_TAIL = "{0}.node_no > (SELECT last_no FROM recall_sealed WHERE kind = 'node')"
 
 
 def _item_values(row: str) -> str:
@@ -295,7 +311,7 @@ _ITEM_WATCHED = (
 
 FTS = f"""
 CREATE VIRTUAL TABLE memory_fts USING fts5(
-    {_ITEM_COLUMNS}, content='memory_live', content_rowid='item_no', tokenize='porter unicode61'
+    {_ITEM_COLUMNS}, content='memory_tail', content_rowid='item_no', tokenize='porter unicode61'
 );
 INSERT INTO memory_fts(memory_fts, rank) VALUES ('hashsize', 33554432);
 
@@ -316,17 +332,23 @@ WHEN NOT ({_ITEM_LIVE.format("old")}) AND {_ITEM_LIVE.format("new")} BEGIN
 END;
 
 CREATE VIRTUAL TABLE node_fts USING fts5(
-    subtype, content, grams, space, content='node_live', content_rowid='node_no', tokenize='porter unicode61'
+    subtype, content, grams, space, content='node_tail', content_rowid='node_no', tokenize='porter unicode61'
 );
 INSERT INTO node_fts(node_fts, rank) VALUES ('hashsize', 33554432);
 
-CREATE TRIGGER node_fts_delete AFTER DELETE ON nodes BEGIN
+CREATE TRIGGER node_fts_delete AFTER DELETE ON nodes WHEN {_NODE_TAIL.format("old")} BEGIN
     INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
     VALUES ('delete', old.node_no, {_node_values("old")});
 END;
-CREATE TRIGGER node_fts_update AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes BEGIN
+CREATE TRIGGER node_fts_update_old AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes
+WHEN {_NODE_TAIL.format("old")} BEGIN
     INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
     VALUES ('delete', old.node_no, {_node_values("old")});
+    INSERT INTO node_fts(rowid, subtype, content, grams, space)
+    SELECT new.node_no, {_node_values("new")} WHERE {_NODE_TAIL.format("new")};
+END;
+CREATE TRIGGER node_fts_update_new AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes
+WHEN NOT ({_NODE_TAIL.format("old")}) AND {_NODE_TAIL.format("new")} BEGIN
     INSERT INTO node_fts(rowid, subtype, content, grams, space) VALUES (new.node_no, {_node_values("new")});
 END;
 """

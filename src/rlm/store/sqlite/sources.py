@@ -30,15 +30,43 @@ class Source:
         """SQL for a document's length in characters."""
         return " + ".join(f"length({column})" for column in self.columns)
 
-    def index_new(self, connection: apsw.Connection, first: int, last: int) -> None:
-        """Put the new rows from number `first` to `last` into the full-text index, where there is one."""
+    @property
+    def counter(self) -> str:
+        """The row of `counters` that numbers this kind."""
+        return "item" if self.kind == "memory" else "node"
+
+    def index(self, connection: apsw.Connection, first: int, last: int) -> None:
+        """Put new rows into the full-text index, where there is one."""
         columns = f"{self.column_list}, space"
-        if next(iter(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (self.fts,))), None):
+        if self._has_fts(connection):
             connection.execute(
                 f"INSERT INTO {self.fts}(rowid, {columns}) SELECT {self.key}, {columns} FROM {self.view} "
                 f"WHERE {self.key} BETWEEN ? AND ?",
                 (first, last),
             )
+
+    def unindex(self, connection: apsw.Connection, first: int, last: int, *, all_of_it: bool) -> None:
+        """Take sealed rows out of the full-text index; `all_of_it` when nothing lies beyond `last`."""
+        if not self._has_fts(connection):
+            return
+        if all_of_it:
+            connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('delete-all')")
+            return
+        columns = f"{self.column_list}, space"
+        connection.execute(
+            f"INSERT INTO {self.fts}({self.fts}, rowid, {columns}) SELECT 'delete', {self.key}, {columns} "
+            f"FROM {self.view} WHERE {self.key} BETWEEN ? AND ?",
+            (first, last),
+        )
+
+    def reindex(self, connection: apsw.Connection) -> None:
+        """Make the full-text index anew from the tail."""
+        if self._has_fts(connection):
+            connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('rebuild')")
+
+    def _has_fts(self, connection: apsw.Connection) -> bool:
+        found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (self.fts,))
+        return next(iter(found), None) is not None
 
 
 MEMORY = Source(
