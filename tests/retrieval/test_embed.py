@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 import traceback
+import unicodedata
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -30,15 +32,9 @@ import rlm
 from rlm import clock
 from rlm.errors import ConfigError, ModelError
 from rlm.retrieval.bpe import Vocabulary, split_words
-from rlm.retrieval.embed import (
-    BULK_TEXTS,
-    MAX_CHARS,
-    STATIC_MODEL,
-    EndpointEmbedder,
-    StaticEmbedder,
-    _retry_after,
-    pick_embedder,
-)
+from rlm.retrieval.embed import pick_embedder
+from rlm.retrieval.endpoint import MAX_CHARS, EndpointEmbedder, _retry_after
+from rlm.retrieval.static import BULK_TEXTS, STATIC_MODEL, StaticEmbedder
 
 Floats = NDArray[np.float32]
 
@@ -62,7 +58,8 @@ TEXTS = [
 @cache
 def folder() -> Path:
     spec = importlib.util.find_spec("wordllama")
-    assert spec is not None and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0])
 
 
@@ -72,9 +69,17 @@ def vocabulary() -> Vocabulary:
 
 
 @cache
-def matrix() -> Floats:
-    held = load_file(folder() / "weights" / "l2_supercat_256.safetensors")
-    return np.asarray(held["embedding.weight"], np.float32)
+def table() -> Floats:
+    """The token vectors as the experiment defines them, computed another way."""
+    raw = load_file(folder() / "weights" / "l2_supercat_256.safetensors")["embedding.weight"].astype(np.float32)
+    names = json.loads((folder() / "tokenizers" / "l2_supercat_tokenizer_config.json").read_text("utf-8"))
+    for token, number in names["model"]["vocab"].items():
+        length = float(np.linalg.norm(raw[number]))
+        factor = min(1.0, 13.5 / length) if length else 1.0
+        if not token.startswith("\u2581") and any(char.isalnum() for char in token):
+            factor *= 0.7
+        raw[number] *= factor
+    return raw
 
 
 @cache
@@ -82,80 +87,74 @@ def shared() -> StaticEmbedder:
     return StaticEmbedder()
 
 
-def uneven(vocab: Vocabulary) -> Floats:
-    return np.random.default_rng(3).uniform(0.1, 3.0, len(vocab)).astype(np.float32)
+def tokens_of(text: str) -> set[int]:
+    """Distinct tokens, one word at a time."""
+    found: set[int] = set()
+    for word in split_words(unicodedata.normalize("NFKC", text.replace("_", " "))):
+        parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", word).lower().split()
+        found.update(number for part in parts for number in vocabulary().encode_word(part))
+    return found
 
 
-COMMON = (np.random.default_rng(4).standard_normal(256) / 50).astype(np.float32)
+def plain(head: str, body: str = "") -> Floats:
+    first = tokens_of(head[:2000])
+    rest = tokens_of(body[:1000]) - first
+    out = table()[sorted(first)].sum(axis=0) + table()[sorted(rest)].sum(axis=0) * min(1.0, 12 / max(1, len(rest)))
+    length = float(np.linalg.norm(out))
+    return out / length if length else out
 
 
-def plain(text: str, weights: Floats | None = None, common: Floats | float = 0.0) -> Floats:
-    """The definition, with the weights read by the safetensors library."""
-    ids = [token for word in split_words(text[:MAX_CHARS]) for token in vocabulary().encode_word(word)]
-    if not ids:
-        return np.zeros(256, np.float32)
-    pooled = np.average(matrix()[ids], axis=0, weights=None if weights is None else weights[ids]) - common
-    return np.asarray(pooled / np.linalg.norm(pooled), np.float32)
+def in_bulk(embedder: StaticEmbedder, documents: list[tuple[str, str]]) -> Floats:
+    """The same documents, with enough others beside them to take the other path."""
+    return embedder.embed_documents(documents + [("filler", "")] * BULK_TEXTS)[: len(documents)]
 
 
-def in_bulk(embedder: StaticEmbedder, texts: list[str]) -> Floats:
-    return embedder.embed([*texts, *["filler"] * BULK_TEXTS])[: len(texts)]
-
-
-def test_a_vector_is_the_normalised_mean_of_its_token_vectors() -> None:
-    found = shared().embed(TEXTS)
-    assert found.dtype == np.float32 and found.shape == (len(TEXTS), shared().dim)
-    np.testing.assert_allclose(found, [plain(text) for text in TEXTS], atol=1e-5)
-    lengths = [float(bool(text.strip())) for text in TEXTS]
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), lengths, atol=1e-5)
+def test_a_vector_is_what_the_experiment_says() -> None:
+    got = shared().embed(TEXTS)
+    assert got.dtype == np.float32
+    for text, row in zip(TEXTS, got, strict=True):
+        np.testing.assert_allclose(row, plain(text), atol=1e-5)
+    assert not got[3].any()
+    assert not got[4].any()
 
 
 @CHECK
-@given(st.lists(st.text(max_size=60), max_size=8))
-def test_one_by_one_and_in_bulk_are_the_same(texts: list[str]) -> None:
-    np.testing.assert_allclose(in_bulk(shared(), texts), shared().embed(texts), atol=1e-5)
+@given(st.lists(st.tuples(st.text(max_size=60), st.text(max_size=80)), min_size=1, max_size=6))
+def test_one_by_one_in_bulk_and_by_hand_are_the_same(documents: list[tuple[str, str]]) -> None:
+    few = shared().embed_documents(documents)
+    np.testing.assert_allclose(few, in_bulk(shared(), documents), atol=1e-5)
+    np.testing.assert_allclose(few, [plain(*document) for document in documents], atol=1e-5)
 
 
-@pytest.mark.parametrize("embed", [StaticEmbedder.embed, in_bulk])
-def test_weights_and_the_common_vector_take_part(
-    embed: Callable[[StaticEmbedder, list[str]], Floats],
-) -> None:
-    found = embed(StaticEmbedder(weights=uneven, common=COMMON), TEXTS)
-    expected = [plain(text, uneven(vocabulary()), COMMON if text.strip() else 0.0) for text in TEXTS]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    assert not found[3].any() and not found[4].any()
+def test_a_long_body_does_not_drown_the_head() -> None:
+    head, body = "rotate the signing key", " ".join(f"walk dog water plant {w} lunch" for w in "red blue green pink brown black white gold grey lime teal plum rust sand snow wine".split())
+    alone, both, mixed = shared().embed_documents([(head, ""), (head, body), ("", f"{head} {body}")])
+    assert alone @ both > alone @ mixed
 
 
-@pytest.mark.parametrize("embed", [StaticEmbedder.embed, in_bulk])
-def test_tokens_that_weigh_nothing_give_a_zero_row(
-    embed: Callable[[StaticEmbedder, list[str]], Floats],
-) -> None:
-    nothing = StaticEmbedder(weights=lambda vocab: np.zeros(len(vocab), np.float32), common=COMMON)
-    assert not embed(nothing, TEXTS).any()
+def test_repeating_a_word_and_its_case_change_nothing() -> None:
+    one, two, three = shared().embed(["merge the branch", "merge merge the the branch", "MERGE The Branch"])
+    np.testing.assert_allclose(one, two, atol=1e-6)
+    np.testing.assert_allclose(one, three, atol=1e-6)
 
 
-@pytest.mark.parametrize("embed", [StaticEmbedder.embed, in_bulk])
-def test_a_text_is_cut(embed: Callable[[StaticEmbedder, list[str]], Floats]) -> None:
-    head = "word " * (MAX_CHARS // 5)
-    cut, whole, other = embed(shared(), [head, head + "zebra quantum", "zebra " + head])
-    assert np.array_equal(cut, whole) and not np.array_equal(cut, other)
+def test_names_are_taken_apart() -> None:
+    one, two = shared().embed(["parseHttpServer max_retries", "parse http server max retries"])
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_texts_are_cut() -> None:
+    head, body = "word " * 400, "text " * 200
+    got = shared().embed_documents([(head, body), (head + "zebra", body + "zebra")])
+    np.testing.assert_allclose(got[0], got[1], atol=1e-6)
 
 
 def test_no_texts_no_rows() -> None:
     assert shared().embed([]).shape == (0, 256)
 
 
-def test_the_word_cache_starts_over_and_answers_the_same() -> None:
-    small = StaticEmbedder(cached_words=500)
-    texts = [" ".join(f"w{number * 7 + k}" for k in range(10)) for number in range(10 * BULK_TEXTS)]
-    np.testing.assert_allclose(small.embed(texts), shared().embed(texts), atol=1e-6)
-    assert small._words is not None
-    assert len(small._words._rows) <= 500 + 10 * BULK_TEXTS
-    np.testing.assert_allclose(small.embed(texts[:70]), shared().embed(texts[:70]), atol=1e-6)
-
-
 def test_threads_share_one_embedder() -> None:
-    fresh = StaticEmbedder(cached_words=200)
+    fresh = StaticEmbedder()
     batches = [[f"text {n} of batch {b} about w{n * b}" for n in range(40 + 30 * (b % 3))] for b in range(24)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(fresh.embed, batches))
@@ -173,7 +172,7 @@ def run_python(code: str, *, path: list[Path], cwd: Path, flags: tuple[str, ...]
 
 
 SOURCE = Path(rlm.__file__).parents[1]
-EMBED_ONE = "from rlm.retrieval.embed import StaticEmbedder as S; print(S().embed(['hello']).any(), end=' ');"
+EMBED_ONE = "from rlm.retrieval.static import StaticEmbedder as S; print(S().embed(['hello']).any(), end=' ');"
 
 
 def test_neither_wordllama_nor_tokenizers_nor_httpx_is_imported(tmp_path: Path) -> None:
@@ -518,3 +517,21 @@ def test_a_password_in_the_url_is_not_shown(server: Server) -> None:
     server.answers = [(404, {}, b"")]
     embedder = EndpointEmbedder(server.url.replace("//", "//user:pa55@"), "m-1")
     assert "pa55" not in failure(embedder, ["a"])
+
+
+def test_documents_are_sent_as_one_text_each(server: Server) -> None:
+    embedder = endpoint(server)
+    np.testing.assert_allclose(embedder.embed_documents([("head", "body"), ("only", "")]), embedder.embed(["head\nbody", "only"]))
+
+
+def test_a_store_with_an_endpoint_finds_by_meaning(server: Server, tmp_path: Path) -> None:
+    """Three dimensions, so nothing here may lean on 256."""
+    from rlm.store.open import open_store
+    from rlm.store.types import MemoryItem
+
+    with open_store(tmp_path / "m.db", embedder=endpoint(server)) as db:
+        kept = db.add_many(MemoryItem(title=f"Item {n}", description="x", content=f"text {n}") for n in range(30))
+        db.search.recall.seal()
+        hits = db.retrieve("item 7", k=30, explain=True)
+        assert hits[0].item.memory_id == kept[7]
+        assert all(hit.why.cosine is not None for hit in hits)

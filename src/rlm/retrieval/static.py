@@ -182,8 +182,7 @@ def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
         if not 2 <= length <= 1 << 20:
             raise ValueError(f"{path.name} is not a safetensors file")
         header = json.loads(file.read(length))
-    tensor = header.get("embedding.weight") if isinstance(header, dict) else None
-    if not isinstance(tensor, dict) or tensor.get("dtype") != "F16" or tensor.get("shape") != list(shape):
-        raise ValueError(f"{path.name} holds no float16 tensor 'embedding.weight' of shape {shape}")
-    begin = tensor["data_offsets"][0]
-    return np.asarray(np.memmap(path, "<f2", mode="r", offset=8 + length + begin, shape=shape))
+    expected = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
+    if not isinstance(header, dict) or header.get("embedding.weight") != expected:
+        raise ValueError(f"{path.name} does not start with a tensor 'embedding.weight' of {expected}")
+    return np.asarray(np.memmap(path, "<f2", mode="r", offset=8 + length, shape=shape))

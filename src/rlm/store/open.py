@@ -54,10 +54,6 @@ def open_store(
 
 
 def _embedder(settings: config.Settings) -> Embedder | None:
-    if settings.embedder == "static":
-        from rlm.retrieval.static import StaticEmbedder
-
-        return StaticEmbedder()
     return pick_embedder(
         settings.embedder, url=settings.embed_url, model=settings.embed_model, key=settings.embed_key
     )

@@ -66,7 +66,7 @@ class Field:
     _scores: Floats
     _vector: Floats | None
     _tail_matches: list[int]
-    _distances: NDArray[np.uint8] | None = None
+    _distances: NDArray[np.uint8] | NDArray[np.uint16] | None = None
 
     def best(self, count: int) -> tuple[list[Candidate], float]:
         """The best candidates, best first, from the `count` best of each signal; and a bound for the rest."""
@@ -120,10 +120,10 @@ class Field:
         if self._distances is None:
             distances = hamming(self._sealed.codes, sign_codes(self._vector[None, :])[0])
             if self._sealed.visible is not None:
-                distances[~self._sealed.visible] = 255
+                distances[~self._sealed.visible] = np.iinfo(distances.dtype).max
             self._distances = distances
         near = nearest(self._distances, count)
-        return near[self._distances[near] < 255]
+        return near[self._distances[near] < np.iinfo(self._distances.dtype).max]
 
     def _tail_candidates(self, count: int) -> tuple[list[int], Floats]:
         numbers = self._tail.numbers
