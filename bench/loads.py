@@ -38,7 +38,8 @@ print("ready", flush=True); sys.stdin.readline()
 worst = 0.0
 for n in range(int(sys.argv[3])):
     start = time.perf_counter()
-    db.execute("BEGIN IMMEDIATE"); db.execute("INSERT INTO plain(body) VALUES (?)", (f"Writer {sys.argv[2]} item {n} step",))
+    db.execute("BEGIN IMMEDIATE")
+    db.execute("INSERT INTO plain(body) VALUES (?)", (f"Writer {sys.argv[2]} item {n} step",))
     db.execute("COMMIT"); worst = max(worst, time.perf_counter() - start)
 print(f"{worst:.3f}", flush=True)
 """
@@ -61,13 +62,18 @@ def imports(folder: Path, size: int = 100_000) -> str:
             assert db.stats()["memories"] == size
             rows.append((f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}", spent))
     connection = apsw.Connection(str(folder / "plain.db"))
-    connection.execute("PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
+    connection.execute(
+        "PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')"
+    )
     texts = [plain_text(words) for chunk in corpus.draws() for words in chunk]
     start = time.perf_counter()
     with connection:
         connection.executemany("INSERT INTO plain(body) VALUES (?)", ((text,) for text in texts))
     rows.append(("plain FTS5 insert, no rows, checks or vectors", time.perf_counter() - start))
-    cells = [(name, f"{spent:.1f}", f"{size / spent:,.0f}", f"{rows[-1][1] and spent / rows[-1][1]:.1f}") for name, spent in rows]
+    cells = [
+        (name, f"{spent:.1f}", f"{size / spent:,.0f}", f"{rows[-1][1] and spent / rows[-1][1]:.1f}")
+        for name, spent in rows
+    ]
     head = ("what", "seconds", "items a second", "÷ plain FTS5")
     return f"## Import of {size:,} memories\n\n{table(head, cells)}\n"
 
@@ -77,7 +83,9 @@ def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
     folder.mkdir(parents=True)
     open_store(folder / "rlm.db").close()
     peer = apsw.Connection(str(folder / "plain.db"))
-    peer.execute("PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
+    peer.execute(
+        "PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')"
+    )
     peer.close()
     rows = []
     for name, code, path in (("rlm", WRITER, "rlm.db"), ("bare SQLite, busy timeout", PEER, "plain.db")):

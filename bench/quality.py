@@ -32,11 +32,14 @@ def load(folder: Path) -> dict[str, tuple[Labelled, Labelled]]:
             queries.append((row["intent"], label))
         else:
             first[label] = row["intent"]
-    banking = [json.loads(line) for line in (folder / "banking_intents.jsonl").read_text("utf-8").splitlines()]
+    banking = [
+        json.loads(line) for line in (folder / "banking_intents.jsonl").read_text("utf-8").splitlines()
+    ]
     return {
         "webarena": ([(text, label) for label, text in first.items()], queries),
         "banking": tuple(
-            [(row["text"], row["intent"]) for row in banking if row["role"] == role] for role in ("memory", "query")
+            [(row["text"], row["intent"]) for row in banking if row["role"] == role]
+            for role in ("memory", "query")
         ),  # type: ignore[dict-item]
     }
 
@@ -57,7 +60,9 @@ def layout(kind: str, text: str, number: int) -> MemoryItem:
 LAYOUTS = ("description", "task", "both", "content")
 
 
-def reciprocal_ranks(rankings: list[list[str]], memories: dict[str, set[str]], queries: Labelled) -> np.ndarray:
+def reciprocal_ranks(
+    rankings: list[list[str]], memories: dict[str, set[str]], queries: Labelled
+) -> np.ndarray:
     out = []
     for ranking, (_, label) in zip(rankings, queries, strict=True):
         places = (n for n, memory_id in enumerate(ranking, 1) if label in memories[memory_id])
@@ -100,5 +105,13 @@ def run(folder: Path, data: Path) -> str:
                 (name, kind, *(f"{found[s].mean():.3f}" for s in ("lexical", "semantic", "fused")),
                  f"{fused[::2].mean():.3f}", f"{fused[1::2].mean():.3f}")
             )  # fmt: skip
-    head = ("set", "text lies in", "words only", "meaning only", "fused", "fused, even queries", "fused, odd queries")
+    head = (
+        "set",
+        "text lies in",
+        "words only",
+        "meaning only",
+        "fused",
+        "fused, even queries",
+        "fused, odd queries",
+    )
     return f"## Retrieval quality\n\nMean reciprocal rank in the first {DEPTH}.\n\n{table(head, rows)}\n"

@@ -65,11 +65,24 @@ _HOMES = {
     "SQLiteMemoryBackend": "rlm.store.sqlite.backend",
     "Explanation": "rlm.retrieval.explain",
     **dict.fromkeys(
-        ("LOCAL", "Edge", "Hit", "Judgment", "Member", "MemoryItem", "Node", "Run", "Scope", "Tenant", "Trajectory"),
+        (
+            "LOCAL",
+            "Edge",
+            "Hit",
+            "Judgment",
+            "Member",
+            "MemoryItem",
+            "Node",
+            "Run",
+            "Scope",
+            "Tenant",
+            "Trajectory",
+        ),
         "rlm.store.types",
     ),
     **dict.fromkeys(
-        ("bootstrap_general_strategies", "export_pack", "import_pack", "rollback_pack", "verify_pack"), "rlm.packs"
+        ("bootstrap_general_strategies", "export_pack", "import_pack", "rollback_pack", "verify_pack"),
+        "rlm.packs",
     ),
 }
 

@@ -61,9 +61,7 @@ def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
     """A store with one of everything, and the names that `LINES` uses."""
     with open_store(db, embedder="none") as store:
         title = MemoryItem("Find the subclasses", "", "First start at the root, then go down.")
-        made = store.add_many(
-            [title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")]
-        )
+        made = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
         store.delete(made[1])
     node = rlm("graph", "add", "fact", "Water is wet", "--db", db).out.strip()
     rlm("pack", "import", "core_v1", "--db", db)
@@ -126,9 +124,7 @@ def test_version(rlm: Run) -> None:
     assert rlm("--version").out == f"rlm {__version__}\n"
 
 
-def test_db_and_json_also_work_before_the_subcommand(
-    rlm: Run, add: Callable[..., str], db: str, home: Path
-) -> None:
+def test_db_and_json_also_work_before_the_subcommand(rlm: Run, add: Callable[..., str], db: str, home: Path) -> None:
     found = add()
     assert rlm("--db", db, "--json", "memory", "list").json[0]["memory_id"] == found
     nearer = rlm("--db", "elsewhere.db", "--json", "memory", "list", "--db", db)

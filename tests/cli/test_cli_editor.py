@@ -36,9 +36,7 @@ def test_a_form_gives_back_what_was_changed() -> None:
     assert changes.keys() == {"title", "content", "scope"}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"]
-)
+@pytest.mark.parametrize("text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"])
 def test_a_form_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         read_form(text, MemoryItem("T", "d", "c"))

@@ -62,9 +62,7 @@ def test_search_filters_and_explains(rlm: Run, db: str, pair: tuple[str, str]) -
     rlm("graph", "add", "entity", "steam engine", "--tier", "longterm", "--confidence", "0.9", "--db", db)
 
     def contents(*options: str) -> set[str]:
-        return {
-            hit["content"] for hit in rlm("graph", "search", "steam", "--db", db, "--json", *options).json
-        }
+        return {hit["content"] for hit in rlm("graph", "search", "steam", "--db", db, "--json", *options).json}
 
     assert contents() == {"Water turned to steam", "steam engine"}
     assert contents("--type", "fact") == {"Water turned to steam"}

@@ -18,9 +18,7 @@ def test_add_prints_the_id_alone_and_talks_on_stderr(rlm: Run, db: str) -> None:
 
 def test_the_same_memory_twice_is_one_and_says_so(rlm: Run, add: Callable[..., str], db: str) -> None:
     first = add()
-    again = rlm(
-        "memory", "add", "--db", db, "--title", "Find the subclasses", "--content", "Start at the root."
-    )
+    again = rlm("memory", "add", "--db", db, "--title", "Find the subclasses", "--content", "Start at the root.")
     assert again.out.strip() == first and "there already" in again.err
     assert len(rlm("memory", "list", "--db", db, "--json").json) == 1
 
@@ -47,9 +45,7 @@ def test_every_field_of_add_is_stored(rlm: Run, add: Callable[..., str], db: str
         "--description=How", "--tag=a", "--tag=b", "--task=List them", "--ontology=prov", "--task-type=list",
         "--tool=sparql", "--outcome=failure", "--source=failure", "--level=team", "--confidence=0.25",
     )  # fmt: skip
-    item = rlm(
-        "memory", "show", add("Avoid full scans", "Ask for less.", *options), "--db", db, "--json"
-    ).json
+    item = rlm("memory", "show", add("Avoid full scans", "Ask for less.", *options), "--db", db, "--json").json
     assert item["description"] == "How" and item["tags"] == ["a", "b"] and item["task_query"] == "List them"
     scope = {"ontology": "prov", "task_types": ["list"], "tools": ["sparql"], "transferable": True}
     assert item["scope"] == scope
@@ -81,9 +77,7 @@ def test_content_comes_from_stdin_or_a_file(rlm: Run, db: str, tmp_path: Path) -
         (("--title", "T", "--content", "c", "--confidence", "7"), "7"),
     ],
 )
-def test_bad_input_is_one_clear_line_and_exit_2(
-    rlm: Run, db: str, options: tuple[str, ...], word: str
-) -> None:
+def test_bad_input_is_one_clear_line_and_exit_2(rlm: Run, db: str, options: tuple[str, ...], word: str) -> None:
     failed = rlm("memory", "add", "--db", db, *options)
     assert failed.code == 2 and failed.out == ""
     assert failed.err.startswith("error: ") and word in failed.err and failed.err.count("\n") == 1
@@ -104,15 +98,9 @@ def test_list_filters_and_pages(rlm: Run, add: Callable[..., str], db: str) -> N
         return [item["memory_id"] for item in rlm("memory", "list", "--db", db, "--json", *options).json]
 
     assert ids() == [bad, good]
-    assert (
-        ids("--tag", "x") == [good] and ids("--outcome", "failure") == [bad] and ids("--archived") == [gone]
-    )
+    assert ids("--tag", "x") == [good] and ids("--outcome", "failure") == [bad] and ids("--archived") == [gone]
     assert ids("--limit", "1") == [bad] and ids("--limit", "1", "--offset", "1") == [good]
-    assert (
-        ids("--ontology", "prov") == []
-        and ids("--pack", "core_v1") == []
-        and ids("--trust", "quarantined") == []
-    )
+    assert ids("--ontology", "prov") == [] and ids("--pack", "core_v1") == [] and ids("--trust", "quarantined") == []
     table = rlm("memory", "list", "--db", db)
     assert [line.split("\t")[0] for line in table.out.splitlines()] == [bad, good]
 
@@ -151,16 +139,12 @@ def test_edit_changes_only_what_is_named(rlm: Run, add: Callable[..., str], db: 
         "tools": ["sparql"],
         "transferable": True,
     }
-    cleared = rlm(
-        "memory", "edit", edited["id"], "--db", db, "--tag", "", "--confidence", "0.5", "--json"
-    ).json
+    cleared = rlm("memory", "edit", edited["id"], "--db", db, "--tag", "", "--confidence", "0.5", "--json").json
     item = rlm("memory", "show", cleared["id"], "--db", db, "--json").json
     assert item["tags"] == [] and item["confidence"] == 0.5 and cleared["id"] == edited["id"]
 
 
-def test_edit_with_json_and_no_field_never_opens_an_editor(
-    rlm: Run, add: Callable[..., str], db: str
-) -> None:
+def test_edit_with_json_and_no_field_never_opens_an_editor(rlm: Run, add: Callable[..., str], db: str) -> None:
     failed = rlm("memory", "edit", add(), "--db", db, "--json")
     assert failed.code == 2 and failed.out == "" and "options" in failed.err
 
@@ -196,9 +180,7 @@ def test_two_projects_do_not_see_each_other(rlm: Run, add: Callable[..., str], d
     assert len(rlm("memory", "list", "--db", db, "--project", "one", "--json").json) == 1
 
 
-def test_the_project_is_the_git_repository(
-    rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_project_is_the_git_repository(rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = tmp_path / "orchard" / "src"
     inner.mkdir(parents=True)
     (tmp_path / "orchard" / ".git").mkdir()

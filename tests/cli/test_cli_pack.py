@@ -31,16 +31,11 @@ def test_what_was_exported_is_imported_into_quarantine(rlm: Run, pack: str, tmp_
 
 def test_a_person_can_vouch_for_a_pack_and_choose_its_level(rlm: Run, pack: str, tmp_path: Path) -> None:
     other = str(tmp_path / "other.db")
-    assert (
-        rlm("pack", "import", pack, "--db", other, "--trust", "--level", "org", "--json").json["trust"]
-        == "trusted"
-    )
+    assert rlm("pack", "import", pack, "--db", other, "--trust", "--level", "org", "--json").json["trust"] == "trusted"
     assert rlm("memory", "list", "--db", other, "--json").json[0]["level"] == "org"
 
 
-def test_a_trusted_key_lifts_a_pack_out_of_quarantine(
-    rlm: Run, home: Path, pack: str, tmp_path: Path
-) -> None:
+def test_a_trusted_key_lifts_a_pack_out_of_quarantine(rlm: Run, home: Path, pack: str, tmp_path: Path) -> None:
     key = str(tmp_path / "ada.pem")
     public = rlm("pack", "keygen", key).out.strip()
     assert rlm("pack", "keygen", key).code == 2
@@ -89,9 +84,7 @@ def test_candidates_go_out_and_come_back_edited(rlm: Run, pack: str, db: str, tm
     assert rlm("pack", "candidates", str(file), "--db", db, "--json").json["count"] == 1
     file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
     assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
-    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == [
-        "List the subclasses"
-    ]
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
 
 
 def test_a_hand_written_pack_can_be_sealed_and_signed(rlm: Run, tmp_path: Path) -> None:

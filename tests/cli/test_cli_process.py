@@ -23,9 +23,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(*args: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *args], env=environment(**more), capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run([*COMMAND, *args], env=environment(**more), capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.req("SPEC-02.02")
@@ -103,19 +101,14 @@ def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: P
     db = shared / "store.db"
     home = {"HOME": str(shared / "home"), "RLM_PROJECT": "p"}
     assert (
-        run(
-            "memory", "add", "--title", "Find subclasses", "--content", "Go.", "--db", str(db), **home
-        ).returncode
-        == 0
+        run("memory", "add", "--title", "Find subclasses", "--content", "Go.", "--db", str(db), **home).returncode == 0
     )
     db.chmod(0o444)
 
     def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
         """Load everything as root, whose interpreter it is, and only then become somebody else."""
         line = [sys.executable, "-c", AS_NOBODY, *args, "--db", str(db)]
-        return subprocess.run(
-            line, env=environment(**home), capture_output=True, text=True, timeout=60, cwd="/"
-        )
+        return subprocess.run(line, env=environment(**home), capture_output=True, text=True, timeout=60, cwd="/")
 
     found = as_nobody("memory", "search", "subclasses")
     assert found.returncode == 0 and "Find subclasses" in found.stdout, found.stderr
@@ -141,9 +134,7 @@ HEAVY = {"rich", "typer", "pydantic", "httpx", "cryptography", "yaml", "wordllam
     "line",
     [("memory", "search", "subclasses", "--json"), ("memory", "search", "subclasses"), ("memory", "list")],
 )
-def test_a_search_loads_nothing_that_it_does_not_need(
-    add: Callable[..., str], db: str, line: tuple[str, ...]
-) -> None:
+def test_a_search_loads_nothing_that_it_does_not_need(add: Callable[..., str], db: str, line: tuple[str, ...]) -> None:
     add()
     assert not HEAVY & imported(*line, "--db", db)
 

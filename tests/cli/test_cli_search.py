@@ -33,14 +33,9 @@ def test_filters_and_k(rlm: Run, add: Callable[..., str], db: str) -> None:
     bad = add("Find subclasses slowly", "Two.", "--outcome", "failure", "--ontology", "sio")
 
     def ids(*options: str) -> set[str]:
-        return {
-            hit["id"]
-            for hit in rlm("memory", "search", "find subclasses", "--db", db, "--json", *options).json
-        }
+        return {hit["id"] for hit in rlm("memory", "search", "find subclasses", "--db", db, "--json", *options).json}
 
-    assert (
-        ids() == {good, bad} and ids("--outcome", "failure") == {bad} and ids("--ontology", "prov") == {good}
-    )
+    assert ids() == {good, bad} and ids("--outcome", "failure") == {bad} and ids("--ontology", "prov") == {good}
     assert len(ids("-k", "1")) == 1
 
 
@@ -61,9 +56,7 @@ def test_reading_where_there_is_no_store_gives_nothing_and_makes_nothing(
 
 
 @pytest.mark.parametrize("line", [("memory", "show", "abcd"), ("memory", "stats"), ("backup", "copy.db")])
-def test_naming_something_in_a_store_that_is_not_there_is_exit_1(
-    rlm: Run, db: str, line: tuple[str, ...]
-) -> None:
+def test_naming_something_in_a_store_that_is_not_there_is_exit_1(rlm: Run, db: str, line: tuple[str, ...]) -> None:
     failed = rlm(*line, "--db", db)
     assert failed.code == 1 and db in failed.err and not Path(db).exists()
 

@@ -79,9 +79,7 @@ def on_a_terminal(*args: str) -> str:
     """What a pseudo-terminal is sent by one run of `rlm`."""
     outer, inner = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "160", "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env
-    ) as process:
+    with subprocess.Popen([sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env) as process:
         os.close(inner)
         sent = b""
         try:
@@ -99,9 +97,7 @@ def test_on_a_terminal_a_table_shows_markup_as_text(add: Callable[..., str], db:
     poison(db)
     text = on_a_terminal("memory", "list", "--db", db)
     assert "outcome" in text and "[bold red]X[/]" in text and ":smile:" in text
-    assert (
-        "\\x1b]0;pwned" in text and "\x1b]0;" not in text and "\x1b[2J" not in text and "\u202e" not in text
-    )
+    assert "\\x1b]0;pwned" in text and "\x1b]0;" not in text and "\x1b[2J" not in text and "\u202e" not in text
 
 
 def test_a_pipe_gets_tabs_and_never_loads_rich(rlm: Run, add: Callable[..., str], db: str) -> None:

@@ -20,11 +20,7 @@ def sqlite(db: str) -> SQLiteMemoryBackend:
 
 
 def snapshot(folder: Path) -> dict[str, str]:
-    return {
-        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_sound_store_passes(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -130,9 +126,7 @@ def test_a_json_store_can_be_examined(rlm: Run, home: Path, tmp_path: Path) -> N
     assert rlm("doctor", "--db", db).code == 1
 
 
-def test_backup_copies_and_does_not_overwrite(
-    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
-) -> None:
+def test_backup_copies_and_does_not_overwrite(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
     found, copy = add(), str(tmp_path / "copy.db")
     assert rlm("backup", copy, "--db", db).out.strip() == copy
     assert rlm("memory", "show", found, "--db", copy).code == 0

@@ -57,7 +57,16 @@ def test_add_returns_the_stable_id_and_get_gives_everything_back(backend, make_i
     )
     assert backend.add(made) == made.memory_id
     got = backend.get(made.memory_id)
-    for name in ("title", "description", "content", "tags", "scope", "provenance", "task_query", "session_id"):
+    for name in (
+        "title",
+        "description",
+        "content",
+        "tags",
+        "scope",
+        "provenance",
+        "task_query",
+        "session_id",
+    ):
         assert getattr(got, name) == getattr(made, name), name
     assert (got.confidence, got.outcome, got.trust, got.level) == (0.7, "success", "trusted", "project")
     assert (got.org, got.team, got.project) == ("local", "local", "local")
@@ -134,7 +143,9 @@ def test_filters(backend, make_item):
 
 @pytest.mark.req("RB-02")
 def test_lists_filter_by_scope_and_provenance(backend, make_item):
-    backend.add(make_item("One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"}))
+    backend.add(
+        make_item("One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"})
+    )
     backend.add(make_item("Two", tags=["x"], provenance={"curriculum_id": "c2"}, source_type="failure"))
     names = lambda **kw: [found.title for found in backend.list_items(**kw)]  # noqa: E731
     assert names() == ["Two", "One"]
@@ -160,7 +171,9 @@ def test_a_person_lifts_a_memory_out_of_quarantine(backend, make_item):
 
 
 def test_recalled_text_is_not_stored_as_something_new(backend, make_item):
-    told = "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1. Search first"
+    told = (
+        "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1. Search first"
+    )
     held = backend.add(make_item("Search first", content=told))
     assert backend.get(held).trust == "quarantined"
     assert "recalled" in backend.get(held).provenance["quarantined_because"]
@@ -177,7 +190,9 @@ def test_update_keeps_what_is_not_changed(backend, make_item):
 
 def test_new_words_give_a_new_id_and_only_the_new_words_are_found(backend, make_item):
     old = backend.add(make_item("Count the rows", content="count them"))
-    new = backend.update(old, title="Weigh the parcels", description="parcels", content="weigh them").memory_id
+    new = backend.update(
+        old, title="Weigh the parcels", description="parcels", content="weigh them"
+    ).memory_id
     assert new != old
     assert backend.get(old) is None
     assert backend.get(new).provenance["edited_from"] == old
@@ -254,7 +269,9 @@ def test_the_cascade_goes_from_project_to_team_to_org(opener, make_item):
         near.add(make_item(same, level=level))
     near.add(make_item("Deploy the service by hand", level="team"))
     hits = near.retrieve("deploy the service", k=9, explain=True)
-    assert [(hit.item.title, hit.item.level) for hit in hits][0] == (same, "project"), "the nearest keeps a duplicate"
+    assert next((hit.item.title, hit.item.level) for hit in hits) == (same, "project"), (
+        "the nearest keeps a duplicate"
+    )
     assert len(hits) == 2
     assert {hit.why.level: hit.why.level_weight for hit in hits} == {"project": 1.0, "team": 0.9}
     near.close()
@@ -312,22 +329,22 @@ def test_backup_is_a_store_of_its_own(backend, opener, make_item, tmp_path):
 
 
 BAD = [
-    (dict(title="word " * 50), "title has 50 words, at most 10"),
-    (dict(title="  "), "title is empty"),
-    (dict(content=" \n "), "content is empty"),
-    (dict(content="x" * 100_001), "content has 100,001 characters"),
-    (dict(confidence=1.5), "confidence is 1.5: use a number from 0 to 1"),
-    (dict(confidence=float("nan")), "confidence is nan"),
-    (dict(confidence="high"), "confidence is 'high'"),
-    (dict(source_type="robot"), "unknown source_type 'robot'"),
-    (dict(outcome="great"), "unknown outcome 'great'"),
-    (dict(level="world"), "unknown level 'world'"),
-    (dict(trust="absolute"), "unknown trust 'absolute'"),
-    (dict(tags="one two"), "tags is 'one two': use a list"),
-    (dict(tags=["x"] * 40), "40 tags, at most 32"),
-    (dict(created_at="yesterday"), "created_at is 'yesterday': use ISO 8601"),
-    (dict(provenance={"x": object()}), "provenance cannot be written as JSON"),
-    (dict(access_count=-1), "access_count is -1"),
+    ({"title": "word " * 50}, "title has 50 words, at most 10"),
+    ({"title": "  "}, "title is empty"),
+    ({"content": " \n "}, "content is empty"),
+    ({"content": "x" * 100_001}, "content has 100,001 characters"),
+    ({"confidence": 1.5}, "confidence is 1.5: use a number from 0 to 1"),
+    ({"confidence": float("nan")}, "confidence is nan"),
+    ({"confidence": "high"}, "confidence is 'high'"),
+    ({"source_type": "robot"}, "unknown source_type 'robot'"),
+    ({"outcome": "great"}, "unknown outcome 'great'"),
+    ({"level": "world"}, "unknown level 'world'"),
+    ({"trust": "absolute"}, "unknown trust 'absolute'"),
+    ({"tags": "one two"}, "tags is 'one two': use a list"),
+    ({"tags": ["x"] * 40}, "40 tags, at most 32"),
+    ({"created_at": "yesterday"}, "created_at is 'yesterday': use ISO 8601"),
+    ({"provenance": {"x": object()}}, "provenance cannot be written as JSON"),
+    ({"access_count": -1}, "access_count is -1"),
 ]
 
 
@@ -341,7 +358,8 @@ def test_bad_input_gets_a_clear_error_and_loses_nothing(backend, make_item, fiel
 
 NASTY = [
     "", " ", '"', '""', "'", "AND", "OR NOT", "a AND (b", "title:x", "*", "x*", "^x", "{a b} : c", "NEAR(a b)",
-    "-x", "a-b", "🎉", "👩‍👩‍👧", "\0", "\ud800", "x" * 100_000, "word " * 25_000, "検索", "'; DROP TABLE memory_items;--",
+    "-x", "a-b", "🎉", "👩‍👩‍👧", "\0", "\ud800", "x" * 100_000, "word " * 25_000, "検索",
+    "'; DROP TABLE memory_items;--",
     "%s %d {}", "\\", "a\nb\tc", "ﬁ", "١٢٣", "İstanbul", "\u202eabc",
 ]  # fmt: skip
 

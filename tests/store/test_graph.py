@@ -32,11 +32,22 @@ def test_a_node_has_its_fields_and_defaults(graph):
     made = graph.create_node("fact", "Water boils at 100 °C")
     node = graph.get_node(made)
     assert str(uuid.UUID(made, version=4)) == made
-    assert (node.type, node.content, node.tier, node.confidence) == ("fact", "Water boils at 100 °C", "task", 0.5)
+    assert (node.type, node.content, node.tier, node.confidence) == (
+        "fact",
+        "Water boils at 100 °C",
+        "task",
+        0.5,
+    )
     assert node.created_at == node.updated_at > 1_600_000_000_000
     assert (node.subtype, node.provenance, node.metadata) == (None, None, {})
     full = graph.create_node(
-        "snippet", "x = 1", subtype="python", tier="session", confidence=1.0, provenance="notes", metadata={"a": [1]}
+        "snippet",
+        "x = 1",
+        subtype="python",
+        tier="session",
+        confidence=1.0,
+        provenance="notes",
+        metadata={"a": [1]},
     )
     node = graph.get_node(full)
     assert (node.subtype, node.tier, node.confidence, node.provenance, node.metadata) == (
@@ -60,7 +71,12 @@ def test_reading_counts_as_an_access(db, tmp_path):
 @pytest.mark.req("SPEC-02.21")
 def test_an_unknown_node_is_none(graph):
     assert graph.get_node("nope") is None
-    assert graph.update_node("nope", tier="session") is graph.delete_node("nope") is graph.purge_node("nope") is False
+    assert (
+        graph.update_node("nope", tier="session")
+        is graph.delete_node("nope")
+        is graph.purge_node("nope")
+        is False
+    )
 
 
 @pytest.mark.req("SPEC-02.10", "SPEC-02.36")
@@ -119,7 +135,9 @@ def test_tier_changes_and_every_other_evolution_are_logged(graph):
     graph.update_node(made, tier="longterm")
     graph.update_node(made, content="Use SQLite with WAL", confidence=0.9)
     other = graph.create_node("entity", "SQLite")
-    edge = graph.create_edge("relation", "uses", [{"node_id": made, "role": "subject"}, {"node_id": other, "role": "object"}])
+    edge = graph.create_edge(
+        "relation", "uses", [{"node_id": made, "role": "subject"}, {"node_id": other, "role": "object"}]
+    )
     graph.delete_edge(edge)
     graph.delete_node(made, reasoning="superseded")
     log = [(e.operation, e.from_tier, e.to_tier, e.reasoning) for e in reversed(graph.evolution(made))]
@@ -188,7 +206,9 @@ def test_every_edge_type_joins_any_number_of_nodes(graph, kind):
 def test_every_role_and_one_node_in_two_roles(graph):
     ids = graph.create_nodes([{"type": "entity", "content": f"n{i}"} for i in range(len(ROLES))])
     members = [{"node_id": n, "role": role} for n, role in zip(ids, ROLES, strict=True)]
-    edge = graph.get_edge(graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}]))
+    edge = graph.get_edge(
+        graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}])
+    )
     assert {m.role for m in edge.members} == set(ROLES)
     assert sum(m.node_id == ids[0] for m in edge.members) == 2
 
@@ -226,7 +246,9 @@ def test_bad_edges_are_refused_and_nothing_is_made(graph, kind, members, error, 
 def test_related_nodes_by_edge_type(graph):
     a, b, c, d = graph.create_nodes([{"type": "entity", "content": x} for x in "abcd"])
     graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
-    graph.create_edge("causation", "c", [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}], weight=5)
+    graph.create_edge(
+        "causation", "c", [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}], weight=5
+    )
     assert [n.id for n in graph.get_related_nodes(a)] == [c, b], "the heavier edge first"
     assert [n.id for n in graph.get_related_nodes(a, "relation")] == [b]
     assert graph.get_related_nodes(a, "composition") == graph.get_related_nodes(d) == []
@@ -249,7 +271,9 @@ def test_a_context_edge_finds_a_turn_by_its_neighbours_words(graph):
     ids = graph.create_nodes([{"type": "experience", "content": t} for t in turns])
     alone = [n.id for n, _ in graph.search("Anna move spring")]
     assert ids[2] not in alone[:1]
-    graph.create_edge("context", "chat", [{"node_id": n, "role": "participant", "position": i} for i, n in enumerate(ids)])
+    graph.create_edge(
+        "context", "chat", [{"node_id": n, "role": "participant", "position": i} for i, n in enumerate(ids)]
+    )
     hits = graph.search("Anna move spring", explain=True)
     assert hits[0].node.id == ids[1], "the turn that holds the words stays first"
     found = {hit.node.id: hit for hit in hits}
@@ -261,7 +285,9 @@ def test_a_context_edge_finds_a_turn_by_its_neighbours_words(graph):
 
 
 def test_an_unordered_edge_lends_nothing(graph):
-    a, b = graph.create_nodes([{"type": "fact", "content": "zebra crossing"}, {"type": "fact", "content": "teapot lid"}])
+    a, b = graph.create_nodes(
+        [{"type": "fact", "content": "zebra crossing"}, {"type": "fact", "content": "teapot lid"}]
+    )
     graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
     graph.create_edge("context", "same place", [{"node_id": a, "position": 3}, {"node_id": b, "position": 3}])
     hits = graph.search("zebra crossing", explain=True)
@@ -270,7 +296,9 @@ def test_an_unordered_edge_lends_nothing(graph):
 
 def test_search_filters_reach_past_the_first_candidates(graph):
     graph.create_nodes([{"type": "fact", "content": f"apple number {i}"} for i in range(300)])
-    wanted = graph.create_node("decision", "an apple a day, in a much longer sentence about nothing in particular")
+    wanted = graph.create_node(
+        "decision", "an apple a day, in a much longer sentence about nothing in particular"
+    )
     assert [n.id for n, _ in graph.search("apple number", type="decision")] == [wanted]
 
 
@@ -285,7 +313,10 @@ def test_purging_a_node_takes_its_empty_edges(graph):
 
 def test_graphs_of_two_tenants_are_two_graphs(tmp_path):
     path = tmp_path / "memory.db"
-    with open_store(path, tenant=Tenant("o", "t", "one")) as one, open_store(path, tenant=Tenant("o", "t", "two")) as two:
+    with (
+        open_store(path, tenant=Tenant("o", "t", "one")) as one,
+        open_store(path, tenant=Tenant("o", "t", "two")) as two,
+    ):
         mine = one.graph.create_node("fact", "the launch code is tea")
         theirs = two.graph.create_node("fact", "something else")
         assert two.graph.get_node(mine) is None
@@ -304,7 +335,11 @@ def test_hostile_text_stays_text(db):
     made = db.graph.create_node("fact", nasty, subtype=nasty, provenance=nasty, metadata={nasty: nasty})
     db.graph.create_edge("relation", nasty, [{"node_id": made}])
     assert db.graph.get_node(made).content == nasty
-    for call in (lambda: db.graph.get_node(nasty), lambda: db.graph.search(nasty), lambda: db.graph.edges_of(nasty)):
+    for call in (
+        lambda: db.graph.get_node(nasty),
+        lambda: db.graph.search(nasty),
+        lambda: db.graph.edges_of(nasty),
+    ):
         call()
     for bad in (lambda: db.graph.query_nodes(type=nasty), lambda: db.graph.get_related_nodes(made, nasty)):
         with pytest.raises(ValidationError):
@@ -317,7 +352,9 @@ def test_hostile_text_stays_text(db):
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_are_unique_and_references_hold(db, sizes):
     graph = db.graph
-    batches = [graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)]) for n in sizes]
+    batches = [
+        graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)]) for n in sizes
+    ]
     ids = [node for batch in batches for node in batch]
     assert len(set(ids)) == len(ids)
     for batch in batches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,11 +14,12 @@ from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
 from rlm.store.types import MemoryItem, Tenant
 
-WORDS = (
-    "graph class search label entity query filter property domain range path root token budget cache index "
-    "memory agent prompt handle retry error lock write read merge seal tail score rank level team secret pack "
-    "deploy restart parse schema column table backup restore export import verify sign key hash date time zone"
-).split()
+WORDS = re.findall(
+    r"\w+",
+    """graph class search label entity query filter property domain range path root token budget cache index
+    memory agent prompt handle retry error lock write read merge seal tail score rank level team secret pack
+    deploy restart parse schema column table backup restore export import verify sign key hash date time zone""",
+)
 
 
 def corpus(count, seed=1):
@@ -34,7 +36,14 @@ def corpus(count, seed=1):
     ]
 
 
-QUERIES = ["how do I parse a date", "graph class label", "Recipe 17", "seal the tail and merge", "secret key", "zone"]
+QUERIES = [
+    "how do I parse a date",
+    "graph class label",
+    "Recipe 17",
+    "seal the tail and merge",
+    "secret key",
+    "zone",
+]
 
 
 def answers(store, k=5):
@@ -105,7 +114,10 @@ def test_a_neighbour_in_the_file_changes_nothing_at_all(tmp_path):
     """Not a hit, not a score: idf, lengths and counts are the tenant's own."""
     mine, noise = corpus(60, seed=5), corpus(200, seed=6)
     one, two = Tenant("o", "t", "one"), Tenant("x", "y", "z")
-    with open_store(tmp_path / "alone.db", tenant=one) as alone, open_store(tmp_path / "both.db", tenant=one) as shared:
+    with (
+        open_store(tmp_path / "alone.db", tenant=one) as alone,
+        open_store(tmp_path / "both.db", tenant=one) as shared,
+    ):
         alone.add_many(mine)
         with open_store(tmp_path / "both.db", tenant=two) as other:
             other.add_many(noise[:70])
@@ -220,7 +232,9 @@ def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
     with open_store(tmp_path / "m.db", embedder="none") as db:
         weak = [MemoryItem(title=f"Restart service {n}", description="restart", content="restart the service",
                            confidence=0.1) for n in range(300)]  # fmt: skip
-        strong = MemoryItem(title="Restart", description="and wait", content="then see the logs", confidence=1.0)
+        strong = MemoryItem(
+            title="Restart", description="and wait", content="then see the logs", confidence=1.0
+        )
         db.add_many([*weak, strong])
         db.search.recall.seal()
         assert db.retrieve("restart the service", k=1)[0].item.title == "Restart"

@@ -127,7 +127,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, make_item):
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path, junk):
     path = tmp_path / "m.db"
     path.write_bytes(junk)
-    with pytest.raises(StoreCorrupt, match="left as it is|another program"):
+    with pytest.raises(StoreCorrupt, match=r"left as it is|another program"):
         open_store(path)
     assert path.read_bytes() == junk
 
@@ -183,7 +183,11 @@ def test_a_read_only_store_reads_and_says_why_it_does_not_write(tmp_path, make_i
         kept = db.add(make_item())
     with open_store(path, read_only=True) as db:
         assert db.retrieve("class label")[0].item.memory_id == kept
-        for write in (lambda: db.add(make_item("Other")), lambda: db.delete(kept), lambda: db.graph.create_node("fact", "x")):
+        for write in (
+            lambda: db.add(make_item("Other")),
+            lambda: db.delete(kept),
+            lambda: db.graph.create_node("fact", "x"),
+        ):
             with pytest.raises(StoreReadOnly, match="read-only"):
                 write()
 
@@ -328,7 +332,9 @@ def test_one_run_writes_rows_in_all_five_tables(db, make_item):
     db.add(make_item("Search first"))
     hits = db.retrieve("search first")
     run = Run(model="m", ontology_name="prov", notes="n")
-    trajectory = Trajectory("What?", final_answer="A", iteration_count=2, converged=True, artifact={"key_steps": []})
+    trajectory = Trajectory(
+        "What?", final_answer="A", iteration_count=2, converged=True, artifact={"key_steps": []}
+    )
     db.save_artifacts(
         run, trajectory, Judgment(False, "no", "low", ["proof"]),
         memories=[make_item("Avoid this", source_type="failure")], retrieved=hits,
@@ -349,7 +355,9 @@ def test_confidence_changes_are_logged_and_clamped(db, make_item):
     assert db.adjust_confidence(kept, +0.3, kind="helpful", reason="worked") == 1.0
     assert db.adjust_confidence(kept, -0.2, kind="not_helpful") == pytest.approx(0.8)
     db.update(kept, confidence=0.1)
-    rows = db.db.rows("SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1")
+    rows = db.db.rows(
+        "SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1"
+    )
     assert rows == [
         ("edit", pytest.approx(0.8), 0.1, None),
         ("helpful", 0.8, 1.0, "worked"),
@@ -393,7 +401,10 @@ def test_a_new_model_re_embeds(tmp_path, make_item):
     with open_store(path) as db:
         assert db.reembed() == 31
         assert db.reembed() == 0
-        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,)) == 30
+        assert (
+            db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,))
+            == 30
+        )
         assert db.retrieve("item words 7", explain=True)[0].why.cosine > 0
 
 
@@ -407,6 +418,7 @@ def test_two_threads_share_one_store(tmp_path, make_item):
     from concurrent.futures import ThreadPoolExecutor
 
     with open_store(tmp_path / "m.db") as db, ThreadPoolExecutor(4) as pool:
+
         def work(n):
             kept = db.add(make_item(f"Thread item {n}", content=f"unique{n} words"))
             return db.retrieve(f"unique{n}", k=1)[0].item.memory_id == kept

@@ -51,9 +51,7 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "packs": _shipped(),
         "fixed": [],
         "checks": [_engine()],
-        "missing": [
-            {"name": name, "for": use, "pip": line} for name, use, line in PARTS if not _installed(name)
-        ],
+        "missing": [{"name": name, "for": use, "pip": line} for name, use, line in PARTS if not _installed(name)],
     }
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)

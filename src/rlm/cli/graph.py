@@ -63,9 +63,7 @@ def _object(text: str | None) -> dict[str, Any] | None:
 @click.argument("type", type=click.Choice(EDGE_TYPES), metavar="EDGE_TYPE")
 @click.argument("label")
 @click.argument("nodes", metavar="NODE[:ROLE]...", nargs=-1, required=True)
-@click.option(
-    "--weight", type=click.FloatRange(min=0.0), metavar="X", default=1.0, help="How strong it is [1]."
-)
+@click.option("--weight", type=click.FloatRange(min=0.0), metavar="X", default=1.0, help="How strong it is [1].")
 def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
     """Join nodes with one edge. Prints the edge's id.
 
@@ -105,9 +103,7 @@ def search(session: Session, query: tuple[str, ...], limit: int, explain: bool, 
         for number, hit in enumerate(hits, start=1):
             print_text(f"{number}. {hit.node.id}  {hit.node.type}\n   {_short(hit.node)}\n   {hit.why}")
     elif hits:
-        rows = [
-            (f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, _short(hit.node)) for hit in hits
-        ]
+        rows = [(f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, _short(hit.node)) for hit in hits]
         print_table(("score", "id", "type", "tier", "content"), rows)
     if not hits:
         session.talk("nothing found")

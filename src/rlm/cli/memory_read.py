@@ -42,9 +42,7 @@ def search(
         session.talk("nothing found")
 
 
-def _hits(
-    session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None
-) -> list[Hit]:
+def _hits(session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None) -> list[Hit]:
     from rlm.store.types import Scope
 
     scope = Scope(ontology=ontology) if ontology else None

@@ -26,9 +26,7 @@ FIELDS = (
     click.option("--tag", "tags", metavar="TAG", multiple=True, help="Repeat it for several."),
     click.option("--task", "task_query", metavar="TEXT", help="The task that taught it."),
     click.option("--ontology", metavar="NAME", help="It applies to this ontology only."),
-    click.option(
-        "--task-type", "task_types", metavar="NAME", multiple=True, help="It applies to such tasks."
-    ),
+    click.option("--task-type", "task_types", metavar="NAME", multiple=True, help="It applies to such tasks."),
     click.option("--tool", "tools", metavar="NAME", multiple=True, help="It needs this tool."),
     words("--outcome", OUTCOMES, "What kind of lesson it is."),
     unit("--confidence", "How sure it is."),
@@ -40,9 +38,7 @@ REMARKS = {"added": "added", "existed": "it was there already", "restored": "bro
 @with_options(FIELDS)
 @words("--source", SOURCE_TYPES, "Where it comes from [human].", default="human")
 @words("--level", LEVELS, "Who sees it [project].", default="project")
-def add(
-    session: Session, title: str | None, content: str | None, file: str | None, source: str, **fields: Any
-) -> None:
+def add(session: Session, title: str | None, content: str | None, file: str | None, source: str, **fields: Any) -> None:
     """Remember something. Prints its id; the same memory twice is one memory."""
     if not title:
         raise ValidationError("a memory needs a title: --title 'up to ten words'", field="title")
@@ -181,9 +177,7 @@ def _list_quarantine(session: Session, limit: int) -> int:
         with session.reading() as store:
             found = store.list_items(trust="quarantined", limit=limit)
     if session.json:
-        print_json(
-            [{"id": i.memory_id, "title": i.title, "reason": _reason(i), "content": i.content} for i in found]
-        )
+        print_json([{"id": i.memory_id, "title": i.title, "reason": _reason(i), "content": i.content} for i in found])
         return 0
     if found:
         print_table(("id", "title", "why"), [(i.memory_id, i.title, _reason(i)) for i in found])
@@ -220,8 +214,4 @@ def _reason(item: MemoryItem) -> str:
     if because:
         return str(because)
     pack = item.provenance.get("pack")
-    return (
-        f"from the pack {pack}, which no trusted key signed"
-        if pack
-        else f"from {item.origin}, not yet reviewed"
-    )
+    return f"from the pack {pack}, which no trusted key signed" if pack else f"from {item.origin}, not yet reviewed"

@@ -14,9 +14,7 @@ from rlm.store.types import LEVELS
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
-ontology_option = click.option(
-    "--ontology", metavar="NAME", help="About this ontology (default: universal memories)."
-)
+ontology_option = click.option("--ontology", metavar="NAME", help="About this ontology (default: universal memories).")
 threshold_option = unit("--threshold", "How general a memory must be [0.6].")
 key_option = click.option("--key", metavar="FILE", help="The private key to sign with.")
 
@@ -174,9 +172,7 @@ def keygen(session: Session, file: str) -> None:
         print_json({"private_key": file, "public_key": public})
         return
     print_text(public)
-    session.talk(
-        f"keep {file} to yourself; others add the line of {file}.pub to {session.settings.trusted_keys}"
-    )
+    session.talk(f"keep {file} to yourself; others add the line of {file}.pub to {session.settings.trusted_keys}")
 
 
 @command(app, "candidates")
@@ -184,9 +180,7 @@ def keygen(session: Session, file: str) -> None:
 @click.option("--apply", is_flag=True, help="Bring an edited file back.")
 @ontology_option
 @threshold_option
-def candidates(
-    session: Session, file: str, apply: bool, ontology: str | None, threshold: float | None
-) -> None:
+def candidates(session: Session, file: str, apply: bool, ontology: str | None, threshold: float | None) -> None:
     """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it back."""
     from rlm.packs import apply_candidates, write_candidates
 

@@ -86,9 +86,7 @@ def _lines(
     db: MemoryBackend, name: str, ontology: str | None, threshold: float
 ) -> tuple[dict[str, bytes], Counter[str]]:
     found, others = candidates(db, ontology=ontology, threshold=threshold)
-    left_out = Counter(
-        {"not from a success, a person, a pack or a confident judgment": others} if others else {}
-    )
+    left_out = Counter({"not from a success, a person, a pack or a confident judgment": others} if others else {})
     lines: dict[str, bytes] = {}
     for candidate in found:
         if candidate.bars:

@@ -66,9 +66,7 @@ def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
     state = os.fstat(number)
     if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
         os.close(number)
-        why = (
-            f"has {state.st_size:,} bytes, at most {limit:,}" if stat.S_ISREG(state.st_mode) else "is no file"
-        )
+        why = f"has {state.st_size:,} bytes, at most {limit:,}" if stat.S_ISREG(state.st_mode) else "is no file"
         raise PackError(why, path=str(path))
     return BufferedReader(FileIO(number, "rb"), 1 << 20)
 
@@ -251,8 +249,11 @@ def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
     return record
 
 
-def stamp(item: MemoryItem, pack: str, *, trust: str, level: str) -> None:
-    """Mark a memory, in place, as come from a pack, and keep what that replaces under `before_pack`."""
+def stamp(item: MemoryItem, pack: str) -> None:
+    """Mark a memory, in place, as come from a pack, and keep what that replaces under `before_pack`.
+
+    For a memory that has passed the gate: what is added is our own or clean already.
+    """
     provenance = {key: value for key, value in item.provenance.items() if key != BEFORE_PACK}
     before = {key: provenance[key] for key in ("source", "pack") if key in provenance}
     if item.source_type != "pack" or (before and before != {"source": "pack", "pack": pack}):
@@ -261,9 +262,6 @@ def stamp(item: MemoryItem, pack: str, *, trust: str, level: str) -> None:
     provenance["pack"] = pack
     item.provenance = provenance
     item.source_type = "pack"
-    item.trust = trust
-    item.level = level
-    item.origin = f"pack:{pack}"
 
 
 # -- writing -------------------------------------------------------------------------------------------

@@ -24,9 +24,7 @@ EVERYTHING = 2**31
 GENERAL_PREFIXES = frozenset({"rdf", "rdfs", "owl", "xsd", "skos", "dc", "dcterms", "foaf"})
 """Vocabularies that every ontology is written in: naming one makes no memory less general."""
 _NOT_PREFIXES = GENERAL_PREFIXES | {"http", "https", "mailto", "note", "todo", "eg", "std"}
-_IRI = re.compile(
-    r"\b(?:https?|ftp|file)://[^\s<>\"'`)]+|\burn:[A-Za-z0-9][\w-]*:[^\s<>\"'`)]+", re.IGNORECASE
-)
+_IRI = re.compile(r"\b(?:https?|ftp|file)://[^\s<>\"'`)]+|\burn:[A-Za-z0-9][\w-]*:[^\s<>\"'`)]+", re.IGNORECASE)
 _DECLARED = re.compile(r"@?\bprefix\s+[\w-]*:\s*<", re.IGNORECASE)
 _CURIE = re.compile(r"(?<![\w:/.@\[-])([a-z][a-z0-9_-]{1,14}):([A-Za-z_][\w-]{2,})(?![\w:(=/])")
 _PROCEDURAL = re.compile(

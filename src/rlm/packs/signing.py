@@ -38,9 +38,7 @@ def generate_key(path: str | Path) -> str:
     if public.exists():
         raise PackError("is there already: name another file", path=str(public))
     key = Ed25519PrivateKey.generate()
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     _create(secret, pem, 0o600)
     text = _public_text(key)
     name = "".join(char if char.isalnum() or char in "._-" else "-" for char in secret.stem) or "key"
@@ -87,9 +85,7 @@ def sign_manifest(manifest: Manifest, key_path: str | Path) -> Manifest:
     """The manifest with a signature by this key in place of any other."""
     key = load_key(key_path)
     made = base64.b64encode(key.sign(manifest.signed_bytes())).decode()
-    return replace(
-        manifest, signature={"algorithm": ALGORITHM, "public_key": _public_text(key), "signature": made}
-    )
+    return replace(manifest, signature={"algorithm": ALGORITHM, "public_key": _public_text(key), "signature": made})
 
 
 def check_signature(manifest: Manifest, *, path: Path) -> str | None:

@@ -103,12 +103,13 @@ class _Intake:
     def __iter__(self) -> Iterator[MemoryItem]:
         seen: set[str] = set()
         name, tenant, trust, level = self.source.name, self._tenant, self._trust, self._level
+        origin = f"pack:{name}"
         for number, record in self.reader:
             claimed: str | None = record.get("memory_id")
             try:
                 item = item_of(record)
-                stamp(item, name, trust=trust, level=level)
-                admitted = gate.admit_item(item, tenant, origin="pack")
+                item.trust, item.level = trust, level
+                admitted = gate.admit_item(item, tenant, origin=origin)
             except ValidationError as exc:
                 raise PackError(str(exc), path=str(self.source.path), line=number) from exc
             if claimed != admitted.memory_id and claimed is not None:
@@ -117,6 +118,7 @@ class _Intake:
             if key in seen:
                 raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
             seen.add(key)
+            stamp(admitted, name)
             yield admitted
         self.source.check_read(self.reader)
 
@@ -190,11 +192,13 @@ def _into_sqlite(
     with db.db.write() as connection:
         space = db.spaces.ensure(level)
         first = ledger.last_number(connection) + 1
-        for chunk in intake.chunks():
-            added += _add_chunk(db, connection, space, chunk, lift=trust == "trusted")
-            done += len(chunk)
-            if on_progress is not None:
-                on_progress(done)
+        with db.bulk(connection) as bulk:
+            for chunk in intake.chunks():
+                fresh = _absent(connection, space, chunk, lift=trust == "trusted")
+                added += [item.memory_id for item in bulk.add(space, fresh)]
+                done += len(chunk)
+                if on_progress is not None:
+                    on_progress(done)
         source = intake.source
         if not added and (known := _live(ledger.rows(connection, (space,)), source)):
             return 0, known.pack_no
@@ -212,23 +216,18 @@ def _into_sqlite(
     return len(added), pack_no
 
 
-def _add_chunk(
-    db: SQLiteMemoryBackend, connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool
-) -> list[str]:
-    """Store the absent ones of a chunk; their ids."""
-    ids = [item.memory_id for item in chunk]
-    there = items.existing(connection, space, ids)
-    again = ledger.replaceable(connection, space, list(there), lift=lift) if there else {}
-    fresh: dict[str, MemoryItem] = {}
-    for item in chunk:
-        if item.memory_id in again:
-            fresh[item.memory_id] = replace(item, **again[item.memory_id][1])
-        elif item.memory_id not in there:
-            fresh.setdefault(item.memory_id, item)
-    if again:
-        ledger.remove(connection, [number for number, _ in again.values()])
-    db.store_admitted(connection, list(fresh.values()))
-    return list(fresh)
+def _absent(connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool) -> list[MemoryItem]:
+    """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its counters."""
+    there = items.existing(connection, space, [item.memory_id for item in chunk])
+    if not there:
+        return chunk
+    again = ledger.replaceable(connection, space, list(there), lift=lift)
+    ledger.remove(connection, [number for number, _ in again.values()])
+    return [
+        replace(item, **again[item.memory_id][1]) if item.memory_id in again else item
+        for item in chunk
+        if item.memory_id in again or item.memory_id not in there
+    ]
 
 
 def _live(rows: list[PackRow], source: PackSource) -> PackRow | None:
@@ -284,9 +283,7 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
     Rolling back twice does nothing the second time. An unknown pack raises PackError.
     """
     if not isinstance(db, SQLiteMemoryBackend):
-        raise PackError(
-            "this store keeps no record of imports, so none can be rolled back: use an SQLite store"
-        )
+        raise PackError("this store keeps no record of imports, so none can be rolled back: use an SQLite store")
     with db.db.write() as connection:
         rows = ledger.rows(connection, db.spaces.visible())
         wanted = _wanted(rows, name_or_no)
@@ -297,9 +294,7 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
                 count, changed = ledger.take_back(connection, row, now)
                 archived += count
                 kept += changed
-    return RollbackReport(
-        wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept))
-    )
+    return RollbackReport(wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept)))
 
 
 def _wanted(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:

@@ -61,7 +61,13 @@ def build(documents: Iterable[Sequence[str]], weights: Sequence[float]) -> Itera
     column = np.cumsum(marks)[~marks]  # how many columns ended before each word
     owners, place = np.divmod(column, len(weights))
     weight = np.array(weights, np.float32)[place]
-    yield from _encode(ids.stems, terms[~marks].astype(np.uint64), owners.astype(np.uint64), weight, np.array(lengths, np.float32))
+    yield from _encode(
+        ids.stems,
+        terms[~marks].astype(np.uint64),
+        owners.astype(np.uint64),
+        weight,
+        np.array(lengths, np.float32),
+    )
 
 
 def _batches(documents: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:

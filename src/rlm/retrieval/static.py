@@ -146,7 +146,8 @@ class _Tokens:
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         factor = np.minimum(1.0, NORM_CAP / np.maximum(lengths, 1e-9))
         factor *= np.where(self._continues[ids], CONTINUATION, 1.0)
-        return rows * factor.astype(np.float32)[:, None]
+        weighted: Floats = rows * factor.astype(np.float32)[:, None]
+        return weighted
 
 
 def normalise(rows: Floats) -> Floats:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC
 from typing import Any
 
 from rlm import clock
@@ -190,9 +191,7 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
     known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
     for key in values:
         if key not in known:
-            raise ValidationError(
-                f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key
-            )
+            raise ValidationError(f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key)
     row: dict[str, Any] = {"type": _choice(kind, NODE_TYPES, "node type")}
     row["content"] = _text(content, "content", NODE_CHARS).strip()
     if not row["content"]:
@@ -306,7 +305,9 @@ def _check_tags(tags: Any) -> list[str]:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str) or len(tag) > TAG_CHARS:
-            raise ValidationError(f"tag {str(tag)[:80]!r}: use text of at most {TAG_CHARS} characters", field="tags")
+            raise ValidationError(
+                f"tag {str(tag)[:80]!r}: use text of at most {TAG_CHARS} characters", field="tags"
+            )
     return list(tags)
 
 
@@ -323,7 +324,10 @@ def _scope(scope: Scope) -> Scope:
 
 
 _PLAIN_KEYS = frozenset(
-    "source pack curriculum_id task_id trajectory_id run_id exported_in_pack edited_from quarantined_because".split()
+    (
+        *("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id"),
+        *("exported_in_pack", "edited_from", "quarantined_because"),
+    )
 )
 
 
@@ -355,7 +359,9 @@ def _time(value: Any, name: str) -> str:
     try:
         parsed = clock.parse_iso(value)
     except ValueError:
-        raise ValidationError(f"{name} is {value!r}: use ISO 8601, like 2026-01-31T12:00:00Z", field=name) from None
+        raise ValidationError(
+            f"{name} is {value!r}: use ISO 8601, like 2026-01-31T12:00:00Z", field=name
+        ) from None
     if len(value) == 27 and value.endswith("Z"):
         return value  # our own spelling already
-    return parsed.astimezone(clock.UTC).strftime(clock.ISO_FORMAT)
+    return parsed.astimezone(UTC).strftime(clock.ISO_FORMAT)

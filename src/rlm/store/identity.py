@@ -29,7 +29,7 @@ def normalize(text: str) -> str:
     return " ".join(_unicode_normalize("NFKC", folded).split())
 
 
-_PLAIN_SCOPE = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
+_PLAIN_SCOPE: dict[str, Any] = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
 _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 

@@ -82,7 +82,9 @@ class MemoryStore:
         return store
 
     @classmethod
-    def load(cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None) -> MemoryStore:
+    def load(
+        cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None
+    ) -> MemoryStore:
         """Read a store from a file that must exist."""
         store = cls(path, tenant=tenant, embedder=embedder)
         store._read()
@@ -120,7 +122,8 @@ class MemoryStore:
         part = Path(f"{target}.{os.getpid()}.part")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            part.touch(mode=0o600)
+            with part.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -177,7 +180,9 @@ class MemoryStore:
         return [item.memory_id for item in admitted]
 
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
-        there = {(item.memory_id, item.level): place for place, item in enumerate(self._items) if self._mine(item)}
+        there = {
+            (item.memory_id, item.level): place for place, item in enumerate(self._items) if self._mine(item)
+        }
         for item in admitted:
             place = there.get((item.memory_id, item.level))
             if place is None:
@@ -297,9 +302,8 @@ class MemoryStore:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         old = self._items[place]
         new = gate.amend_item(old, changes, self.tenant)
-        if new.memory_id != old.memory_id:
-            if self._place(new.memory_id) is not None:
-                raise gate.same_words(new)
+        if new.memory_id != old.memory_id and self._place(new.memory_id) is not None:
+            raise gate.same_words(new)
         before = self._state()
         self._items[place] = new
         self._saved(before)
@@ -344,7 +348,12 @@ class MemoryStore:
         now = clock.now_iso()
         for position, (item, score) in enumerate(retrieved, start=1):
             self._usage.append(
-                {"trajectory_id": trajectory_id, "memory_id": item.memory_id, "rank": position, "score": float(score)}
+                {
+                    "trajectory_id": trajectory_id,
+                    "memory_id": item.memory_id,
+                    "rank": position,
+                    "score": float(score),
+                }
             )
             place = self._place(item.memory_id)
             if place is not None:

@@ -85,9 +85,7 @@ class Scope:
             raise ValidationError(f"scope ontology is {ontology!r}: use text or null", field="scope")
         transferable = data.get("transferable", True)
         if not isinstance(transferable, bool):
-            raise ValidationError(
-                f"scope transferable is {transferable!r}: use true or false", field="scope"
-            )
+            raise ValidationError(f"scope transferable is {transferable!r}: use true or false", field="scope")
         return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
 
     def admits(self, wanted: Scope) -> bool:
@@ -108,7 +106,11 @@ DEFAULT_SCOPE = Scope()
 
 def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data.get(key) or ()
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, str) for v in value):
+    if (
+        isinstance(value, str)
+        or not isinstance(value, Sequence)
+        or not all(isinstance(v, str) for v in value)
+    ):
         raise ValidationError(f"scope {key} is {value!r}: use a list of text", field="scope")
     return tuple(value)
 

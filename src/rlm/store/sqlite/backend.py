@@ -67,7 +67,9 @@ class SQLiteMemoryBackend:
         self.db = Database(Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only)
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
-            raise StoreError(f"{self.db.path} is read-only and not of this schema: open it once where it can be written")
+            raise StoreError(
+                f"{self.db.path} is read-only and not of this schema: open it once where it can be written"
+            )
         self.spaces = Spaces(self.db, tenant)
         table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
         self.fts5 = bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
@@ -82,7 +84,9 @@ class SQLiteMemoryBackend:
     @cached_property
     def graph(self) -> Graph:
         """The hypergraph of this tenant."""
-        return Graph(self.db, self.spaces, Search(self.db, NODE, self.embedder, fts5=self.fts5), self.embedder)
+        return Graph(
+            self.db, self.spaces, Search(self.db, NODE, self.embedder, fts5=self.fts5), self.embedder
+        )
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -118,7 +122,9 @@ class SQLiteMemoryBackend:
         finally:
             bulk.abandon()
 
-    def _absent(self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]) -> list[MemoryItem]:
+    def _absent(
+        self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]
+    ) -> list[MemoryItem]:
         """Those that the space does not hold yet, each once."""
         fresh = {item.memory_id: item for item in reversed(batch)}
         there = items.existing(connection, space, list(fresh))
@@ -170,7 +176,9 @@ class SQLiteMemoryBackend:
             hits = self._ranked(connection, field, k, scope, outcome)
             if explain:
                 for hit, candidate in hits:
-                    hit.why = why(hit.item, hit.score, candidate, field.matched(candidate.number), clock.now())
+                    hit.why = why(
+                        hit.item, hit.score, candidate, field.matched(candidate.number), clock.now()
+                    )
         for hit, candidate in hits:
             hit.item.access_count += 1
             self._accesses[candidate.number] += 1
@@ -236,7 +244,15 @@ class SQLiteMemoryBackend:
             if new.memory_id != old.memory_id:
                 self._rename(connection, space, old, new)
             if new.confidence != old.confidence:
-                self._signal(connection, space, new.memory_id, "edit", old.confidence or 0.0, new.confidence or 0.0, None)
+                self._signal(
+                    connection,
+                    space,
+                    new.memory_id,
+                    "edit",
+                    old.confidence or 0.0,
+                    new.confidence or 0.0,
+                    None,
+                )
             self._rewrite(connection, number, new)
             self._flush_accesses(connection)
         return new
@@ -279,7 +295,9 @@ class SQLiteMemoryBackend:
             (space, memory_id, clock.now_iso(), kind, after - before, before, after, reason),
         )
 
-    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+    def adjust_confidence(
+        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
+    ) -> float:
         """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
@@ -287,7 +305,9 @@ class SQLiteMemoryBackend:
             after = min(1.0, max(0.0, before + delta))
             connection.execute("UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number))
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
-            self._signal(connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text)
+            self._signal(
+                connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text
+            )
         return after
 
     def delete(self, memory_id: str) -> bool:

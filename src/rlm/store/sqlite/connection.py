@@ -212,6 +212,11 @@ def _transaction(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
+def fetch(connection: apsw.Connection, sql: str, values: Sequence[Value] = ()) -> list[Any]:
+    """All rows of one statement, inside the caller's transaction."""
+    return connection.execute(sql, values).fetchall()
+
+
 def check_engine() -> None:
     """EngineUnfit unless the SQLite library is one without the WAL-reset bug."""
     version = apsw.sqlite_lib_version()
@@ -263,7 +268,9 @@ def mapped(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as exc:
         raise StoreReadOnly(f"{path} cannot be written ({exc})") from exc
     except apsw.CantOpenError as exc:
-        raise StoreReadOnly(f"{path} cannot be opened ({exc}): check that the path and its folder exist") from exc
+        raise StoreReadOnly(
+            f"{path} cannot be opened ({exc}): check that the path and its folder exist"
+        ) from exc
     except apsw.FullError as exc:
         raise StoreFull(f"no space left for {path}: the write was rolled back; free some space") from exc
     except apsw.IOError as exc:

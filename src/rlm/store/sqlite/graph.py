@@ -24,7 +24,7 @@ from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import grams
 from rlm.store import gate
 from rlm.store.sqlite import neighbours
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import Database, fetch
 from rlm.store.sqlite.items import bury, pack_vectors
 from rlm.store.sqlite.recall import Recall
 from rlm.store.sqlite.search import CANDIDATES, Field, Search
@@ -165,7 +165,9 @@ class Graph:
             self._flush(connection)
         return True
 
-    def _write_node(self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]) -> None:
+    def _write_node(
+        self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]
+    ) -> None:
         values: dict[str, Any] = {**changed, "updated_at": clock.now_ms()}
         if "metadata" in values:
             values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
@@ -192,15 +194,23 @@ class Graph:
             found = self._find(node_id)
             if found is None:
                 return False
-            edges = [row[0] for row in connection.execute(
-                "SELECT hyperedge_id FROM membership WHERE node_id = ?", (node_id,))]
+            edges = [
+                row[0]
+                for row in connection.execute(
+                    "SELECT hyperedge_id FROM membership WHERE node_id = ?", (node_id,)
+                )
+            ]
             connection.execute("DELETE FROM nodes WHERE node_no = ?", (found[0],))
             connection.executemany(
                 "DELETE FROM hyperedges WHERE id = ?1 AND NOT EXISTS "
-                "(SELECT 1 FROM membership WHERE hyperedge_id = ?1)", [(edge,) for edge in edges])
+                "(SELECT 1 FROM membership WHERE hyperedge_id = ?1)",
+                [(edge,) for edge in edges],
+            )
             bury(connection, "node", [found[0]])
             why = None if reasoning is None else gate.admit_text(reasoning, "reasoning", 2_000)
-            self._log(connection, self._spaces.ensure("project"), "purge", [node_id], found[1].tier, None, why)
+            self._log(
+                connection, self._spaces.ensure("project"), "purge", [node_id], found[1].tier, None, why
+            )
             self._accesses.pop(node_id, None)
         return True
 
@@ -223,7 +233,12 @@ class Graph:
     # -- edges -------------------------------------------------------------------------------------
 
     def create_edge(
-        self, type: str, label: str | None, members: Sequence[Mapping[str, Any] | Member], *, weight: float = 1.0
+        self,
+        type: str,
+        label: str | None,
+        members: Sequence[Mapping[str, Any] | Member],
+        *,
+        weight: float = 1.0,
     ) -> str:
         """Join nodes: members are `{"node_id", "role", "position"}`; a position left out is the place in the list."""
         kind, text, checked, weight = gate.admit_edge(type, label, members, weight)
@@ -240,7 +255,9 @@ class Graph:
                 [(edge_id, member.node_id, member.role, member.position) for member in checked],
             )
             ids = list(dict.fromkeys(member.node_id for member in checked))
-            self._log(connection, space, "link", ids, None, None, f"{kind} {edge_id}: {text or ''}".rstrip(": "))
+            self._log(
+                connection, space, "link", ids, None, None, f"{kind} {edge_id}: {text or ''}".rstrip(": ")
+            )
             self._flush(connection)
         return edge_id
 
@@ -270,10 +287,12 @@ class Graph:
             f"ORDER BY e.rowid, m.position, m.node_id, m.role",
             (self._spaces.find("project"), *values),
         )
-        grouped: dict[str, tuple[tuple[Any, ...], list[Member]]] = {}
+        grouped: dict[str, tuple[list[Any], list[Member]]] = {}
         for *head, node_id, role, position in rows:
-            grouped.setdefault(head[0], (tuple(head), []))[1].append(Member(node_id, role, position))
-        return [Edge(*head, tuple(members)) for head, members in grouped.values()]
+            grouped.setdefault(head[0], (head, []))[1].append(Member(node_id, role, position))
+        return [
+            Edge(id_, kind, label, weight, tuple(members)) for (id_, kind, label, weight), members in grouped.values()
+        ]
 
     def delete_edge(self, edge_id: str, *, reasoning: str | None = None) -> bool:
         """Remove an edge; its nodes stay. The log keeps what it joined."""
@@ -331,16 +350,24 @@ class Graph:
         return hits
 
     def _ranked(
-        self, connection: apsw.Connection, field: Field, limit: int, where: str, values: list[Any], explain: bool
+        self,
+        connection: apsw.Connection,
+        field: Field,
+        limit: int,
+        where: str,
+        values: list[Any],
+        explain: bool,
     ) -> list[NodeHit]:
         count = max(CANDIDATES, 4 * limit)
         while True:
             candidates, _ = field.best(count)
             found = neighbours.spread(connection, candidates)
-            rows = connection.execute(
-                f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE node_no IN (SELECT value FROM json_each(?)) {where}",
+            rows = fetch(
+                connection,
+                f"SELECT node_no, {NODE_COLUMNS} FROM nodes "
+                f"WHERE node_no IN (SELECT value FROM json_each(?)) {where}",
                 (json.dumps(list(found)), *values),
-            ).fetchall()
+            )
             if len(rows) >= limit or count >= field.total:
                 break
             count *= 4
@@ -409,19 +436,23 @@ def _node(row: Sequence[Any]) -> Node:
 
 def _edge_type(value: str) -> str:
     if value not in EDGE_TYPES:
-        raise ValidationError(f"unknown edge type {value!r}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type")
+        raise ValidationError(
+            f"unknown edge type {value!r}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type"
+        )
     return value
 
 
 def _filters(type_: str | None, tier: str | None, min_confidence: float | None) -> tuple[str, list[Any]]:
-    where, values = "AND tier <> 'archive'", []
+    where, values = "AND tier <> 'archive'", list[Any]()
     if tier is not None:
         if tier not in TIERS:
             raise ValidationError(f"unknown tier {tier!r}; use one of: {', '.join(TIERS)}", field="tier")
         where, values = "AND tier = ?", [tier]
     if type_ is not None:
         if type_ not in NODE_TYPES:
-            raise ValidationError(f"unknown node type {type_!r}; use one of: {', '.join(NODE_TYPES)}", field="type")
+            raise ValidationError(
+                f"unknown node type {type_!r}; use one of: {', '.join(NODE_TYPES)}", field="type"
+            )
         where, values = f"{where} AND type = ?", [*values, type_]
     if min_confidence is not None:
         where, values = f"{where} AND confidence >= ?", [*values, gate.unit(min_confidence, "min_confidence")]

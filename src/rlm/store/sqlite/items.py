@@ -173,4 +173,6 @@ def rewrite(
 
 def bury(connection: apsw.Connection, kind: str, numbers: Iterable[int]) -> None:
     """Tell every process that these numbers no longer count."""
-    connection.executemany("INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers))
+    connection.executemany(
+        "INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers)
+    )

@@ -11,12 +11,21 @@ import apsw
 
 from rlm.errors import ValidationError
 from rlm.retrieval import rank
+from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.items import COLUMNS, from_row
 from rlm.store.sqlite.search import Candidate
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Scope
 
-PROVENANCE_KEYS = ("source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack")
+PROVENANCE_KEYS = (
+    "source",
+    "curriculum_id",
+    "task_id",
+    "trajectory_id",
+    "run_id",
+    "exported_in_pack",
+    "pack",
+)
 
 
 def rank_candidates(
@@ -81,7 +90,9 @@ def select(
         values.append(ontology)
     for key, value in (provenance or {}).items():
         if key not in PROVENANCE_KEYS:
-            raise ValidationError(f"unknown provenance key {key!r}; known: {', '.join(PROVENANCE_KEYS)}", field=key)
+            raise ValidationError(
+                f"unknown provenance key {key!r}; known: {', '.join(PROVENANCE_KEYS)}", field=key
+            )
         where.append(f"provenance_json ->> '{key}' = ?")
         values.append(value)
     rows = connection.execute(
@@ -104,12 +115,16 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
             f"SELECT {column}, count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL "
             f"GROUP BY {column} ORDER BY {column}"
         )
-        return dict(connection.execute(sql).fetchall())
+        return dict(fetch(connection, sql))
 
     return {
         "memories": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL"),
-        "archived": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"),
-        "quarantined": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND trust = 'quarantined'"),
+        "archived": one(
+            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"
+        ),
+        "quarantined": one(
+            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND trust = 'quarantined'"
+        ),
         "by_source_type": groups("source_type"),
         "by_outcome": groups("outcome"),
         "by_trust": groups("trust"),

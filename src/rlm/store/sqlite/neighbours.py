@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from rlm.retrieval.explain import Explanation
+from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.search import Candidate
 
 SHARES = (0.3, 0.15)
@@ -67,18 +68,19 @@ def spread(connection: apsw.Connection, candidates: Sequence[Candidate]) -> dict
 def _beside(connection: apsw.Connection, numbers: list[int], side: str) -> list[tuple[int, str, int, int]]:
     """(lender's number, lender's id, neighbour's number, distance from 0) on one side of each lender."""
     found = []
-    mine = connection.execute(
+    mine = fetch(
+        connection,
         "SELECT n.node_no, n.id, mine.hyperedge_id, mine.position FROM nodes n "
         "JOIN membership mine ON mine.node_id = n.id JOIN hyperedges e ON e.id = mine.hyperedge_id "
         "WHERE e.type = 'context' AND n.node_no IN (SELECT value FROM json_each(?))",
         (json.dumps(numbers),),
-    ).fetchall()
+    )
     sql = (
         "SELECT n.node_no FROM membership m JOIN nodes n ON n.id = m.node_id "
         f"WHERE m.hyperedge_id = ? AND {side.replace('mine.position', '?')} LIMIT {len(SHARES)}"
     )
     for number, lender, edge, position in mine:
-        for distance, (beside,) in enumerate(connection.execute(sql, (edge, position))):
+        for distance, (beside,) in enumerate(fetch(connection, sql, (edge, position))):
             if beside != number:
                 found.append((number, lender, beside, distance))
     return found

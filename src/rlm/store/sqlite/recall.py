@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rlm.retrieval import postings
 from rlm.retrieval.codes import sign_codes
 from rlm.retrieval.embed import Embedder
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import Database, fetch
 from rlm.store.sqlite.sources import Source
 
 SEAL_AT = 1_024
@@ -117,15 +117,18 @@ class Recall:
         return self._sealed, self._tail
 
     def _read_dead(self, connection: apsw.Connection) -> bool:
-        rows = connection.execute(
+        rows: list[tuple[int, int]] = fetch(
+            connection,
             "SELECT dead_no, number FROM recall_dead WHERE kind = ? AND dead_no > ?",
             (self.source.kind, self._dead_seen),
-        ).fetchall()
+        )
         self._dead.update(number for _, number in rows)
         self._dead_seen = max((no for no, _ in rows), default=self._dead_seen)
         return bool(rows)
 
-    def _load(self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]) -> Sealed:
+    def _load(
+        self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]
+    ) -> Sealed:
         old = self._sealed
         if old is None or old.segments != segments:
             words = max(1, -(-self.dim // 64))
@@ -169,11 +172,12 @@ class Recall:
         return old
 
     def _read_tail(self, connection: apsw.Connection, watermark: int, spaces: tuple[int, ...]) -> Tail:
-        rows = connection.execute(
+        rows = fetch(
+            connection,
             f"SELECT {self.source.key}, space_id, embedding, embedding_model, {self.source.length} "
             f"FROM {self.source.view} WHERE {self.source.key} > ? ORDER BY {self.source.key}",
             (watermark,),
-        ).fetchall()
+        )
         mine = [row for row in rows if row[1] in spaces]
         numbers = np.array([row[0] for row in mine], np.int64)
         size = self.dim * 2
@@ -196,7 +200,8 @@ class Recall:
         found = {}
         for term in terms:
             parts = [
-                (base_of[segment], *postings.decode(data)) for segment, data in connection.execute(sql, (term,))
+                (base_of[segment], *postings.decode(data))
+                for segment, data in connection.execute(sql, (term,))
             ]
             if parts:
                 found[term] = parts
@@ -208,7 +213,10 @@ class Recall:
             return {}
         if sealed.visible is not None:
             return {
-                term: sum(int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)])) for base, docs, _ in parts)
+                term: sum(
+                    int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)]))
+                    for base, docs, _ in parts
+                )
                 for term, parts in self.postings(connection, sealed, terms).items()
             }
         listed = ",".join(map(str, sealed.segments))
@@ -259,7 +267,9 @@ class Recall:
     def rebuild(self) -> int:
         """Drop both indexes of this kind and make them anew from the rows; the number of segments made."""
         with self._db.write() as connection:
-            found = connection.execute("SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,))
+            found = connection.execute(
+                "SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,)
+            )
             self._drop(connection, tuple(row[0] for row in found))
             connection.execute("DELETE FROM recall_dead WHERE kind = ?", (self.source.kind,))
             connection.execute("UPDATE recall_sealed SET last_no = 0 WHERE kind = ?", (self.source.kind,))
@@ -322,11 +332,12 @@ class Recall:
         """Rows after `low`, and the number up to which they are complete. What died is simply absent."""
         source = self.source
         with self._db.read() as connection:
-            rows = connection.execute(
+            rows = fetch(
+                connection,
                 f"SELECT {source.key}, space_id, embedding, embedding_model, {source.length}, {source.column_list} "
                 f"FROM {source.view} WHERE {source.key} > ? AND {source.key} <= ? ORDER BY {source.key} LIMIT ?",
                 (low, 2**62 if high is None else high, limit),
-            ).fetchall()
+            )
             if high is None:
                 high = int(rows[-1][0]) if len(rows) == limit else self._numbered_to()
         return rows, high
@@ -343,7 +354,8 @@ class Recall:
         size, model = self.dim * 2, self.model
         blank = bytes(size)
         data = b"".join(
-            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank for row in rows
+            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank
+            for row in rows
         )
         vectors = np.frombuffer(data, np.float16).reshape(len(rows), self.dim).astype(np.float32)
         return np.ascontiguousarray(sign_codes(vectors).T).tobytes()

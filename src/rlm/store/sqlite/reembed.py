@@ -44,7 +44,12 @@ def reembed(database: Database, embedder: Embedder | None, indexes: Sequence[Rec
 
 
 def _write(
-    database: Database, embedder: Embedder, table: str, key: str, numbers: Sequence[int], texts: Sequence[tuple[str, str]]
+    database: Database,
+    embedder: Embedder,
+    table: str,
+    key: str,
+    numbers: Sequence[int],
+    texts: Sequence[tuple[str, str]],
 ) -> int:
     vectors = items.pack_vectors(embedder.embed_documents(texts))
     with database.write():

@@ -31,14 +31,18 @@ def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
     )
     owner = next(iter(connection.execute("SELECT space_id FROM runs WHERE run_id = ?", (run.run_id,))))[0]
     if owner != space:
-        raise ValidationError(f"run id {run.run_id!r} is taken: leave it empty to get a fresh one", field="run_id")
+        raise ValidationError(
+            f"run id {run.run_id!r} is taken: leave it empty to get a fresh one", field="run_id"
+        )
 
 
 def save_trajectory(connection: apsw.Connection, space: int, trajectory: Trajectory, run_id: str) -> None:
     """Add a trajectory of a run."""
     count = trajectory.iteration_count
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise ValidationError(f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count")
+        raise ValidationError(
+            f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count"
+        )
     connection.execute(
         "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer, iteration_count, "
         "converged, artifact_json, rlm_log_path, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -61,7 +65,8 @@ def save_judgment(connection: apsw.Connection, trajectory_id: str, judgment: Jud
     """Add the verdict on a trajectory."""
     if judgment.confidence not in VERDICTS:
         raise ValidationError(
-            f"judgment confidence is {judgment.confidence!r}; use one of: {', '.join(VERDICTS)}", field="confidence"
+            f"judgment confidence is {judgment.confidence!r}; use one of: {', '.join(VERDICTS)}",
+            field="confidence",
         )
     connection.execute(
         "INSERT INTO judgments(trajectory_id, is_success, reason, confidence, missing_json) VALUES (?,?,?,?,?)",

@@ -8,7 +8,8 @@
 - `nodes`, `hyperedges`, `membership`, `evolution_log`: seed 004's SQL, with the space and `node_no` added.
 - `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_tail` views: the live rows that
   are not sealed yet (`recall.py`). Changes reach them by triggers; new rows by one INSERT … SELECT a batch
-  (`sources.index`), because a trigger makes FTS5 flush after every row. Only `integrity-check` with rank 1 notices when one of these is stale.
+  (`sources.index`), because a trigger makes FTS5 flush after every row. Only `integrity-check` with rank 1
+  notices when one of these is stale.
 - `recall_*` is derived: sealed postings and vector codes for fast search (`recall.py`). Dropping it
   loses nothing.
 
@@ -306,7 +307,8 @@ def _node_values(row: str) -> str:
 
 
 _ITEM_WATCHED = (
-    "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id, archived_at, trust"
+    "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id, "
+    "archived_at, trust"
 )
 
 FTS = f"""

@@ -170,7 +170,9 @@ class Search:
         lists = self.recall.postings(connection, sealed, query.terms)
         matches, holding = self._tail_words(connection, query, sealed, tail, spaces)
         for term, parts in lists.items():
-            holding[term] = holding.get(term, 0) + sum(_visible(sealed, base, docs) for base, docs, _ in parts)
+            holding[term] = holding.get(term, 0) + sum(
+                _visible(sealed, base, docs) for base, docs, _ in parts
+            )
         for term, held in self.recall.holding(connection, sealed, query.stops).items():
             holding[term] = holding.get(term, 0) + held
         plan = fusion.plan(query, holding, total)
@@ -245,7 +247,9 @@ class Search:
                 self._weighed.popitem(last=False)
         return known
 
-    def cosines(self, connection: apsw.Connection, numbers: NDArray[np.int64], vector: Floats | None) -> Floats:
+    def cosines(
+        self, connection: apsw.Connection, numbers: NDArray[np.int64], vector: Floats | None
+    ) -> Floats:
         """The exact cosine of each document; 0 where it has no vector of the present model."""
         out = np.zeros(len(numbers), np.float32)
         if vector is None or not len(numbers):

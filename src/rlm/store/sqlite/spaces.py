@@ -28,7 +28,8 @@ class Spaces:
     def find(self, level: str) -> int | None:
         """The id of one of this tenant's spaces, or None while it holds nothing."""
         found = self._db.value(
-            "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?", self.key(level)
+            "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?",
+            self.key(level),
         )
         return None if found is None else int(found)
 
