@@ -326,9 +326,7 @@ def build() -> dict[str, bytes]:
     """File name and bytes of every pack and manifest."""
     files: dict[str, bytes] = {}
     for name, (lessons, ontology) in PACKS.items():
-        items = sorted(
-            (memory_of(lesson, name, ontology) for lesson in lessons), key=lambda item: item.memory_id
-        )
+        items = sorted((memory_of(lesson, name, ontology) for lesson in lessons), key=lambda item: item.memory_id)
         data = b"".join(encode_line(record_of(item, name)) for item in items)
         manifest = Manifest(
             name=name,

@@ -18,9 +18,7 @@ AT = "2026-01-31T12:00:00.000000Z"
 TABLES = ("memory_items", "packs", "pack_items", "meta", "counters", "recall_dead")
 
 
-def memory(
-    title: str = "Check the label first", content: str = "- search, then describe", **fields: Any
-) -> MemoryItem:
+def memory(title: str = "Check the label first", content: str = "- search, then describe", **fields: Any) -> MemoryItem:
     return MemoryItem(title=title, description="One sentence.", content=content, created_at=AT, **fields)
 
 
@@ -30,9 +28,7 @@ def memories(count: int, **fields: Any) -> list[MemoryItem]:
 
 def pack_bytes(items: Iterable[MemoryItem], name: str = "p") -> bytes:
     admitted = [admit_item(item, LOCAL, origin="test") for item in items]
-    return b"".join(
-        encode_line(record_of(item, name)) for item in sorted(admitted, key=lambda item: item.memory_id)
-    )
+    return b"".join(encode_line(record_of(item, name)) for item in sorted(admitted, key=lambda item: item.memory_id))
 
 
 def write_pack(path: Path, items: Iterable[MemoryItem], *, manifest: bool = True) -> Path:

@@ -95,9 +95,7 @@ def test_export_import_export_gives_the_same_bytes(items: list[MemoryItem], onto
                 original = first.get(item.memory_id)
                 assert original is not None
                 same = KEPT if ontology else tuple(name for name in KEPT if name != "task_query")
-                assert [getattr(item, n) or None for n in same] == [
-                    getattr(original, n) or None for n in same
-                ]
+                assert [getattr(item, n) or None for n in same] == [getattr(original, n) or None for n in same]
             assert len(second.list_items()) == out.count
         for file in ("p.jsonl", "p.manifest.json"):
             assert (folder / "one" / file).read_bytes() == (folder / "two" / file).read_bytes()

@@ -64,9 +64,7 @@ def test_hard_coded_names(text: str, found: str | None) -> None:
 @pytest.mark.req("RB-10")
 def test_sources_and_judgments_decide(tmp_path: Path) -> None:
     with store(tmp_path / "m.db") as db:
-        for number, (confidence, source) in enumerate(
-            [("high", "failure"), ("low", "failure"), ("low", "success")]
-        ):
+        for number, (confidence, source) in enumerate([("high", "failure"), ("low", "failure"), ("low", "success")]):
             trajectory = Trajectory("a task", trajectory_id=f"t-{number}")
             db.save_artifacts(
                 Run(),
@@ -82,11 +80,7 @@ def test_sources_and_judgments_decide(tmp_path: Path) -> None:
                 ],
             )
         db.add(memory("failure without a run", STEPS, source_type="failure"))
-        db.add(
-            memory(
-                "failure of an unknown run", STEPS, source_type="failure", provenance={"trajectory_id": "t-x"}
-            )
-        )
+        db.add(memory("failure of an unknown run", STEPS, source_type="failure", provenance={"trajectory_id": "t-x"}))
         db.add(memory("odd provenance", STEPS, source_type="failure", provenance={"trajectory_id": ["t-0"]}))
         db.add(memory("from a person", STEPS))
         report = export_pack(db, tmp_path / "p.jsonl")

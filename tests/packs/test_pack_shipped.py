@@ -60,10 +60,7 @@ def test_they_go_into_any_store_and_are_found(tmp_path: Path) -> None:
         assert len(db.memories) == 7
     with store(tmp_path / "m.db") as db:
         import_pack("core_v1", db)
-        assert (
-            db.retrieve("find all subclasses of Activity", 1)[0].item.title
-            == "Find Subclasses Using GraphMeta"
-        )
+        assert db.retrieve("find all subclasses of Activity", 1)[0].item.title == "Find Subclasses Using GraphMeta"
         assert db.add_many(bootstrap_general_strategies()) and db.stats()["memories"] == 7
 
 
@@ -100,9 +97,7 @@ def test_the_prov_pack_is_about_prov(tmp_path: Path) -> None:
         assert len(db.list_items(ontology="prov")) == 8
         found = db.retrieve("when did the activity start", 3, scope=Scope(ontology="prov"))
         assert found[0].item.title == "Pick the Right PROV Time Property"
-        assert not any(
-            hit.item.scope.ontology for hit in db.retrieve("when did it start", 20, scope=Scope("sio"))
-        )
+        assert not any(hit.item.scope.ontology for hit in db.retrieve("when did it start", 20, scope=Scope("sio")))
 
 
 @pytest.mark.req("RB-06", "RB-12")

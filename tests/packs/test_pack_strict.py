@@ -155,9 +155,7 @@ def test_only_regular_files(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.req("RB-12", "RB-13")
 @pytest.mark.parametrize("name", ["p", "core_v2", "..", "", "core_v1 "])
-def test_a_bare_name_means_a_shipped_pack_only(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bare_name_means_a_shipped_pack_only(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_pack(tmp_path / "p.jsonl", [memory()])
     monkeypatch.chdir(tmp_path)
     with store(tmp_path / "m.db") as db, pytest.raises(PackError, match="ships with rlm"):

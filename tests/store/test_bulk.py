@@ -1,8 +1,6 @@
-"""Bulk loads: the same rows as one by one, all or nothing, and no thread left behind."""
+"""Bulk loads: the same rows as one by one, and all or nothing."""
 
 from __future__ import annotations
-
-import threading
 
 import pytest
 
@@ -31,7 +29,7 @@ def test_a_bulk_load_is_the_same_as_one_by_one(tmp_path, count):
         assert db.stats()["memories"] == count
 
 
-def test_a_bulk_load_that_fails_leaves_nothing_and_no_thread(tmp_path):
+def test_a_bulk_load_that_fails_leaves_nothing(tmp_path):
     class Failing:
         model, dim, calls = "failing", 4, 0
 
@@ -46,12 +44,10 @@ def test_a_bulk_load_that_fails_leaves_nothing_and_no_thread(tmp_path):
         def embed(self, texts):
             return self.embed_documents([(t, "") for t in texts])
 
-    before = threading.active_count()
     with open_store(tmp_path / "m.db", embedder=Failing()) as db:
         with pytest.raises(ModelError, match="went away"):
             db.add_many(items(5_000))
         assert db.stats()["memories"] == 0
-        assert threading.active_count() == before
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
 
 

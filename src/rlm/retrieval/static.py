@@ -19,7 +19,8 @@ import importlib.util
 import json
 import re
 import threading
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -41,6 +42,7 @@ BODY_CHARS = 1_000
 BODY_TOKENS = 12
 BULK_TEXTS = 64
 """From so many texts on, a table of all weighted vectors pays for itself (40 ms, 32 MB)."""
+BATCH = 512
 CACHED_WORDS = 200_000
 
 _PIP = 'pip install "wordllama>=0.4.0"'
@@ -71,17 +73,12 @@ class StaticEmbedder:
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
         """One row per (head, body)."""
         tokens = self._tokens or self._load()
-        out = np.zeros((len(documents), self.dim), np.float32)
-        table = tokens.table() if len(documents) >= BULK_TEXTS else None
-        for row, (head, body) in zip(out, documents, strict=True):
-            first = tokens.ids(head[:HEAD_CHARS])
-            rest = tokens.ids(body[:BODY_CHARS]) - first if body else ()
-            if first or rest:
-                share = np.ones(len(first) + len(rest), np.float32)
-                if len(rest) > BODY_TOKENS:
-                    share[len(first) :] = BODY_TOKENS / len(rest)
-                np.dot(share, tokens.rows([*first, *rest], table), row)
-        return normalise(out)
+        cut = [(head[:HEAD_CHARS], body[:BODY_CHARS]) for head, body in documents]
+        if len(cut) < BULK_TEXTS:
+            return normalise(tokens.pool_few(cut))
+        with self._lock:
+            parts = [tokens.pool_many(cut[start : start + BATCH]) for start in range(0, len(cut), BATCH)]
+        return normalise(np.concatenate(parts))
 
     def _load(self) -> _Tokens:
         with self._lock:
@@ -99,21 +96,28 @@ class StaticEmbedder:
             return self._tokens
 
 
-class _Words(dict[str, tuple[int, ...]]):
-    """A word as it stands in a text -> the ids of its tokens, after names are taken apart."""
+class _Words(dict[str, int]):
+    """A word as it stands in a text -> its place in `starts`; its tokens are `flat[starts[n]:starts[n + 1]]`."""
 
     def __init__(self, vocab: Vocabulary) -> None:
         super().__init__()
         self._vocab = vocab
+        self.forget()
 
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= CACHED_WORDS:
-            self.clear()
-        parts = _SEAM.sub(" ", word).lower().split()
-        ids = tuple(chain.from_iterable(map(self._vocab.encode_word, parts)))
-        if len(word) <= 64:
-            self[word] = ids
-        return ids
+    def forget(self) -> None:
+        self.clear()
+        self.starts = array("q", [0])
+        self.flat = array("q")
+
+    def __missing__(self, word: str) -> int:
+        place = self[word] = len(self.starts) - 1
+        self.flat.extend(self.encode(word))
+        self.starts.append(len(self.flat))
+        return place
+
+    def encode(self, word: str) -> Iterator[int]:
+        """The tokens of a word, after names are taken apart."""
+        return chain.from_iterable(map(self._vocab.encode_word, _SEAM.sub(" ", word).lower().split()))
 
 
 class _Tokens:
@@ -125,21 +129,55 @@ class _Tokens:
         self._continues = vocab.continuations()
         self._table: Floats | None = None
 
-    def ids(self, text: str) -> set[int]:
-        """The distinct tokens of a text."""
-        plain = text.replace("_", " ")
-        words = plain.split() if text.isascii() else split_words(normalize("NFKC", plain))
-        return set(chain.from_iterable(map(self._words.__getitem__, words)))
+    def pool_few(self, documents: Sequence[tuple[str, str]]) -> Floats:
+        """Straight from the mapped file, so that a query touches a few pages."""
+        out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
+        for row, (head, body) in zip(out, documents, strict=True):
+            first = {token for word in _split(head) for token in self._words.encode(word)}
+            rest = {token for word in _split(body) for token in self._words.encode(word)} - first
+            if first or rest:
+                share = np.ones(len(first) + len(rest), np.float32)
+                share[len(first) :] = BODY_TOKENS / max(BODY_TOKENS, len(rest))
+                np.dot(share, self._weighted([*first, *rest]), row)
+        return out
 
-    def rows(self, ids: list[int], table: Floats | None) -> Floats:
-        """The weighted vector of each token."""
-        return self._weighted(ids) if table is None else table.take(ids, 0)
-
-    def table(self) -> Floats:
-        """All weighted vectors, made once."""
+    def pool_many(self, documents: Sequence[tuple[str, str]]) -> Floats:
+        """The same for a batch: one look-up a word in Python, the rest in numpy. One thread at a time."""
+        if len(self._words) > CACHED_WORDS:
+            self._words.forget()
+        found: list[int] = []
+        ends: list[int] = []
+        for document in documents:
+            for text in document:
+                found.extend(map(self._words.__getitem__, _split(text)))
+                ends.append(len(found))
+        owner, token, share = self._distinct(np.array(found, np.int64), np.array(ends, np.int64))
+        bounds = np.searchsorted(owner, np.arange(len(documents) + 1)).tolist()
         if self._table is None:
             self._table = self._weighted(slice(None))
-        return self._table
+        out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
+        for place, row in enumerate(out):
+            first, last = bounds[place], bounds[place + 1]
+            if last > first:
+                np.dot(share[first:last], self._table.take(token[first:last], 0), row)
+        return out
+
+    def _distinct(
+        self, words: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """(document, token, share) of each distinct token, by document; a head's token counts as the head's."""
+        starts = np.array(self._words.starts, np.int64)
+        counts = (starts[1:] - starts[:-1])[words]
+        text = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))  # twice a document, plus one for a body
+        text = np.repeat(text, counts)
+        within = np.arange(len(text)) - np.repeat(np.cumsum(counts) - counts, counts)
+        token = np.array(self._words.flat, np.int64)[np.repeat(starts[words], counts) + within]
+        keys = np.sort(((text >> 1) << 21) | (token << 1) | (text & 1))
+        keys = keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))] if len(keys) else keys
+        owner, token, body = keys >> 21, (keys >> 1) & 0xFFFFF, (keys & 1).astype(np.bool_)
+        in_body = np.bincount(owner[body], minlength=len(ends) // 2)
+        share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0)
+        return owner, token, share.astype(np.float32)
 
     def _weighted(self, ids: list[int] | slice) -> Floats:
         rows = np.asarray(self._vectors[ids], dtype=np.float32)
@@ -148,6 +186,11 @@ class _Tokens:
         factor *= np.where(self._continues[ids], CONTINUATION, 1.0)
         weighted: Floats = rows * factor.astype(np.float32)[:, None]
         return weighted
+
+
+def _split(text: str) -> list[str]:
+    plain = text.replace("_", " ")
+    return plain.split() if plain.isascii() else split_words(normalize("NFKC", plain))
 
 
 def normalise(rows: Floats) -> Floats:

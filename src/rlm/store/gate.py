@@ -23,6 +23,7 @@ from rlm.store.identity import memory_id as stable_id
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
+    DEFAULT_SCOPE,
     EDGE_TYPES,
     ITEM_FIELDS,
     LEVELS,
@@ -73,13 +74,14 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         provenance["quarantined_because"] = reason
     scope = _scope(item.scope)
     for name in ("access_count", "success_count", "failure_count"):
-        _count(getattr(item, name), name)
+        if getattr(item, name) != 0:
+            _count(getattr(item, name), name)
     return MemoryItem(
         title=title,
         description=description or first_sentence(content),
         content=content,
         source_type=source_type,
-        task_query=task or None,
+        task_query=task if task.strip() else None,
         tags=tags,
         scope=scope,
         provenance=provenance,
@@ -267,7 +269,7 @@ def unit(value: Any, name: str = "confidence") -> float:
 
 def first_sentence(text: str, limit: int = 160) -> str:
     """A description for a memory that came without one: its first line, cut at a word."""
-    line = next((part for part in text.splitlines() if part.strip()), "").strip(" -*#>\t")
+    line = " ".join(next((part for part in text.splitlines() if part.strip()), "").split()).strip(" -*#>")
     if len(line) <= limit:
         return line
     return line[:limit].rsplit(" ", 1)[0] + "…"
@@ -299,7 +301,7 @@ def _count(value: Any, name: str) -> None:
 def _check_tags(tags: Any) -> list[str]:
     if not tags:
         return []
-    if isinstance(tags, str) or not isinstance(tags, Sequence):
+    if type(tags) is not list and (isinstance(tags, str) or not isinstance(tags, Sequence)):
         raise ValidationError(f"tags is {tags!r}: use a list of text", field="tags")
     if len(tags) > TAG_COUNT:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
@@ -312,6 +314,8 @@ def _check_tags(tags: Any) -> list[str]:
 
 
 def _scope(scope: Scope) -> Scope:
+    if scope == DEFAULT_SCOPE:
+        return DEFAULT_SCOPE
     parts = (scope.ontology or "", *scope.task_types, *scope.tools)
     if not isinstance(scope, Scope) or not all(isinstance(part, str) for part in parts):
         raise ValidationError(f"scope is {str(scope)[:80]!r}: use a Scope of text", field="scope")
@@ -332,7 +336,7 @@ _PLAIN_KEYS = frozenset(
 
 
 def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if _PLAIN_KEYS.issuperset(value) and all(isinstance(part, str) for part in value.values()):
         text = "\n".join(value.values())

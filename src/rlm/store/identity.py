@@ -50,7 +50,7 @@ def canonical_json(value: Any) -> str:
     return _encode(value)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def memory_id(title: str, content: str, scope: Mapping[str, Any]) -> str:

@@ -73,7 +73,7 @@ class Scope:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Scope:
         """Read the JSON form. An unknown key or a wrong type raises ValidationError: no scope is guessed."""
-        if not data:
+        if not data or data == _DEFAULT_DICT:
             return DEFAULT_SCOPE
         for key in data:
             if key not in _SCOPE_KEYS:
@@ -102,6 +102,7 @@ class Scope:
 
 _SCOPE_KEYS = ("ontology", "task_types", "tools", "transferable")
 DEFAULT_SCOPE = Scope()
+_DEFAULT_DICT = DEFAULT_SCOPE.to_dict()
 
 
 def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -145,7 +146,7 @@ class MemoryItem:
     archived_at: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.scope, Mapping):
+        if type(self.scope) is not Scope and isinstance(self.scope, Mapping):
             self.scope = Scope.from_dict(self.scope)
         if not self.created_at:
             self.created_at = clock.now_iso()

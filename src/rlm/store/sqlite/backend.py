@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
 from rlm.store.sqlite import items, listing, migrations, runs
-from rlm.store.sqlite.bulk import Bulk
+from rlm.store.sqlite.bulk import Bulk, paused_collector
 from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
@@ -96,10 +95,11 @@ class SQLiteMemoryBackend:
 
     def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
         """Store several, all or none; their ids, in order."""
-        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in items_]
-        with self.db.write() as connection:
-            self.store_admitted(connection, admitted)
-            self._flush_accesses(connection)
+        with paused_collector():
+            admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in items_]
+            with self.db.write() as connection:
+                self.store_admitted(connection, admitted)
+                self._flush_accesses(connection)
         self.search.recall.seal_if_due()
         return [item.memory_id for item in admitted]
 
@@ -112,15 +112,9 @@ class SQLiteMemoryBackend:
                 bulk.add(space, self._absent(connection, space, batch))
         return bulk.count
 
-    @contextmanager
-    def bulk(self, connection: apsw.Connection) -> Iterator[Bulk]:
+    def bulk(self, connection: apsw.Connection) -> Bulk:
         """Take in many memories that passed the gate and are absent, inside `db.write()`."""
-        bulk = Bulk(connection, self.search.recall, self._prepare)
-        try:
-            yield bulk
-            bulk.finish()
-        finally:
-            bulk.abandon()
+        return Bulk(connection, self.search.recall, self._prepare)
 
     def _absent(
         self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]

@@ -1,13 +1,17 @@
 """Many memories on their way in, inside one transaction.
 
-While SQLite writes one batch, which it does without the interpreter's lock, the next is embedded on a second
-thread. A few rows go to the full-text index as usual; many are sealed at once and never enter it.
+A few rows go to the full-text index as usual; many are sealed at once and never enter it. Embedding on a second
+thread while SQLite writes was tried and was slower: SQLite lets go of the interpreter's lock at every row, and
+has to queue for it again each time.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
 
 import apsw
 
@@ -23,8 +27,20 @@ CHUNK = 1_000
 Prepare = Callable[[int, Sequence[MemoryItem]], list[items.Row]]
 
 
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """No garbage collection inside: a load makes no cycles, and looking for them costs a fifth of its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class Bulk:
-    """Give it memories that passed the gate and that their space lacks; `finish` when all are in.
+    """A `with` block that takes in memories that passed the gate and that their space lacks.
 
     All of it belongs to the caller's transaction: when anything raises, the caller rolls back.
     """
@@ -33,7 +49,6 @@ class Bulk:
         self._connection = connection
         self._recall = recall
         self._prepare = prepare
-        self._ahead: _Step | None = None
         self._seen: set[tuple[int, str]] = set()
         self._first = take_numbers(connection, "item", 0)
         self.count = 0
@@ -47,53 +62,22 @@ class Bulk:
                 self._seen.add(key)
                 fresh.append(item)
         for start in range(0, len(fresh), CHUNK):
-            step = _Step(self._prepare, space, fresh[start : start + CHUNK])
-            self._write()
-            self._ahead = step
+            items.insert(self._connection, self._prepare(space, fresh[start : start + CHUNK]))
         self.count += len(fresh)
         return fresh
 
-    def _write(self) -> None:
-        if self._ahead is not None:
-            rows = self._ahead.result()
-            self._ahead = None
-            items.insert(self._connection, rows)
+    def __enter__(self) -> Self:
+        return self
 
-    def finish(self) -> None:
-        """Write what is left and make all of it searchable."""
-        self._write()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Make all of it searchable."""
         if self.count >= SEAL_AT:
             self._recall.seal_all(indexed_to=self._first - 1)
         elif self.count:
             MEMORY.index(self._connection, self._first, self._first + self.count - 1)
-
-    def abandon(self) -> None:
-        """Wait for the second thread; nothing more is written."""
-        if self._ahead is not None:
-            self._ahead.wait()
-            self._ahead = None
-
-
-class _Step:
-    """One batch in the making on a thread of its own."""
-
-    def __init__(self, prepare: Prepare, space: int, batch: Sequence[MemoryItem]) -> None:
-        self._rows: list[items.Row] = []
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(prepare, space, batch), daemon=True)
-        self._thread.start()
-
-    def _run(self, prepare: Prepare, space: int, batch: Sequence[MemoryItem]) -> None:
-        try:
-            self._rows = prepare(space, batch)
-        except BaseException as exc:  # raised in the caller's thread instead
-            self._error = exc
-
-    def wait(self) -> None:
-        self._thread.join()
-
-    def result(self) -> list[items.Row]:
-        self.wait()
-        if self._error is not None:
-            raise self._error
-        return self._rows

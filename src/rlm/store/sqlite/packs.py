@@ -1,8 +1,8 @@
 """Imports of packs as rows, and what a rollback may take back. Every function runs inside the caller's
 transaction.
 
-An import is one write transaction, so the rows it adds have consecutive numbers; `meta` keeps the first and
-the last. Any later change of a memory gives it a new number (`items.py`). So a row that still has a number
+An import is one write transaction, so the rows it adds have consecutive numbers; `first_no` and `last_no`
+keep the ends. Any later change of a memory gives it a new number (`items.py`). So a row that still has a number
 of the import is as the import left it, and only such rows does a rollback archive. It stamps them with the
 very time that it writes to `rolled_back_at`: that is how a later import tells them from memories that a
 person archived, which stay archived.
@@ -88,27 +88,28 @@ def record(
 ) -> int:
     """Note an import that added these ids under numbers from the first to the last; its own number."""
     connection.execute(
-        f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
+        f"INSERT INTO packs(space_id, {_STATED}, first_no, last_no) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         (
             space,
             *(row[key] for key in ("name", "sha256", "source", "signer", "trust", "item_count")),
             len(ids),
             row["imported_at"],
+            *numbers,
         ),
     )
     pack_no = connection.last_insert_rowid()
     connection.executemany(
         "INSERT INTO pack_items(pack_no, memory_id) VALUES (?, ?)", ((pack_no, i) for i in sorted(ids))
     )
-    values = (f"pack:{pack_no}:numbers", json.dumps(numbers))
-    connection.execute("INSERT INTO meta(key, value) VALUES (?, ?)", values)
     return pack_no
 
 
 def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int, list[str]]:
     """Archive what an import added and nobody changed; how many, and the ids of what stays."""
-    key = (f"pack:{row.pack_no}:numbers",)
-    first, last = json.loads(next(iter(connection.execute("SELECT value FROM meta WHERE key = ?", key)))[0])
+    ends: list[tuple[Any, ...]] = connection.execute(
+        "SELECT first_no, last_no FROM packs WHERE pack_no = ?", (row.pack_no,)
+    ).fetchall()
+    first, last = ends[0]
     found: list[tuple[Any, ...]] = connection.execute(
         "SELECT m.item_no, m.memory_id FROM pack_items i JOIN memory_items m "
         "ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? AND m.archived_at IS NULL "

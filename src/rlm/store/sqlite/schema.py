@@ -172,6 +172,8 @@ CREATE TABLE packs (
     trust TEXT NOT NULL CHECK(trust IN ('trusted', 'unverified', 'quarantined')),
     item_count INTEGER NOT NULL,
     added_count INTEGER NOT NULL,
+    first_no INTEGER NOT NULL,
+    last_no INTEGER NOT NULL,
     imported_at TEXT NOT NULL,
     rolled_back_at TEXT
 );
