@@ -36,6 +36,12 @@ def test_a_form_gives_back_what_was_changed() -> None:
     assert changes.keys() == {"title", "content", "scope"}
 
 
+@pytest.mark.parametrize("title", ["a\x7fb", "a\tb", 'quote " and \\', "\U0001f600"])
+def test_characters_that_toml_is_strict_about_survive(title: str) -> None:
+    item = MemoryItem(title, "d", "c", confidence=0.5)
+    assert read_form(write_form(item), item) == {}
+
+
 @pytest.mark.parametrize("text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"])
 def test_a_form_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):

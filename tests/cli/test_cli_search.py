@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def test_reading_where_there_is_no_store_gives_nothing_and_makes_nothing(
 ) -> None:
     empty = rlm(*line, "--db", db)
     assert empty.code == 0 and empty.out == "" and db in empty.err
-    assert rlm(*line, "--db", db, "--json").json == []
+    told = rlm(*line, "--db", db, "--json")
+    assert told.json == [] and told.err == ""
     assert not Path(db).exists()
 
 
@@ -64,12 +66,15 @@ def test_naming_something_in_a_store_that_is_not_there_is_exit_1(rlm: Run, db: s
 def test_a_search_neither_waits_nor_fails_while_another_process_writes(
     rlm: Run, add: Callable[..., str], db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "0.05")
+    monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "60")
     found = add()
     writer = open_store(db, embedder="none")
     assert isinstance(writer, SQLiteMemoryBackend)
     with writer.db.write():
+        started = time.monotonic()
         assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["id"] == found
+        assert time.monotonic() - started < 30
+        monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "0.05")
         locked = rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
     writer.close()
     assert locked.code == 2 and locked.err.startswith("error: another process")

@@ -68,6 +68,8 @@ def test_damaged_pages_are_reported_and_left_alone(
     for page in range(8, len(data) // 4096 - 1):
         data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
     Path(db).write_bytes(data)
+    for end in ("-lock", "-turn"):
+        Path(f"{db}{end}").unlink()
     before = snapshot(Path(db).parent)
     failed = rlm("doctor", "--db", db, "--json", *fix)
     assert failed.code == 1 and failed.json["checks"][-1]["ok"] is False

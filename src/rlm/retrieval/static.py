@@ -21,7 +21,6 @@ import re
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from unicodedata import normalize
@@ -210,6 +209,8 @@ def _find_folder() -> Path:
         if Path(place, _TOKENIZER).is_file():
             return Path(place)
     # another folder of that name may come first on the path: the installed files are still there
+    from importlib import metadata  # 15 ms that are hardly ever needed
+
     try:
         return Path(str(metadata.distribution("wordllama").locate_file("wordllama")))
     except metadata.PackageNotFoundError as exc:

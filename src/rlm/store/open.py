@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rlm import config
 from rlm.errors import ConfigError
 from rlm.retrieval.embed import Embedder, pick_embedder
-from rlm.store.jsonfile import MemoryStore
-from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LOCAL, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.jsonfile import MemoryStore
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
 
@@ -38,10 +38,15 @@ def open_store(
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(settings)
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     scheme, _, rest = name.partition(":")
+    # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if scheme == "json" and rest:
+        from rlm.store.jsonfile import MemoryStore
+
         return MemoryStore.open(Path(rest).expanduser(), tenant=tenant, embedder=model, origin=origin)
     if "://" in name or (scheme in ("postgres", "postgresql", "qdrant") and rest):
         raise ConfigError(f"cannot open {name.split('@')[-1]!r}: this version knows {KINDS}")
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
     path = Path(rest if scheme == "sqlite" and rest else name)
     return SQLiteMemoryBackend(
         path,

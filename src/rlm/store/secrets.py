@@ -21,7 +21,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -107,8 +107,13 @@ def _indexed_rules() -> dict[str, dict[str, list[_Rule]]]:
     return index
 
 
-_INDEX = _indexed_rules()
-_PLAIN = tuple(_INDEX.pop("").items())
+@cache
+def _rules() -> tuple[tuple[tuple[str, list[_Rule]], ...], dict[str, dict[str, list[_Rule]]]]:
+    """Rules without a mark, and the others by mark. Made when first needed: a search never needs them."""
+    index = _indexed_rules()
+    return tuple(index.pop("").items()), index
+
+
 _TOKEN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
 _MASK = bytes(97 if code in _TOKEN_BYTES else 32 for code in range(256))
 _RUN = b"a" * _RUN_CHARS
@@ -217,10 +222,7 @@ def _scrub_any(value: Any, name_kind: str | None, kinds: set[str]) -> Any:
         return text
     if isinstance(value, dict):
         kind_of = {key: _name_kind(key) for key in value if isinstance(key, str)}
-        return {
-            _scrub_any(key, None, kinds): _scrub_any(item, kind_of.get(key), kinds)
-            for key, item in value.items()
-        }
+        return {_scrub_any(key, None, kinds): _scrub_any(item, kind_of.get(key), kinds) for key, item in value.items()}
     if isinstance(value, list | tuple):
         items = [_scrub_any(item, name_kind, kinds) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
@@ -315,10 +317,11 @@ def _scrub_runs(text: str, kinds: set[str]) -> str:
 
 def _scrub_run(run: str, kinds: set[str]) -> str:
     rules: dict[_Rule, None] = {}  # as an ordered set
-    for marker, plain in _PLAIN:
+    without_mark, by_mark = _rules()
+    for marker, plain in without_mark:
         if marker in run:
             rules |= dict.fromkeys(plain)
-    for mark, by_ending in _INDEX.items():
+    for mark, by_ending in by_mark.items():
         if mark in run:
             for piece in run.split(mark):
                 if piece[-2:] in by_ending:
