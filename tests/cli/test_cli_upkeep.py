@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
-from rlm import open_store
+from rlm import MemoryItem, open_store
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
 
@@ -64,8 +64,11 @@ def test_damaged_pages_are_reported_and_left_alone(
     rlm: Run, add: Callable[..., str], db: str, fix: tuple[str, ...]
 ) -> None:
     add()
+    with sqlite(db) as store:
+        sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('idx_items_confidence', 'evolution_log')"
+        pages = [row[0] - 1 for row in store.db.rows(sql)]
     data = bytearray(Path(db).read_bytes())
-    for page in range(8, len(data) // 4096 - 1):
+    for page in pages:  # the file still opens; only reading all of it shows the damage
         data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
     Path(db).write_bytes(data)
     for end in ("-lock", "-turn"):
@@ -75,6 +78,25 @@ def test_damaged_pages_are_reported_and_left_alone(
     assert failed.code == 1 and failed.json["checks"][-1]["ok"] is False
     assert "recover" in failed.json["checks"][-1]["fix"]
     assert snapshot(Path(db).parent) == before
+
+
+def test_a_damaged_file_keeps_the_journal_that_a_crash_left(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
+    """Opened as usual, SQLite would write the journal into the damaged file when it closes."""
+    add()
+    crashed, wal = tmp_path / "crashed.db", tmp_path / "crashed.db-wal"
+    with sqlite(db) as store:
+        page = store.db.value("SELECT rootpage FROM sqlite_schema WHERE name = 'idx_nodes_tier'") - 1
+        store.add(MemoryItem("Written last", "", "Not yet in the file itself."))
+        data = bytearray(Path(db).read_bytes())
+        wal.write_bytes(Path(f"{db}-wal").read_bytes())
+    data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    crashed.write_bytes(data)
+    journal = wal.read_bytes()
+    assert journal
+    assert rlm("doctor", "--db", str(crashed), "--fix").code == 1
+    assert crashed.read_bytes() == data and wal.read_bytes() == journal
 
 
 def test_commands_on_a_corrupt_file_say_so_in_one_line(rlm: Run, db: str) -> None:
