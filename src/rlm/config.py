@@ -71,6 +71,12 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
     return Settings(**values)
 
 
+def config_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the config file is looked for: `RLM_CONFIG`, else the default. It need not exist."""
+    env = os.environ if environ is None else environ
+    return Path(env.get("RLM_CONFIG") or DEFAULT_CONFIG).expanduser()
+
+
 def _from_file(named: str | None) -> dict[str, Any]:
     path = Path(named or DEFAULT_CONFIG).expanduser()
     if not _readable(path):

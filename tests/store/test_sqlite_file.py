@@ -266,6 +266,14 @@ def test_a_full_disk_leaves_the_old_json_file(tmp_path, make_item):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_backup_that_cannot_be_written_says_so(db, tmp_path):
+    with pytest.raises(StoreError, match="is the store itself"):
+        db.backup(db.db.path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreReadOnly, match="cannot be written"):
+        db.backup(tmp_path / "file" / "copy.db")
+
+
 def test_a_lock_held_elsewhere_is_an_error_in_time(tmp_path, make_item):
     path = tmp_path / "m.db"
     with open_store(path, lock_timeout_s=0.2) as db:

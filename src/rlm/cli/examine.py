@@ -39,7 +39,7 @@ PARTS = (
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
     """The report. Raises only for settings that cannot be used and for a store that somebody else locks."""
-    config_file = Path(config.DEFAULT_CONFIG).expanduser()
+    config_file = config.config_path()
     exists = session.path.exists()
     report: dict[str, Any] = {
         "ok": True,

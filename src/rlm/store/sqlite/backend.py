@@ -19,14 +19,14 @@ from typing import Any, Self
 import apsw
 
 from rlm import clock
-from rlm.errors import NotFound, StoreError
+from rlm.errors import NotFound, StoreError, StoreReadOnly
 from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
 from rlm.store.sqlite import items, listing, migrations, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import Database, mapped
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
 from rlm.store.sqlite.sources import MEMORY, NODE
@@ -386,12 +386,14 @@ class SQLiteMemoryBackend:
     def backup(self, path: str | Path) -> Path:
         """A whole copy, made while others may write."""
         target = Path(path).expanduser()
-        if target.exists() and target.samefile(self.db.path):
-            raise StoreError(f"{target} is the store itself: name another file")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with self.db.read():  # nothing to do inside; it maps errors and holds off our own writers
-            pass
-        migrations.copy_database(self.db.connection, target)
+        try:
+            if target.exists() and target.samefile(self.db.path):
+                raise StoreError(f"{target} is the store itself: name another file")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with mapped(target):
+                migrations.copy_database(self.db.connection, target)
+        except OSError as exc:
+            raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
         return target
 
     def reembed(self) -> int:

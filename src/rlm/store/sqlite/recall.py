@@ -162,9 +162,13 @@ class Recall:
             all_numbers = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
             columns = [np.ascontiguousarray(row) for row in joined]
             old = Sealed(segments, tuple(bases), all_numbers, columns, None, base, 0, 0)
-        visible = np.isin(self._spaces, np.array(spaces, np.int32))
-        if self._dead:
-            visible &= ~np.isin(old.numbers, np.fromiter(self._dead, np.int64, len(self._dead)))
+        visible = np.zeros(len(self._spaces), np.bool_)
+        for space in spaces:
+            visible |= self._spaces == space
+        if self._dead and len(visible):
+            gone = np.fromiter(self._dead, np.int64, len(self._dead))
+            place = np.minimum(np.searchsorted(old.numbers, gone), len(visible) - 1)  # numbers ascend
+            visible[place[old.numbers[place] == gone]] = False
         count = int(np.count_nonzero(visible))
         old.visible = None if count == len(visible) else visible
         old.visible_count = count
