@@ -83,9 +83,7 @@ def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
     folder.mkdir(parents=True)
     open_store(folder / "rlm.db").close()
     peer = apsw.Connection(str(folder / "plain.db"))
-    peer.execute(
-        "PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')"
-    )
+    peer.execute("PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
     peer.close()
     rows = []
     for name, code, path in (("rlm", WRITER, "rlm.db"), ("bare SQLite, busy timeout", PEER, "plain.db")):

@@ -52,8 +52,7 @@ def _one(folder: Path, size: int, queries: int) -> list[tuple[str, ...]]:
         results.append(_rank_bm25(corpus, asked[:20]))
     results.append(_tantivy(folder, corpus, asked))
     return [
-        (name, f"{p50:.2f}", f"{p99:.2f}", f"{p50 / plain[1]:.2f}", f"{built:.1f}")
-        for name, p50, p99, built in results
+        (name, f"{p50:.2f}", f"{p99:.2f}", f"{p50 / plain[1]:.2f}", f"{built:.1f}") for name, p50, p99, built in results
     ]
 
 
@@ -64,9 +63,7 @@ def _plain_fts5(folder: Path, corpus: Corpus, asked: list[str]) -> tuple[str, fl
     connection.execute("CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
     with connection:
         for chunk in corpus.draws():
-            connection.executemany(
-                "INSERT INTO plain(body) VALUES (?)", ((plain_text(words),) for words in chunk)
-            )
+            connection.executemany("INSERT INTO plain(body) VALUES (?)", ((plain_text(words),) for words in chunk))
     built = time.perf_counter() - started
 
     def ask(query: str) -> object:

@@ -366,9 +366,7 @@ def errors_page() -> str:
     ours = [(depth, kind.__name__) for depth, kind in tree]
     if drawn_tree(errors.__doc__ or "") != ours:
         wrong = sorted({name for _, name in set(drawn_tree(errors.__doc__ or "")) ^ set(ours)})
-        raise Stale(
-            f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}"
-        )
+        raise Stale(f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}")
     lines = ["# Errors", "", "Catch `RLMError` to catch everything that rlm raises on purpose.", ""]
     lines += ["```text", *draw_tree(ours), "```", "", "| error | also a | what it means |", "|---|---|---|"]
     for _, kind in tree:
@@ -437,9 +435,7 @@ class _Plain(str):
 def _parts(function: Callable[..., Any], skip: int) -> tuple[list[str], str]:
     signature = inspect.signature(function)
     given = list(signature.parameters.values())[skip:]
-    plain = [
-        p.replace(annotation=_Plain(p.annotation)) if isinstance(p.annotation, str) else p for p in given
-    ]
+    plain = [p.replace(annotation=_Plain(p.annotation)) if isinstance(p.annotation, str) else p for p in given]
     texts = [str(p) for p in plain]
     star = next((i for i, p in enumerate(plain) if p.kind is p.KEYWORD_ONLY), None)
     if star is not None and not any(p.kind is p.VAR_POSITIONAL for p in plain):

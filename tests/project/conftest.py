@@ -32,8 +32,6 @@ def run_python(root: Path, clean_environment: Path) -> Callable[..., subprocess.
     def run(*arguments: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONIOENCODING": "utf-8", **variables}
         command = [sys.executable, *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False
-        )
+        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False)
 
     return run

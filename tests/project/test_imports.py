@@ -37,9 +37,7 @@ def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Fin
     """Every module of rlm that is imported, with its line; those for type checkers too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (
-                (node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "rlm"
-            )
+            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "rlm")
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -66,9 +64,7 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
             continue
         if other not in LEVEL:  # a public name, taken from the package itself
             if level != EDGE:
-                found.append(
-                    (line, f"{module} takes {target!r} from the public API: import it from its room")
-                )
+                found.append((line, f"{module} takes {target!r} from the public API: import it from its room"))
         elif LEVEL[other] > level or (LEVEL[other] == level and level in STRANGERS):
             found.append((line, f"{module} imports {target}"))
     return found
@@ -209,9 +205,7 @@ def test_a_read_of_the_environment_is_found(source):
     assert environment_reads(source)
 
 
-@pytest.mark.parametrize(
-    "source", ["print(1)", "sys.exit(2)", "raise SystemExit(1)", "sys.stderr.write('x')"]
-)
+@pytest.mark.parametrize("source", ["print(1)", "sys.exit(2)", "raise SystemExit(1)", "sys.stderr.write('x')"])
 def test_a_print_or_exit_is_found(source):
     assert prints_and_exits(source)
 

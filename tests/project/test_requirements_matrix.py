@@ -27,16 +27,12 @@ def write_test(project, body, name="sub/test_it.py"):
 
 
 def write_page(gendocs, project):
-    (project / "docs" / "requirements.md").write_text(
-        gendocs.NOTE + gendocs.requirements_page(project) + "\n"
-    )
+    (project / "docs" / "requirements.md").write_text(gendocs.NOTE + gendocs.requirements_page(project) + "\n")
 
 
 def test_marks_on_functions_classes_and_modules_count(gendocs, project):
     write_test(project, '@pytest.mark.req("A-01", "A-02")\ndef test_one(): ...')
-    write_test(
-        project, 'pytestmark = [pytest.mark.slow, pytest.mark.req("A-03.1")]\ndef test_x(): ...', "test_m.py"
-    )
+    write_test(project, 'pytestmark = [pytest.mark.slow, pytest.mark.req("A-03.1")]\ndef test_x(): ...', "test_m.py")
     write_test(
         project,
         '@pytest.mark.req("A-01")\nclass TestC:\n    @pytest.mark.req("A-02")\n    def test_in(self): ...',
@@ -94,9 +90,7 @@ def test_a_proof_cannot_vanish(gendocs, project):
     with pytest.raises(gendocs.Stale, match="A-01 was proven and has lost its last test"):
         gendocs.requirements_page(project)
     for check in (True, False):
-        assert any(
-            "A-01" in problem for problem in gendocs.run(check=check, root=project, only=["requirements.md"])
-        )
+        assert any("A-01" in problem for problem in gendocs.run(check=check, root=project, only=["requirements.md"]))
     assert "| A-01 | the first | proven |" in (project / "docs" / "requirements.md").read_text()
     assert "| A-01 | the first | open |" in gendocs.requirements_page(project, forget=["A-01"])
 

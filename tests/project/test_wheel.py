@@ -61,9 +61,7 @@ def installed(wheel, tmp_path_factory) -> Path:
     run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index",
          "--disable-pip-version-check", wheel], cwd=home)  # fmt: skip
     paths = sysconfig.get_paths()
-    target = run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], cwd=home
-    ).strip()
+    target = run([python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], cwd=home).strip()
     # A .pth adds folders after our own, and .pth files in those are not read: an editable rlm stays unseen.
     Path(target, "dependencies.pth").write_text(f"{paths['purelib']}\n{paths['platlib']}\n", "utf-8")
     return python

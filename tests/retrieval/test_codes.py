@@ -39,9 +39,7 @@ def test_zero_and_nan_are_not_positive() -> None:
 
 
 @CHECK
-@given(
-    st.integers(1, 40), st.sampled_from([3, 64, 100, 128, 192, 256, 257, 384, 1024]), st.integers(0, 10_000)
-)
+@given(st.integers(1, 40), st.sampled_from([3, 64, 100, 128, 192, 256, 257, 384, 1024]), st.integers(0, 10_000))
 def test_distances_count_the_signs_that_differ(count: int, dim: int, seed: int) -> None:
     vectors = random_vectors(count, dim, seed)
     codes = sign_codes(vectors)
@@ -65,9 +63,7 @@ def test_the_seams_between_chunks_do_not_show() -> None:
     size = 2 * CHUNK + 7
     columns = [rng.integers(0, 2**64, size, np.uint64) for _ in range(4)]
     code = rng.integers(0, 2**64, 4, np.uint64)
-    plain = sum(
-        np.bitwise_count(column ^ word).astype(np.int64) for column, word in zip(columns, code, strict=True)
-    )
+    plain = sum(np.bitwise_count(column ^ word).astype(np.int64) for column, word in zip(columns, code, strict=True))
     assert np.array_equal(hamming(columns, code), plain)
 
 

@@ -71,9 +71,7 @@ def vocabulary() -> Vocabulary:
 @cache
 def table() -> Floats:
     """The token vectors as the experiment defines them, computed another way."""
-    raw = load_file(folder() / "weights" / "l2_supercat_256.safetensors")["embedding.weight"].astype(
-        np.float32
-    )
+    raw = load_file(folder() / "weights" / "l2_supercat_256.safetensors")["embedding.weight"].astype(np.float32)
     names = json.loads((folder() / "tokenizers" / "l2_supercat_tokenizer_config.json").read_text("utf-8"))
     for token, number in names["model"]["vocab"].items():
         length = float(np.linalg.norm(raw[number]))
@@ -101,9 +99,7 @@ def tokens_of(text: str) -> set[int]:
 def plain(head: str, body: str = "") -> Floats:
     first = tokens_of(head[:2000])
     rest = tokens_of(body[:1000]) - first
-    out = table()[sorted(first)].sum(axis=0) + table()[sorted(rest)].sum(axis=0) * min(
-        1.0, 12 / max(1, len(rest))
-    )
+    out = table()[sorted(first)].sum(axis=0) + table()[sorted(rest)].sum(axis=0) * min(1.0, 12 / max(1, len(rest)))
     length = float(np.linalg.norm(out))
     return out / length if length else out
 
@@ -135,7 +131,24 @@ def test_a_long_body_does_not_drown_the_head() -> None:
         "rotate the signing key",
         " ".join(
             f"walk dog water plant {w} lunch"
-            for w in ["red", "blue", "green", "pink", "brown", "black", "white", "gold", "grey", "lime", "teal", "plum", "rust", "sand", "snow", "wine"]
+            for w in [
+                "red",
+                "blue",
+                "green",
+                "pink",
+                "brown",
+                "black",
+                "white",
+                "gold",
+                "grey",
+                "lime",
+                "teal",
+                "plum",
+                "rust",
+                "sand",
+                "snow",
+                "wine",
+            ]
         ),
     )
     alone, both, mixed = shared().embed_documents([(head, ""), (head, body), ("", f"{head} {body}")])
@@ -182,9 +195,7 @@ def run_python(code: str, *, path: list[Path], cwd: Path, flags: tuple[str, ...]
 
 
 SOURCE = Path(rlm.__file__).parents[1]
-EMBED_ONE = (
-    "from rlm.retrieval.static import StaticEmbedder as S; print(S().embed(['hello']).any(), end=' ');"
-)
+EMBED_ONE = "from rlm.retrieval.static import StaticEmbedder as S; print(S().embed(['hello']).any(), end=' ');"
 
 
 def test_neither_wordllama_nor_tokenizers_nor_httpx_is_imported(tmp_path: Path) -> None:
@@ -363,9 +374,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def endpoint(server: Server, **options: Any) -> EndpointEmbedder:
-    return EndpointEmbedder(
-        server.url, "m-1", **{"key": KEY, "backoff_s": 0.001, "timeout_s": 10.0, **options}
-    )
+    return EndpointEmbedder(server.url, "m-1", **{"key": KEY, "backoff_s": 0.001, "timeout_s": 10.0, **options})
 
 
 def failure(embedder: EndpointEmbedder, texts: list[str]) -> str:
@@ -544,9 +553,7 @@ def test_a_store_with_an_endpoint_finds_by_meaning(server: Server, tmp_path: Pat
     from rlm.store.types import MemoryItem
 
     with open_store(tmp_path / "m.db", embedder=endpoint(server)) as db:
-        kept = db.add_many(
-            MemoryItem(title=f"Item {n}", description="x", content=f"text {n}") for n in range(30)
-        )
+        kept = db.add_many(MemoryItem(title=f"Item {n}", description="x", content=f"text {n}") for n in range(30))
         db.search.recall.seal()
         hits = db.retrieve("item 7", k=30, explain=True)
         assert hits[0].item.memory_id == kept[7]

@@ -78,9 +78,7 @@ def porter() -> apsw.FTS5Tokenizer:
 
 
 def fts5_tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
-    found = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
+    found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
     return [word for word in found if isinstance(word, str)]
 
 

@@ -48,9 +48,7 @@ NASTY = [
     "w " * 30_000,
 ]
 
-MIXED = st.text(
-    st.sampled_from("aeiousdtgyABZ019_-'\" \0\n\u0301\u0308\u0304\u0302é\u00dfİŞſΣςĄøत漢字かกิ한🤖🚀²½")
-)
+MIXED = st.text(st.sampled_from("aeiousdtgyABZ019_-'\" \0\n\u0301\u0308\u0304\u0302é\u00dfİŞſΣςĄøत漢字かกิ한🤖🚀²½"))
 ANY_TEXT = st.one_of(st.text(), MIXED)
 
 
@@ -67,9 +65,7 @@ def db() -> Iterator[apsw.Connection]:
 
 def fts5_words(db: apsw.Connection, text: str, name: str = "unicode61") -> list[str]:
     tokenizer = db.fts5_tokenizer(name, ["unicode61"] if name == "porter" else [])
-    found = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
+    found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
     return [word for word in found if isinstance(word, str)]
 
 
@@ -258,9 +254,7 @@ def test_any_string_can_be_matched_and_finds_itself(db: apsw.Connection, text: s
 
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:16]))
 @pytest.mark.parametrize("columns", [(), ("content",), ("title", "content")], ids=len)
-def test_nasty_strings_match_without_an_error(
-    db: apsw.Connection, text: str, columns: tuple[str, ...]
-) -> None:
+def test_nasty_strings_match_without_an_error(db: apsw.Connection, text: str, columns: tuple[str, ...]) -> None:
     sql = "SELECT rowid FROM notes WHERE notes MATCH ?"
     for wanted in (parse_query(text), parse_query(text, max_terms=5000), text, [text], [text, text]):
         expression = fts5_match(wanted, columns)

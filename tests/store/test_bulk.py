@@ -37,7 +37,7 @@ def test_a_bulk_load_that_fails_leaves_nothing(tmp_path):
             import numpy as np
 
             self.calls += 1
-            if self.calls == 3:
+            if self.calls == 2:
                 raise ModelError("the endpoint went away")
             return np.ones((len(documents), 4), np.float32)
 
@@ -46,7 +46,7 @@ def test_a_bulk_load_that_fails_leaves_nothing(tmp_path):
 
     with open_store(tmp_path / "m.db", embedder=Failing()) as db:
         with pytest.raises(ModelError, match="went away"):
-            db.add_many(items(5_000))
+            db.add_many(items(20_000))
         assert db.stats()["memories"] == 0
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
 

@@ -143,9 +143,7 @@ def test_filters(backend, make_item):
 
 @pytest.mark.req("RB-02")
 def test_lists_filter_by_scope_and_provenance(backend, make_item):
-    backend.add(
-        make_item("One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"})
-    )
+    backend.add(make_item("One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"}))
     backend.add(make_item("Two", tags=["x"], provenance={"curriculum_id": "c2"}, source_type="failure"))
     names = lambda **kw: [found.title for found in backend.list_items(**kw)]  # noqa: E731
     assert names() == ["Two", "One"]
@@ -171,9 +169,7 @@ def test_a_person_lifts_a_memory_out_of_quarantine(backend, make_item):
 
 
 def test_recalled_text_is_not_stored_as_something_new(backend, make_item):
-    told = (
-        "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1. Search first"
-    )
+    told = "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1. Search first"
     held = backend.add(make_item("Search first", content=told))
     assert backend.get(held).trust == "quarantined"
     assert "recalled" in backend.get(held).provenance["quarantined_because"]
@@ -190,9 +186,7 @@ def test_update_keeps_what_is_not_changed(backend, make_item):
 
 def test_new_words_give_a_new_id_and_only_the_new_words_are_found(backend, make_item):
     old = backend.add(make_item("Count the rows", content="count them"))
-    new = backend.update(
-        old, title="Weigh the parcels", description="parcels", content="weigh them"
-    ).memory_id
+    new = backend.update(old, title="Weigh the parcels", description="parcels", content="weigh them").memory_id
     assert new != old
     assert backend.get(old) is None
     assert backend.get(new).provenance["edited_from"] == old
@@ -269,9 +263,7 @@ def test_the_cascade_goes_from_project_to_team_to_org(opener, make_item):
         near.add(make_item(same, level=level))
     near.add(make_item("Deploy the service by hand", level="team"))
     hits = near.retrieve("deploy the service", k=9, explain=True)
-    assert next((hit.item.title, hit.item.level) for hit in hits) == (same, "project"), (
-        "the nearest keeps a duplicate"
-    )
+    assert next((hit.item.title, hit.item.level) for hit in hits) == (same, "project"), "the nearest keeps a duplicate"
     assert len(hits) == 2
     assert {hit.why.level: hit.why.level_weight for hit in hits} == {"project": 1.0, "team": 0.9}
     near.close()

@@ -71,12 +71,7 @@ def test_reading_counts_as_an_access(db, tmp_path):
 @pytest.mark.req("SPEC-02.21")
 def test_an_unknown_node_is_none(graph):
     assert graph.get_node("nope") is None
-    assert (
-        graph.update_node("nope", tier="session")
-        is graph.delete_node("nope")
-        is graph.purge_node("nope")
-        is False
-    )
+    assert graph.update_node("nope", tier="session") is graph.delete_node("nope") is graph.purge_node("nope") is False
 
 
 @pytest.mark.req("SPEC-02.10", "SPEC-02.36")
@@ -206,9 +201,7 @@ def test_every_edge_type_joins_any_number_of_nodes(graph, kind):
 def test_every_role_and_one_node_in_two_roles(graph):
     ids = graph.create_nodes([{"type": "entity", "content": f"n{i}"} for i in range(len(ROLES))])
     members = [{"node_id": n, "role": role} for n, role in zip(ids, ROLES, strict=True)]
-    edge = graph.get_edge(
-        graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}])
-    )
+    edge = graph.get_edge(graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}]))
     assert {m.role for m in edge.members} == set(ROLES)
     assert sum(m.node_id == ids[0] for m in edge.members) == 2
 
@@ -246,9 +239,7 @@ def test_bad_edges_are_refused_and_nothing_is_made(graph, kind, members, error, 
 def test_related_nodes_by_edge_type(graph):
     a, b, c, d = graph.create_nodes([{"type": "entity", "content": x} for x in "abcd"])
     graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
-    graph.create_edge(
-        "causation", "c", [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}], weight=5
-    )
+    graph.create_edge("causation", "c", [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}], weight=5)
     assert [n.id for n in graph.get_related_nodes(a)] == [c, b], "the heavier edge first"
     assert [n.id for n in graph.get_related_nodes(a, "relation")] == [b]
     assert graph.get_related_nodes(a, "composition") == graph.get_related_nodes(d) == []
@@ -296,9 +287,7 @@ def test_an_unordered_edge_lends_nothing(graph):
 
 def test_search_filters_reach_past_the_first_candidates(graph):
     graph.create_nodes([{"type": "fact", "content": f"apple number {i}"} for i in range(300)])
-    wanted = graph.create_node(
-        "decision", "an apple a day, in a much longer sentence about nothing in particular"
-    )
+    wanted = graph.create_node("decision", "an apple a day, in a much longer sentence about nothing in particular")
     assert [n.id for n, _ in graph.search("apple number", type="decision")] == [wanted]
 
 
@@ -352,9 +341,7 @@ def test_hostile_text_stays_text(db):
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_are_unique_and_references_hold(db, sizes):
     graph = db.graph
-    batches = [
-        graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)]) for n in sizes
-    ]
+    batches = [graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)]) for n in sizes]
     ids = [node for batch in batches for node in batch]
     assert len(set(ids)) == len(ids)
     for batch in batches:

@@ -47,9 +47,7 @@ QUERIES = [
 
 
 def answers(store, k=5):
-    return [
-        [(hit.item.memory_id, round(hit.score, 5)) for hit in store.retrieve(query, k=k)] for query in QUERIES
-    ]
+    return [[(hit.item.memory_id, round(hit.score, 5)) for hit in store.retrieve(query, k=k)] for query in QUERIES]
 
 
 @pytest.mark.req("RB-03", "RB-04")
@@ -232,9 +230,7 @@ def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
     with open_store(tmp_path / "m.db", embedder="none") as db:
         weak = [MemoryItem(title=f"Restart service {n}", description="restart", content="restart the service",
                            confidence=0.1) for n in range(300)]  # fmt: skip
-        strong = MemoryItem(
-            title="Restart", description="and wait", content="then see the logs", confidence=1.0
-        )
+        strong = MemoryItem(title="Restart", description="and wait", content="then see the logs", confidence=1.0)
         db.add_many([*weak, strong])
         db.search.recall.seal()
         assert db.retrieve("restart the service", k=1)[0].item.title == "Restart"

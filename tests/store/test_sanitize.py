@@ -126,9 +126,7 @@ def test_printable_ascii_is_returned_as_it_is(text: str) -> None:
     assert clean_text(text) is text
 
 
-@pytest.mark.parametrize(
-    "unit", ["\x1b", "\x1b[", "\x1b[0", "\x1b]", "\x1b]a", "\x9d", "\r", "\u200b", BLACK_FLAG]
-)
+@pytest.mark.parametrize("unit", ["\x1b", "\x1b[", "\x1b[0", "\x1b]", "\x1b]a", "\x9d", "\r", "\u200b", BLACK_FLAG])
 def test_a_megabyte_of_almost_sequences_is_read_in_linear_time(unit: str) -> None:
     # A quadratic pattern would need minutes here, so that the test run itself is the clock.
     once = clean_text(unit * (1_000_000 // len(unit)))

@@ -460,9 +460,7 @@ def test_one_replacement_does_not_call_for_another_pass() -> None:
 def test_a_secret_that_another_had_hidden_goes_too() -> None:
     # The token takes the second fence with it, and only then are the lines below part of the private key.
     opening = "-----BEGIN PRIVATE" + " KEY-----"
-    hidden = (
-        f'{opening}"{TOKENS["heroku"][1]}_-----BEGIN PUBLIC KEY-----\n{PEM_BODY}\n-----END PUBLIC KEY-----'
-    )
+    hidden = f'{opening}"{TOKENS["heroku"][1]}_-----BEGIN PUBLIC KEY-----\n{PEM_BODY}\n-----END PUBLIC KEY-----'
     assert scrub(hidden) == ("[redacted:private-key]", ("heroku-key", "private-key"))
 
 
@@ -476,9 +474,7 @@ def test_values_are_scrubbed_at_every_depth_and_in_keys() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["password", "api_key", "apiKey", "X-Api-Key", "token", "client_secret", "DB_PASS"]
-)
+@pytest.mark.parametrize("name", ["password", "api_key", "apiKey", "X-Api-Key", "token", "client_secret", "DB_PASS"])
 def test_a_string_under_a_secret_name_is_redacted(name: str) -> None:
     result, kinds = scrub_value({name: "understanding", "other": "understanding"})
     assert result == {name: f"[redacted:{kinds[0]}]", "other": "understanding"}
@@ -486,9 +482,7 @@ def test_a_string_under_a_secret_name_is_redacted(name: str) -> None:
     assert scrub_value(result) == (result, ())
 
 
-@pytest.mark.parametrize(
-    "text", ["short", "$PASSWORD", "two words here", "YOUR_API_KEY", "<your-key>", "undefined"]
-)
+@pytest.mark.parametrize("text", ["short", "$PASSWORD", "two words here", "YOUR_API_KEY", "<your-key>", "undefined"])
 def test_a_placeholder_under_a_secret_name_stays(text: str) -> None:
     value = {"password": text, "token": None, "secret": 12345678, "max_tokens": "understanding"}
     assert scrub_value(value) == (value, ())
@@ -496,9 +490,7 @@ def test_a_placeholder_under_a_secret_name_stays(text: str) -> None:
 
 JSON_LIKE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | PIECES,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | PIECES, inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | PIECES, inner, max_size=3),
     max_leaves=8,
 )
 

@@ -22,11 +22,7 @@ SECRETS = {
 
 def texts():
     return {
-        **{
-            name: f"call it with {value} and wait"
-            for name, value in SECRETS.items()
-            if name not in ("url", "key")
-        },
+        **{name: f"call it with {value} and wait" for name, value in SECRETS.items() if name not in ("url", "key")},
         "url": f"connect to postgres://admin:{SECRETS['url']}@db.example.org/x first",
         "key": f"-----BEGIN RSA PRIVATE KEY-----\n{SECRETS['key']}\n-----END RSA PRIVATE KEY-----",
     }

@@ -340,9 +340,7 @@ def test_one_run_writes_rows_in_all_five_tables(db, make_item):
     db.add(make_item("Search first"))
     hits = db.retrieve("search first")
     run = Run(model="m", ontology_name="prov", notes="n")
-    trajectory = Trajectory(
-        "What?", final_answer="A", iteration_count=2, converged=True, artifact={"key_steps": []}
-    )
+    trajectory = Trajectory("What?", final_answer="A", iteration_count=2, converged=True, artifact={"key_steps": []})
     db.save_artifacts(
         run, trajectory, Judgment(False, "no", "low", ["proof"]),
         memories=[make_item("Avoid this", source_type="failure")], retrieved=hits,
@@ -363,9 +361,7 @@ def test_confidence_changes_are_logged_and_clamped(db, make_item):
     assert db.adjust_confidence(kept, +0.3, kind="helpful", reason="worked") == 1.0
     assert db.adjust_confidence(kept, -0.2, kind="not_helpful") == pytest.approx(0.8)
     db.update(kept, confidence=0.1)
-    rows = db.db.rows(
-        "SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1"
-    )
+    rows = db.db.rows("SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1")
     assert rows == [
         ("edit", pytest.approx(0.8), 0.1, None),
         ("helpful", 0.8, 1.0, "worked"),
@@ -409,10 +405,7 @@ def test_a_new_model_re_embeds(tmp_path, make_item):
     with open_store(path) as db:
         assert db.reembed() == 31
         assert db.reembed() == 0
-        assert (
-            db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,))
-            == 30
-        )
+        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,)) == 30
         assert db.retrieve("item words 7", explain=True)[0].why.cosine > 0
 
 

@@ -80,6 +80,16 @@ class PackReader:
         self.sha256 = ""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        name = str(self.path)
+        for number, line in self.lines():
+            try:
+                record = parse_line(line)
+            except Refused as exc:
+                raise PackError(str(exc), path=name, line=number) from exc.__cause__
+            yield number, record
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The same pass, without looking into the lines."""
         digest, size, number, name = sha256(), 0, 0, str(self.path)
         with open_regular(self.path) as file:
             while line := file.readline(LINE_BYTES + 1):
@@ -93,11 +103,7 @@ class PackReader:
                     hint = "the file is cut short; if it is whole, end it with a newline"
                     raise PackError(f"the last line has no newline: {hint}", path=name, line=number)
                 digest.update(line)
-                try:
-                    record = parse_line(line)
-                except Refused as exc:
-                    raise PackError(str(exc), path=name, line=number) from exc.__cause__
-                yield number, record
+                yield number, line
         self.count = number
         self.sha256 = digest.hexdigest()
 

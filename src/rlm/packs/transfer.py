@@ -11,6 +11,7 @@ or to roll back there.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -21,18 +22,24 @@ import apsw
 
 from rlm import clock
 from rlm.errors import PackError, ValidationError
-from rlm.packs.format import PackReader, item_of, stamp
+from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
+from rlm.packs.mill import Mill, workers_for
 from rlm.packs.source import PackSource, open_pack, standing
+from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.sqlite import items
 from rlm.store.sqlite import packs as ledger
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.sqlite.bulk import Batch, Bulk, make_batch, paused_collector
 from rlm.store.sqlite.packs import PackRow
 from rlm.store.types import LEVELS, LOCAL, MemoryItem, Tenant
 
 CHUNK = 2_000
+LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8_192
+"""So many lines a worker gets at a time; they become one sealed segment."""
+LINE_GUESS = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +106,34 @@ class _Intake:
         self._tenant = tenant
         self._trust = trust
         self._level = level
+        self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[MemoryItem]:
-        seen: set[str] = set()
-        name, tenant, trust, level = self.source.name, self._tenant, self._trust, self._level
-        origin = f"pack:{name}"
         for number, record in self.reader:
-            claimed: str | None = record.get("memory_id")
-            try:
-                item = item_of(record)
-                item.trust, item.level = trust, level
-                admitted = gate.admit_item(item, tenant, origin=origin)
-            except ValidationError as exc:
-                raise PackError(str(exc), path=str(self.source.path), line=number) from exc
-            if claimed != admitted.memory_id and claimed is not None:
-                self._scrubbed(item, claimed, number)
-            key = claimed or admitted.memory_id
-            if key in seen:
-                raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
-            seen.add(key)
-            stamp(admitted, name)
-            yield admitted
+            item, key = self._admit(number, record)
+            self.claim(key, number)
+            yield item
         self.source.check_read(self.reader)
+
+    def _admit(self, number: int, record: dict[str, Any]) -> tuple[MemoryItem, str]:
+        """The memory of a line, and the id that no other line may have."""
+        claimed: str | None = record.get("memory_id")
+        try:
+            item = item_of(record)
+            item.trust, item.level = self._trust, self._level
+            admitted = gate.admit_item(item, self._tenant, origin=f"pack:{self.source.name}")
+        except ValidationError as exc:
+            raise PackError(str(exc), path=str(self.source.path), line=number) from exc
+        if claimed != admitted.memory_id and claimed is not None:
+            self._scrubbed(item, claimed, number)
+        stamp(admitted, self.source.name)
+        return admitted, claimed or admitted.memory_id
+
+    def claim(self, key: str, number: int) -> None:
+        """Refuse an id that an earlier line had."""
+        if key in self._seen:
+            raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
+        self._seen.add(key)
 
     def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
         """The gate changed the words: the id must then be that of the words as they stand in the line."""
@@ -138,6 +151,38 @@ class _Intake:
         while chunk := list(islice(stream, CHUNK)):
             yield chunk
 
+    def frames(self) -> Iterator[bytes]:
+        """The raw lines in bundles for `batch_of`, the number of the first before them."""
+        stream = self.reader.lines()
+        guess = self.source.path.stat().st_size // LINE_GUESS // 8
+        size = min(MOST_BUNDLE, max(LEAST_BUNDLE, guess))
+        while bundle := list(islice(stream, size)):
+            yield marshal.dumps((bundle[0][0], [line for _, line in bundle]))
+        self.source.check_read(self.reader)
+
+    def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
+        """The memories of some raw lines, and their ids as claimed."""
+        admitted, keys = [], []
+        for number, line in enumerate(lines, first):
+            try:
+                item, key = self._admit(number, parse_line(line))
+            except Refused as exc:
+                raise PackError(str(exc), path=str(self.source.path), line=number) from exc.__cause__
+            admitted.append(item)
+            keys.append(key)
+        return admitted, keys
+
+    def batch_of(self, frame: bytes, space: int, embedder: Embedder | None) -> bytes:
+        """In a worker: everything about a bundle that needs no database. What is wrong comes back as data."""
+        first, lines = marshal.loads(frame)
+        self.scrubbed = 0
+        try:
+            admitted, keys = self.admit_lines(first, lines)
+        except PackError as exc:
+            return marshal.dumps((str(exc), exc.line))
+        batch = make_batch(space, admitted, embedder)
+        return marshal.dumps((first, keys, self.scrubbed, batch.rows, batch.lengths, batch.codes, batch.terms, lines))
+
 
 def import_pack(
     pack_path: str | Path,
@@ -147,6 +192,7 @@ def import_pack(
     trust: bool = False,
     trust_shipped: bool = True,
     trusted_keys: str | Path | None = None,
+    workers: int | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Add what a pack holds and the store lacks, all or nothing.
@@ -154,7 +200,8 @@ def import_pack(
     The memories are quarantined unless a trusted key signed the pack, or it is one that ships with the
     package, or a person vouches for it with `trust`. Importing again with better trust lifts what the first
     import left in quarantine; importing after a rollback brings the memories back. What anybody else wrote,
-    changed or archived stays as it is. `on_progress` is told how many lines are done.
+    changed or archived stays as it is. A large pack is read by several processes (`mill.py`) where that is safe
+    and pays; `workers` sets how many, 0 for none. `on_progress` is told how many lines are done.
     """
     if level not in LEVELS:
         raise ValidationError(f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level")
@@ -162,7 +209,7 @@ def import_pack(
     given, signer = standing(source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys)
     intake = _Intake(source, db.tenant, trust=given, level=level)
     if isinstance(db, SQLiteMemoryBackend):
-        added, pack_no = _into_sqlite(db, intake, level, (given, signer), on_progress)
+        added, pack_no = _into_sqlite(db, intake, level, (given, signer), workers, on_progress)
     else:
         added, pack_no = _into_other(db, intake), None
     count = intake.reader.count
@@ -184,6 +231,7 @@ def _into_sqlite(
     intake: _Intake,
     level: str,
     standing_: tuple[str, str | None],
+    workers: int | None,
     on_progress: Callable[[int], None] | None,
 ) -> tuple[int, int]:
     trust, signer = standing_
@@ -192,11 +240,17 @@ def _into_sqlite(
     with db.db.write() as connection:
         space = db.spaces.ensure(level)
         first = ledger.last_number(connection) + 1
-        with db.bulk(connection) as bulk:
-            for chunk in intake.chunks():
-                fresh = _absent(connection, space, chunk, lift=trust == "trusted")
-                added += [item.memory_id for item in bulk.add(space, fresh)]
-                done += len(chunk)
+        if workers is None:
+            workers = workers_for(intake.source.path.stat().st_size)
+        with db.bulk(connection) as bulk, paused_collector():
+            steps = (
+                _milled(db, connection, bulk, space, intake, trust, workers)
+                if workers
+                else _plain(connection, bulk, space, intake, trust)
+            )
+            for read, ids in steps:
+                added += ids
+                done += read
                 if on_progress is not None:
                     on_progress(done)
         source = intake.source
@@ -214,6 +268,48 @@ def _into_sqlite(
         pack_no = ledger.record(connection, space, row, added, (first, ledger.last_number(connection)))
     db.search.recall.seal_if_due()
     return len(added), pack_no
+
+
+def _plain(
+    connection: apsw.Connection, bulk: Bulk, space: int, intake: _Intake, trust: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Take a pack in, step by step: how many lines were read, and what was new."""
+    for chunk in intake.chunks():
+        fresh = _absent(connection, space, chunk, lift=trust == "trusted")
+        yield len(chunk), [item.memory_id for item in bulk.add(space, fresh)]
+
+
+def _milled(
+    db: SQLiteMemoryBackend,
+    connection: apsw.Connection,
+    bulk: Bulk,
+    space: int,
+    intake: _Intake,
+    trust: str,
+    workers: int,
+) -> Iterator[tuple[int, list[str]]]:
+    """The same, with the thinking done by workers. A bundle that holds known memories is taken in plainly."""
+    with Mill(lambda frame: intake.batch_of(frame, space, db.embedder), workers) as mill:
+        for result in mill.map(intake.frames()):
+            parts = marshal.loads(result)
+            if len(parts) == 2:
+                raise PackError.located(*parts)
+            first, keys, scrubbed, rows, lengths, codes, terms, lines = parts
+            for number, key in enumerate(keys, first):
+                intake.claim(key, number)
+            intake.scrubbed += scrubbed
+            batch = Batch(rows, lengths, codes, terms)
+            ids = batch.ids
+            known = items.existing(connection, space, ids) or len(set(ids)) < len(ids)
+            if known or any(bulk.has(space, memory_id) for memory_id in ids):
+                again, _ = intake.admit_lines(first, lines)
+                intake.scrubbed -= scrubbed  # they were counted by the worker
+                fresh = _absent(connection, space, again, lift=trust == "trusted")
+                yield len(keys), [item.memory_id for item in bulk.add(space, fresh)]
+                continue
+            bulk.add_batch(batch)
+            bulk.note(space, ids)
+            yield len(keys), ids
 
 
 def _absent(connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool) -> list[MemoryItem]:

@@ -29,9 +29,7 @@ class Explanation:
         return asdict(self)
 
     def __str__(self) -> str:
-        words = (
-            ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items()) or "no word in common"
-        )
+        words = ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items()) or "no word in common"
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
         return (
             f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}: {words}; "

@@ -58,9 +58,7 @@ class Signals(Protocol):
     def similarity(self) -> float: ...
 
 
-def why(
-    item: MemoryItem, score: float, signals: Signals, matched: Mapping[str, float], now: datetime
-) -> Explanation:
+def why(item: MemoryItem, score: float, signals: Signals, matched: Mapping[str, float], now: datetime) -> Explanation:
     """Every factor of one hit's score."""
     return Explanation(
         score=score,

@@ -139,9 +139,7 @@ def _check_title(title: str) -> None:
         raise ValidationError(f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title")
 
 
-FIXED_FIELDS = frozenset(
-    {"memory_id", "org", "team", "project", "level", "created_at", "archived_at", "origin"}
-)
+FIXED_FIELDS = frozenset({"memory_id", "org", "team", "project", "level", "created_at", "archived_at", "origin"})
 """What `update` may not change: identity, owner and history."""
 
 
@@ -307,9 +305,7 @@ def _check_tags(tags: Any) -> list[str]:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str) or len(tag) > TAG_CHARS:
-            raise ValidationError(
-                f"tag {str(tag)[:80]!r}: use text of at most {TAG_CHARS} characters", field="tags"
-            )
+            raise ValidationError(f"tag {str(tag)[:80]!r}: use text of at most {TAG_CHARS} characters", field="tags")
     return list(tags)
 
 
@@ -363,9 +359,7 @@ def _time(value: Any, name: str) -> str:
     try:
         parsed = clock.parse_iso(value)
     except ValueError:
-        raise ValidationError(
-            f"{name} is {value!r}: use ISO 8601, like 2026-01-31T12:00:00Z", field=name
-        ) from None
+        raise ValidationError(f"{name} is {value!r}: use ISO 8601, like 2026-01-31T12:00:00Z", field=name) from None
     if len(value) == 27 and value.endswith("Z"):
         return value  # our own spelling already
     return parsed.astimezone(UTC).strftime(clock.ISO_FORMAT)

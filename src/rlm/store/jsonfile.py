@@ -82,9 +82,7 @@ class MemoryStore:
         return store
 
     @classmethod
-    def load(
-        cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None
-    ) -> MemoryStore:
+    def load(cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None) -> MemoryStore:
         """Read a store from a file that must exist."""
         store = cls(path, tenant=tenant, embedder=embedder)
         store._read()
@@ -180,9 +178,7 @@ class MemoryStore:
         return [item.memory_id for item in admitted]
 
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
-        there = {
-            (item.memory_id, item.level): place for place, item in enumerate(self._items) if self._mine(item)
-        }
+        there = {(item.memory_id, item.level): place for place, item in enumerate(self._items) if self._mine(item)}
         for item in admitted:
             place = there.get((item.memory_id, item.level))
             if place is None:

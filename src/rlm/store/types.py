@@ -43,9 +43,7 @@ class Tenant:
         for name in ("org", "team", "project"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
-                raise ValidationError(
-                    f"tenant {name} is {value!r}: use 1 to 200 printable characters", field=name
-                )
+                raise ValidationError(f"tenant {name} is {value!r}: use 1 to 200 printable characters", field=name)
 
 
 LOCAL = Tenant()
@@ -77,9 +75,7 @@ class Scope:
             return DEFAULT_SCOPE
         for key in data:
             if key not in _SCOPE_KEYS:
-                raise ValidationError(
-                    f"unknown scope key {key!r}; known: {', '.join(_SCOPE_KEYS)}", field="scope"
-                )
+                raise ValidationError(f"unknown scope key {key!r}; known: {', '.join(_SCOPE_KEYS)}", field="scope")
         ontology = data.get("ontology") or None
         if ontology is not None and not isinstance(ontology, str):
             raise ValidationError(f"scope ontology is {ontology!r}: use text or null", field="scope")
@@ -107,11 +103,7 @@ _DEFAULT_DICT = DEFAULT_SCOPE.to_dict()
 
 def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data.get(key) or ()
-    if (
-        isinstance(value, str)
-        or not isinstance(value, Sequence)
-        or not all(isinstance(v, str) for v in value)
-    ):
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, str) for v in value):
         raise ValidationError(f"scope {key} is {value!r}: use a list of text", field="scope")
     return tuple(value)
 

@@ -83,9 +83,7 @@ class SQLiteMemoryBackend:
     @cached_property
     def graph(self) -> Graph:
         """The hypergraph of this tenant."""
-        return Graph(
-            self.db, self.spaces, Search(self.db, NODE, self.embedder, fts5=self.fts5), self.embedder
-        )
+        return Graph(self.db, self.spaces, Search(self.db, NODE, self.embedder, fts5=self.fts5), self.embedder)
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -114,11 +112,9 @@ class SQLiteMemoryBackend:
 
     def bulk(self, connection: apsw.Connection) -> Bulk:
         """Take in many memories that passed the gate and are absent, inside `db.write()`."""
-        return Bulk(connection, self.search.recall, self._prepare)
+        return Bulk(connection, self.search.recall, self.embedder)
 
-    def _absent(
-        self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]
-    ) -> list[MemoryItem]:
+    def _absent(self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Those that the space does not hold yet, each once."""
         fresh = {item.memory_id: item for item in reversed(batch)}
         there = items.existing(connection, space, list(fresh))
@@ -126,9 +122,6 @@ class SQLiteMemoryBackend:
             if item.memory_id in there:
                 self._meet_again(connection, space, item)
         return [item for item in reversed(fresh.values()) if item.memory_id not in there]
-
-    def _prepare(self, space: int, chunk: Sequence[MemoryItem]) -> list[items.Row]:
-        return items.prepare(space, chunk, self._vectors(chunk), self._model)
 
     def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
         """A memory that is there already: a person's word lifts it out of the archive and of quarantine."""
@@ -170,9 +163,7 @@ class SQLiteMemoryBackend:
             hits = self._ranked(connection, field, k, scope, outcome)
             if explain:
                 for hit, candidate in hits:
-                    hit.why = why(
-                        hit.item, hit.score, candidate, field.matched(candidate.number), clock.now()
-                    )
+                    hit.why = why(hit.item, hit.score, candidate, field.matched(candidate.number), clock.now())
         for hit, candidate in hits:
             hit.item.access_count += 1
             self._accesses[candidate.number] += 1
@@ -289,9 +280,7 @@ class SQLiteMemoryBackend:
             (space, memory_id, clock.now_iso(), kind, after - before, before, after, reason),
         )
 
-    def adjust_confidence(
-        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
-    ) -> float:
+    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
         """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
@@ -299,9 +288,7 @@ class SQLiteMemoryBackend:
             after = min(1.0, max(0.0, before + delta))
             connection.execute("UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number))
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
-            self._signal(
-                connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text
-            )
+            self._signal(connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text)
         return after
 
     def delete(self, memory_id: str) -> bool:

@@ -268,9 +268,7 @@ def mapped(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as exc:
         raise StoreReadOnly(f"{path} cannot be written ({exc})") from exc
     except apsw.CantOpenError as exc:
-        raise StoreReadOnly(
-            f"{path} cannot be opened ({exc}): check that the path and its folder exist"
-        ) from exc
+        raise StoreReadOnly(f"{path} cannot be opened ({exc}): check that the path and its folder exist") from exc
     except apsw.FullError as exc:
         raise StoreFull(f"no space left for {path}: the write was rolled back; free some space") from exc
     except apsw.IOError as exc:

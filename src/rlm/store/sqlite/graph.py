@@ -165,9 +165,7 @@ class Graph:
             self._flush(connection)
         return True
 
-    def _write_node(
-        self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]
-    ) -> None:
+    def _write_node(self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]) -> None:
         values: dict[str, Any] = {**changed, "updated_at": clock.now_ms()}
         if "metadata" in values:
             values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
@@ -196,9 +194,7 @@ class Graph:
                 return False
             edges = [
                 row[0]
-                for row in connection.execute(
-                    "SELECT hyperedge_id FROM membership WHERE node_id = ?", (node_id,)
-                )
+                for row in connection.execute("SELECT hyperedge_id FROM membership WHERE node_id = ?", (node_id,))
             ]
             connection.execute("DELETE FROM nodes WHERE node_no = ?", (found[0],))
             connection.executemany(
@@ -208,9 +204,7 @@ class Graph:
             )
             bury(connection, "node", [found[0]])
             why = None if reasoning is None else gate.admit_text(reasoning, "reasoning", 2_000)
-            self._log(
-                connection, self._spaces.ensure("project"), "purge", [node_id], found[1].tier, None, why
-            )
+            self._log(connection, self._spaces.ensure("project"), "purge", [node_id], found[1].tier, None, why)
             self._accesses.pop(node_id, None)
         return True
 
@@ -255,9 +249,7 @@ class Graph:
                 [(edge_id, member.node_id, member.role, member.position) for member in checked],
             )
             ids = list(dict.fromkeys(member.node_id for member in checked))
-            self._log(
-                connection, space, "link", ids, None, None, f"{kind} {edge_id}: {text or ''}".rstrip(": ")
-            )
+            self._log(connection, space, "link", ids, None, None, f"{kind} {edge_id}: {text or ''}".rstrip(": "))
             self._flush(connection)
         return edge_id
 
@@ -364,8 +356,7 @@ class Graph:
             found = neighbours.spread(connection, candidates)
             rows = fetch(
                 connection,
-                f"SELECT node_no, {NODE_COLUMNS} FROM nodes "
-                f"WHERE node_no IN (SELECT value FROM json_each(?)) {where}",
+                f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE node_no IN (SELECT value FROM json_each(?)) {where}",
                 (json.dumps(list(found)), *values),
             )
             if len(rows) >= limit or count >= field.total:
@@ -436,9 +427,7 @@ def _node(row: Sequence[Any]) -> Node:
 
 def _edge_type(value: str) -> str:
     if value not in EDGE_TYPES:
-        raise ValidationError(
-            f"unknown edge type {value!r}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type"
-        )
+        raise ValidationError(f"unknown edge type {value!r}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type")
     return value
 
 
@@ -450,9 +439,7 @@ def _filters(type_: str | None, tier: str | None, min_confidence: float | None) 
         where, values = "AND tier = ?", [tier]
     if type_ is not None:
         if type_ not in NODE_TYPES:
-            raise ValidationError(
-                f"unknown node type {type_!r}; use one of: {', '.join(NODE_TYPES)}", field="type"
-            )
+            raise ValidationError(f"unknown node type {type_!r}; use one of: {', '.join(NODE_TYPES)}", field="type")
         where, values = f"{where} AND type = ?", [*values, type_]
     if min_confidence is not None:
         where, values = f"{where} AND confidence >= ?", [*values, gate.unit(min_confidence, "min_confidence")]

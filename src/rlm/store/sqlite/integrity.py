@@ -45,9 +45,7 @@ def _rows(database: Database) -> Check:
 
 def _references(database: Database) -> Check:
     found = database.rows("PRAGMA foreign_key_check")
-    detail = (
-        "ok" if not found else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
-    )
+    detail = "ok" if not found else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
     return Check("references", not found, detail)
 
 
@@ -76,10 +74,7 @@ def _recall(database: Database, source: Source) -> Check:
         )
         live = {row[0] for row in rows}
         held = sealed.numbers.tolist()
-        dead = {
-            row[0]
-            for row in connection.execute("SELECT number FROM recall_dead WHERE kind = ?", (source.kind,))
-        }
+        dead = {row[0] for row in connection.execute("SELECT number FROM recall_dead WHERE kind = ?", (source.kind,))}
     missing = live - set(held)
     extra = set(held) - live - dead
     twice = len(held) - len(set(held))

@@ -102,21 +102,26 @@ Row = tuple[Any, ...]
 
 
 def prepare(
-    space: int, items: Sequence[MemoryItem], vectors: NDArray[np.float32] | None, model: str | None
+    space: int,
+    items: Sequence[MemoryItem],
+    columns: Sequence[tuple[str, ...]],
+    vectors: NDArray[np.float32] | None,
+    model: str | None,
 ) -> list[Row]:
-    """Rows for `insert`, all but their numbers. Touches no database, so it can run beside one that writes."""
+    """Rows for `insert`, all but their numbers; `columns` are `item_columns` of each. Touches no database."""
     packed: Sequence[bytes | None] = [None] * len(items) if vectors is None else pack_vectors(vectors)
     made_by = None if vectors is None else model
     return [
-        (space, *_values(item), *_derived(item), vector, made_by)
-        for item, vector in zip(items, packed, strict=True)
+        (space, *_values(item), words[3], words[6], vector, made_by)
+        for item, words, vector in zip(items, columns, packed, strict=True)
     ]
 
 
-def insert(connection: apsw.Connection, rows: Sequence[Row]) -> None:
-    """Add prepared rows of memories that are known to be absent. The caller makes them searchable."""
+def insert(connection: apsw.Connection, rows: Sequence[Row]) -> int:
+    """Add prepared rows of memories that are known to be absent; the first number. The caller indexes them."""
     first = take_numbers(connection, "item", len(rows))
     connection.executemany(_INSERT, ((number, *row) for number, row in enumerate(rows, first)))
+    return first
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
@@ -126,9 +131,7 @@ def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 
-def fetch(
-    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str
-) -> tuple[int, int, MemoryItem] | None:
+def fetch(connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str) -> tuple[int, int, MemoryItem] | None:
     """(item_no, space_id, memory) of the nearest level that holds this id, archived or not."""
     sql = (
         f"SELECT item_no, space_id, {COLUMNS} FROM memory_items WHERE memory_id = ? "
@@ -173,6 +176,4 @@ def rewrite(
 
 def bury(connection: apsw.Connection, kind: str, numbers: Iterable[int]) -> None:
     """Tell every process that these numbers no longer count."""
-    connection.executemany(
-        "INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers)
-    )
+    connection.executemany("INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers))

@@ -90,9 +90,7 @@ def select(
         values.append(ontology)
     for key, value in (provenance or {}).items():
         if key not in PROVENANCE_KEYS:
-            raise ValidationError(
-                f"unknown provenance key {key!r}; known: {', '.join(PROVENANCE_KEYS)}", field=key
-            )
+            raise ValidationError(f"unknown provenance key {key!r}; known: {', '.join(PROVENANCE_KEYS)}", field=key)
         where.append(f"provenance_json ->> '{key}' = ?")
         values.append(value)
     rows = connection.execute(
@@ -119,9 +117,7 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
 
     return {
         "memories": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL"),
-        "archived": one(
-            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"
-        ),
+        "archived": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"),
         "quarantined": one(
             f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND trust = 'quarantined'"
         ),

@@ -126,9 +126,7 @@ class Recall:
         self._dead_seen = max((no for no, _ in rows), default=self._dead_seen)
         return bool(rows)
 
-    def _load(
-        self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]
-    ) -> Sealed:
+    def _load(self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]) -> Sealed:
         old = self._sealed
         if old is None or old.segments != segments:
             words = max(1, -(-self.dim // 64))
@@ -203,10 +201,7 @@ class Recall:
         sql = f"SELECT segment, data FROM recall_postings WHERE segment IN ({listed}) AND term = ?"
         found = {}
         for term in terms:
-            parts = [
-                (base_of[segment], *postings.decode(data))
-                for segment, data in connection.execute(sql, (term,))
-            ]
+            parts = [(base_of[segment], *postings.decode(data)) for segment, data in connection.execute(sql, (term,))]
             if parts:
                 found[term] = parts
         return found
@@ -217,10 +212,7 @@ class Recall:
             return {}
         if sealed.visible is not None:
             return {
-                term: sum(
-                    int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)]))
-                    for base, docs, _ in parts
-                )
+                term: sum(int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)])) for base, docs, _ in parts)
                 for term, parts in self.postings(connection, sealed, terms).items()
             }
         listed = ",".join(map(str, sealed.segments))
@@ -271,9 +263,7 @@ class Recall:
     def rebuild(self) -> int:
         """Drop both indexes of this kind and make them anew from the rows; the number of segments made."""
         with self._db.write() as connection:
-            found = connection.execute(
-                "SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,)
-            )
+            found = connection.execute("SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,))
             self._drop(connection, tuple(row[0] for row in found))
             connection.execute("DELETE FROM recall_dead WHERE kind = ?", (self.source.kind,))
             connection.execute("UPDATE recall_sealed SET last_no = 0 WHERE kind = ?", (self.source.kind,))
@@ -317,20 +307,46 @@ class Recall:
                     self.source.unindex(connection, low + 1, last, all_of_it=held_to <= last)
                 sql = "UPDATE recall_sealed SET last_no = ? WHERE kind = ?"
                 connection.execute(sql, (last, self.source.kind))
-            connection.execute(
-                "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, spaces, "
-                "lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
-                (
-                    *(self.source.kind, low + 1, last, len(rows), self.model),
-                    *(numbers.tobytes(), spaces.tobytes(), lengths.tobytes(), codes),
-                ),
-            )
-            segment = connection.last_insert_rowid()
-            connection.executemany(
-                "INSERT INTO recall_postings(segment, term, data) VALUES (?,?,?)",
-                ((segment, term, data) for term, data in encoded),
-            )
+            arrays = (numbers, spaces, lengths.tobytes(), codes)
+            self._put(connection, low + 1, last, *arrays, encoded)
         return True
+
+    def append(
+        self,
+        connection: apsw.Connection,
+        numbers: Numbers,
+        spaces: NDArray[np.int32],
+        lengths: bytes,
+        codes: bytes,
+        encoded: Sequence[tuple[str, bytes]],
+    ) -> None:
+        """Put in a segment of rows that were just written and never indexed; nothing unsealed may lie before them."""
+        low, last = self._sealed_to(), int(numbers[-1])
+        connection.execute("UPDATE recall_sealed SET last_no = ? WHERE kind = ?", (last, self.source.kind))
+        self._put(connection, low + 1, last, numbers, spaces, lengths, codes, encoded)
+
+    def _put(
+        self,
+        connection: apsw.Connection,
+        first: int,
+        last: int,
+        numbers: Numbers,
+        spaces: NDArray[np.int32],
+        lengths: bytes,
+        codes: bytes,
+        encoded: Sequence[tuple[str, bytes]],
+    ) -> None:
+        head = (self.source.kind, first, last, len(numbers), self.model)
+        connection.execute(
+            "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, spaces, "
+            "lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
+            (*head, numbers.tobytes(), spaces.tobytes(), lengths, codes),
+        )
+        segment = connection.last_insert_rowid()
+        connection.executemany(
+            "INSERT INTO recall_postings(segment, term, data) VALUES (?,?,?)",
+            ((segment, term, data) for term, data in encoded),
+        )
 
     def _read_range(self, low: int, high: int | None, limit: int) -> tuple[list[tuple[Any, ...]], int]:
         """Rows after `low`, and the number up to which they are complete. What died is simply absent."""
@@ -358,8 +374,7 @@ class Recall:
         size, model = self.dim * 2, self.model
         blank = bytes(size)
         data = b"".join(
-            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank
-            for row in rows
+            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank for row in rows
         )
         vectors = np.frombuffer(data, np.float16).reshape(len(rows), self.dim).astype(np.float32)
         return np.ascontiguousarray(sign_codes(vectors).T).tobytes()

@@ -31,18 +31,14 @@ def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
     )
     owner = next(iter(connection.execute("SELECT space_id FROM runs WHERE run_id = ?", (run.run_id,))))[0]
     if owner != space:
-        raise ValidationError(
-            f"run id {run.run_id!r} is taken: leave it empty to get a fresh one", field="run_id"
-        )
+        raise ValidationError(f"run id {run.run_id!r} is taken: leave it empty to get a fresh one", field="run_id")
 
 
 def save_trajectory(connection: apsw.Connection, space: int, trajectory: Trajectory, run_id: str) -> None:
     """Add a trajectory of a run."""
     count = trajectory.iteration_count
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise ValidationError(
-            f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count"
-        )
+        raise ValidationError(f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count")
     connection.execute(
         "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer, iteration_count, "
         "converged, artifact_json, rlm_log_path, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",

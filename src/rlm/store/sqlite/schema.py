@@ -309,8 +309,7 @@ def _node_values(row: str) -> str:
 
 
 _ITEM_WATCHED = (
-    "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id, "
-    "archived_at, trust"
+    "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id, archived_at, trust"
 )
 
 FTS = f"""

@@ -170,9 +170,7 @@ class Search:
         lists = self.recall.postings(connection, sealed, query.terms)
         matches, holding = self._tail_words(connection, query, sealed, tail, spaces)
         for term, parts in lists.items():
-            holding[term] = holding.get(term, 0) + sum(
-                _visible(sealed, base, docs) for base, docs, _ in parts
-            )
+            holding[term] = holding.get(term, 0) + sum(_visible(sealed, base, docs) for base, docs, _ in parts)
         for term, held in self.recall.holding(connection, sealed, query.stops).items():
             holding[term] = holding.get(term, 0) + held
         plan = fusion.plan(query, holding, total)
@@ -220,9 +218,7 @@ class Search:
         weights = ", ".join(str(weight) for weight in (*self._source.weights, 0.0))
         return f"bm25({self._source.fts}, {weights})"
 
-    def _tail_scan(
-        self, connection: apsw.Connection, query: Query, tail: Tail
-    ) -> tuple[list[int], dict[str, int]]:
+    def _tail_scan(self, connection: apsw.Connection, query: Query, tail: Tail) -> tuple[list[int], dict[str, int]]:
         """Without FTS5: read the words of every tail document."""
         weighed = self.weigh(connection, tail.numbers.tolist())
         matches = [n for n, (counts, _) in weighed.items() if any(term in counts for term in query.terms)]
@@ -247,9 +243,7 @@ class Search:
                 self._weighed.popitem(last=False)
         return known
 
-    def cosines(
-        self, connection: apsw.Connection, numbers: NDArray[np.int64], vector: Floats | None
-    ) -> Floats:
+    def cosines(self, connection: apsw.Connection, numbers: NDArray[np.int64], vector: Floats | None) -> Floats:
         """The exact cosine of each document; 0 where it has no vector of the present model."""
         out = np.zeros(len(numbers), np.float32)
         if vector is None or not len(numbers):

@@ -1,0 +1,159 @@
+"""Large imports are done by several processes: the same result, the same errors, and nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from rlm.errors import PackError, RLMError
+from rlm.packs import export_pack, import_pack
+from rlm.packs.mill import WORTH_BYTES, Mill, workers_for
+from rlm.store.open import open_store
+from rlm.store.sqlite import integrity
+from rlm.store.types import MemoryItem
+
+LINES = 4_000
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """A pack that is large enough for workers."""
+    folder = tmp_path_factory.mktemp("big")
+    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa " * 8
+    with open_store(folder / "source.db", embedder="none") as db:
+        db.add_many(
+            MemoryItem(title=f"Step {n} of many", description=f"about {n}", content=f"{n}: {words}", tags=[f"t{n % 7}"])
+            for n in range(LINES)
+        )
+        export_pack(db, folder / "big_v1.jsonl", name="big_v1", threshold=0.0)
+    assert (folder / "big_v1.jsonl").stat().st_size > WORTH_BYTES, "else nobody would start workers for it"
+    return folder / "big_v1.jsonl"
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+def children():
+    """Our child processes, zombies too."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+
+
+@needs_fork
+def test_workers_and_one_process_give_the_same_store(big, tmp_path):
+    packs = []
+    for name, workers in (("milled", 2), ("plain", 0)):
+        with open_store(tmp_path / f"{name}.db", embedder="none") as db:
+            report = import_pack(big, db, trust=True, workers=workers)
+            assert (report.count, report.added) == (LINES, LINES)
+            assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+            assert db.retrieve("step 3210 of many", k=1)[0].item.title == "Step 3210 of many"
+            out = tmp_path / f"{name}_v1.jsonl"
+            export_pack(db, out, name="same_v1", threshold=0.0)
+            packs.append(out.read_bytes())
+    assert packs[0] == packs[1]
+    assert children() is None
+
+
+@needs_fork
+def test_the_rows_are_those_of_a_plain_import(big, tmp_path):
+    from rlm.packs.format import PackReader, item_of
+
+    with open_store(tmp_path / "milled.db") as milled, open_store(tmp_path / "plain.db") as plain:
+        import_pack(big, milled, trust=True, workers=2)
+        plain.add_many(item_of(record) for _, record in PackReader(big))
+        columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding"
+        sql = f"SELECT {columns} FROM memory_items ORDER BY memory_id"
+        assert milled.db.rows(sql) == plain.db.rows(sql)
+        ask = [f"step {n} epsilon" for n in (5, 800, 3_999)]
+        found = [[(h.item.memory_id, round(h.why.similarity, 5)) for h in s.retrieve(q, k=5, explain=True)]
+                 for s in (milled, plain) for q in ask]  # fmt: skip
+        assert found[:3] == found[3:]
+
+
+@needs_fork
+def test_importing_again_adds_nothing_and_quarantine_holds(big, tmp_path):
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        assert import_pack(big, db, workers=2).trust == "quarantined"
+        assert db.retrieve("step 5 of many") == []
+        assert db.stats()["quarantined"] == LINES
+        assert import_pack(big, db, trust=True, workers=2).added == LINES, (
+            "better trust lifts what a pack left in quarantine"
+        )
+        assert db.stats()["quarantined"] == 0
+        assert import_pack(big, db, trust=True, workers=2).added == 0
+        assert db.stats()["memories"] == LINES
+        assert db.retrieve("step 5 of many")
+
+
+@needs_fork
+@pytest.mark.parametrize("where", [3, 3_500])
+def test_an_error_in_a_worker_names_its_line_and_leaves_nothing(big, tmp_path, where):
+    lines = big.read_bytes().splitlines(keepends=True)
+    lines[where - 1] = lines[where - 1].replace(b'"title":"Step', b'"title":"Stop')
+    bad = tmp_path / "bad_v1.jsonl"
+    bad.write_bytes(b"".join(lines))
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        with pytest.raises(PackError, match=rf"bad_v1\.jsonl:{where}: .*sha256 does not match") as caught:
+            import_pack(bad, db, trust=True, workers=2)
+        assert caught.value.line == where
+        assert db.stats()["memories"] == 0
+    assert children() is None
+
+
+@needs_fork
+def test_an_id_that_is_there_twice_is_found_across_bundles(big, tmp_path):
+    lines = big.read_bytes().splitlines(keepends=True)
+    bad = tmp_path / "twice_v1.jsonl"
+    bad.write_bytes(b"".join([*lines, lines[0]]))
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        with pytest.raises(PackError, match=rf"twice_v1\.jsonl:{LINES + 1}: memory_id \w+ is there twice"):
+            import_pack(bad, db, trust=True, workers=2)
+        assert db.stats()["memories"] == 0
+
+
+def test_results_come_back_in_order():
+    def slow_first(frame):
+        time.sleep(0.05 if frame == b"0" else 0)
+        return frame * 2
+
+    with Mill(slow_first, 2) as mill:
+        assert list(mill.map(str(n).encode() for n in range(9))) == [str(n).encode() * 2 for n in range(9)]
+    assert children() is None
+
+
+def test_large_frames_both_ways():
+    with Mill(lambda frame: frame[::-1], 2) as mill:
+        frames = [bytes([n]) * 3_000_000 for n in range(5)]
+        assert list(mill.map(frames)) == frames
+
+
+def test_a_bug_in_a_worker_is_an_error_here():
+    with Mill(lambda frame: 1 // 0, 1) as mill, pytest.raises(RLMError, match="ZeroDivisionError"):
+        list(mill.map([b"x"]))
+    assert children() is None
+
+
+def test_a_killed_worker_is_an_error_here_and_not_a_wait():
+    def die(frame):
+        os.kill(os.getpid(), signal.SIGKILL)
+        return frame
+
+    with Mill(die, 2) as mill, pytest.raises(RLMError, match="worker process of the import died"):
+        list(mill.map([b"a", b"b", b"c"]))
+    assert children() is None
+
+
+def test_leaving_early_ends_the_workers():
+    with Mill(lambda frame: frame, 2) as mill:
+        next(mill.map(iter([b"a", b"b", b"c"])))
+    assert children() is None
+
+
+def test_small_packs_need_no_workers():
+    assert workers_for(WORTH_BYTES - 1) == 0
