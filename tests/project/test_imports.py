@@ -133,8 +133,11 @@ def test_only_config_reads_the_environment(modules, root):
 def test_only_the_command_line_prints_and_exits(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
-        if room_of(name) not in ("cli", "__main__"):
-            wrong += shown(path, root, prints_and_exits(source))
+        if room_of(name) in ("cli", "__main__"):
+            continue
+        found = shown(path, root, prints_and_exits(source))
+        # A forked worker must end without running the caller's clean-up; nothing else may.
+        wrong += [line for line in found if not (name == "rlm.packs.mill" and "os._exit" in line)]
     assert not wrong, "\n".join(wrong)
 
 
