@@ -12,6 +12,7 @@ or to roll back there.
 from __future__ import annotations
 
 import marshal
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -151,13 +152,13 @@ class _Intake:
         while chunk := list(islice(stream, CHUNK)):
             yield chunk
 
-    def frames(self) -> Iterator[bytes]:
-        """The raw lines in bundles for `batch_of`, the number of the first before them."""
+    def bundles(self) -> Iterator[tuple[int, list[bytes]]]:
+        """The raw lines in bundles, each with the number of its first line."""
         stream = self.reader.lines()
         guess = self.source.path.stat().st_size // LINE_GUESS // 8
         size = min(MOST_BUNDLE, max(LEAST_BUNDLE, guess))
         while bundle := list(islice(stream, size)):
-            yield marshal.dumps((bundle[0][0], [line for _, line in bundle]))
+            yield bundle[0][0], [line for _, line in bundle]
         self.source.check_read(self.reader)
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
@@ -181,7 +182,7 @@ class _Intake:
         except PackError as exc:
             return marshal.dumps((str(exc), exc.line))
         batch = make_batch(space, admitted, embedder)
-        return marshal.dumps((first, keys, self.scrubbed, batch.rows, batch.lengths, batch.codes, batch.terms, lines))
+        return marshal.dumps((keys, self.scrubbed, batch.rows, batch.lengths, batch.codes, batch.terms))
 
 
 def import_pack(
@@ -290,11 +291,19 @@ def _milled(
 ) -> Iterator[tuple[int, list[str]]]:
     """The same, with the thinking done by workers. A bundle that holds known memories is taken in plainly."""
     with Mill(lambda frame: intake.batch_of(frame, space, db.embedder), workers) as mill:
-        for result in mill.map(intake.frames()):
+        sent: deque[tuple[int, list[bytes]]] = deque()
+
+        def frames() -> Iterator[bytes]:
+            for bundle in intake.bundles():
+                sent.append(bundle)
+                yield marshal.dumps(bundle)
+
+        for result in mill.map(frames()):
+            first, lines = sent.popleft()
             parts = marshal.loads(result)
             if len(parts) == 2:
                 raise PackError.located(*parts)
-            first, keys, scrubbed, rows, lengths, codes, terms, lines = parts
+            keys, scrubbed, rows, lengths, codes, terms = parts
             for number, key in enumerate(keys, first):
                 intake.claim(key, number)
             intake.scrubbed += scrubbed

@@ -67,12 +67,12 @@ def from_row(row: Sequence[Any]) -> MemoryItem:
     )
 
 
-def _values(item: MemoryItem) -> tuple[Any, ...]:
+def _values(item: MemoryItem, tags_json: str) -> tuple[Any, ...]:
     """The values of `COLUMNS` for a memory that has passed the gate."""
     scope_json = _DEFAULT_SCOPE_JSON if item.scope == _DEFAULT_SCOPE else canonical_json(item.scope.to_dict())
     return (
         item.memory_id, item.title, item.description, item.content, item.source_type, item.task_query,
-        item.created_at, _tags_json(item.tags), scope_json,
+        item.created_at, tags_json, scope_json,
         canonical_json(item.provenance) if item.provenance else "{}", item.access_count, item.success_count,
         item.failure_count, item.outcome, item.confidence, item.last_used, item.org, item.team, item.project,
         item.level, item.session_id, item.trust, item.origin, item.archived_at,
@@ -80,16 +80,6 @@ def _values(item: MemoryItem) -> tuple[Any, ...]:
 
 
 _DEFAULT_SCOPE = Scope()
-
-
-def _tags_json(tags: list[str]) -> str:
-    return canonical_json(tags) if tags else "[]"
-
-
-def _derived(item: MemoryItem) -> tuple[str, str]:
-    """The two columns that exist only to be searched: scope words and grams."""
-    columns = item_columns(item)
-    return columns[3], columns[6]
 
 
 def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set[str]:
@@ -112,7 +102,7 @@ def prepare(
     packed: Sequence[bytes | None] = [None] * len(items) if vectors is None else pack_vectors(vectors)
     made_by = None if vectors is None else model
     return [
-        (space, *_values(item), words[3], words[6], vector, made_by)
+        (space, *_values(item, words[2]), words[3], words[6], vector, made_by)
         for item, words, vector in zip(items, columns, packed, strict=True)
     ]
 
@@ -156,6 +146,7 @@ def rewrite(
 ) -> int:
     """Write every column of an existing row anew, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
+    words = item_columns(item)
     names = [name.strip() for name in COLUMNS.split(",")]
     sets = ", ".join(f"{name} = ?" for name in names)
     connection.execute(
@@ -163,8 +154,8 @@ def rewrite(
         f"embedding_model = ? WHERE item_no = ?",
         (
             fresh,
-            *_values(item),
-            *_derived(item),
+            *_values(item, words[2]),
+            *(words[3], words[6]),
             None if vector is None else pack_vectors(vector[None, :])[0],
             model if vector is not None else None,
             number,
