@@ -25,7 +25,7 @@ from rlm.retrieval.codes import sign_codes
 from rlm.retrieval.embed import Embedder
 from rlm.store.document import item_columns, item_text
 from rlm.store.sqlite import items
-from rlm.store.sqlite.recall import BULK_DOCUMENTS, SEAL_AT, Recall
+from rlm.store.sqlite.recall import BULK_DOCUMENTS, SEAL_AT, Recall, Segment
 from rlm.store.sqlite.sources import MEMORY
 from rlm.store.types import MemoryItem
 
@@ -112,7 +112,8 @@ class Bulk:
         first = items.insert(self._connection, batch.rows)
         spaces = np.array([row[0] for row in batch.rows], np.int32)
         numbers = np.arange(first, first + len(batch.rows), dtype=np.int64)
-        self._recall.append(self._connection, numbers, spaces, batch.lengths, batch.codes, batch.terms)
+        made = Segment(numbers, spaces, batch.lengths, batch.codes, batch.terms)
+        self._recall.append(self._connection, made)
 
     def note(self, space: int, ids: Sequence[str]) -> None:
         """Remember what a batch of another maker brought."""

@@ -68,6 +68,17 @@ class Sealed:
     watermark: int
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a segment holds, before it is put in. `numbers` ascend."""
+
+    numbers: Numbers
+    spaces: NDArray[np.int32]
+    lengths: bytes
+    codes: bytes
+    terms: Sequence[tuple[str, bytes]]
+
+
 class Recall:
     """What one process knows of the index of one kind, for one tenant; brought up to date before each use."""
 
@@ -292,11 +303,13 @@ class Recall:
         rows, last = self._read_range(low, high, limit)
         if last <= low:
             return False
-        numbers = np.array([row[0] for row in rows], np.int64)
-        spaces = np.array([row[1] for row in rows], np.int32)
-        lengths = np.array([row[4] for row in rows], np.int32)
-        codes = self._codes(rows)
-        encoded = list(postings.build([row[5:] for row in rows], self.source.weights))
+        made = Segment(
+            numbers=np.array([row[0] for row in rows], np.int64),
+            spaces=np.array([row[1] for row in rows], np.int32),
+            lengths=np.array([row[4] for row in rows], np.int32).tobytes(),
+            codes=self._codes(rows),
+            terms=list(postings.build([row[5:] for row in rows], self.source.weights)),
+        )
         with self._db.write() as connection:
             if self._outdated(connection, low, replaces):
                 return False
@@ -307,45 +320,26 @@ class Recall:
                     self.source.unindex(connection, low + 1, last, all_of_it=held_to <= last)
                 sql = "UPDATE recall_sealed SET last_no = ? WHERE kind = ?"
                 connection.execute(sql, (last, self.source.kind))
-            arrays = (numbers, spaces, lengths.tobytes(), codes)
-            self._put(connection, low + 1, last, *arrays, encoded)
+            self._put(connection, low + 1, last, made)
         return True
 
-    def append(
-        self,
-        connection: apsw.Connection,
-        numbers: Numbers,
-        spaces: NDArray[np.int32],
-        lengths: bytes,
-        codes: bytes,
-        encoded: Sequence[tuple[str, bytes]],
-    ) -> None:
+    def append(self, connection: apsw.Connection, made: Segment) -> None:
         """Put in a segment of rows that were just written and never indexed; nothing unsealed may lie before them."""
-        low, last = self._sealed_to(), int(numbers[-1])
+        low, last = self._sealed_to(), int(made.numbers[-1])
         connection.execute("UPDATE recall_sealed SET last_no = ? WHERE kind = ?", (last, self.source.kind))
-        self._put(connection, low + 1, last, numbers, spaces, lengths, codes, encoded)
+        self._put(connection, low + 1, last, made)
 
-    def _put(
-        self,
-        connection: apsw.Connection,
-        first: int,
-        last: int,
-        numbers: Numbers,
-        spaces: NDArray[np.int32],
-        lengths: bytes,
-        codes: bytes,
-        encoded: Sequence[tuple[str, bytes]],
-    ) -> None:
-        head = (self.source.kind, first, last, len(numbers), self.model)
+    def _put(self, connection: apsw.Connection, first: int, last: int, made: Segment) -> None:
+        head = (self.source.kind, first, last, len(made.numbers), self.model)
         connection.execute(
             "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, spaces, "
             "lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
-            (*head, numbers.tobytes(), spaces.tobytes(), lengths, codes),
+            (*head, made.numbers.tobytes(), made.spaces.tobytes(), made.lengths, made.codes),
         )
         segment = connection.last_insert_rowid()
         connection.executemany(
             "INSERT INTO recall_postings(segment, term, data) VALUES (?,?,?)",
-            ((segment, term, data) for term, data in encoded),
+            ((segment, term, data) for term, data in made.terms),
         )
 
     def _read_range(self, low: int, high: int | None, limit: int) -> tuple[list[tuple[Any, ...]], int]:
