@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -120,16 +121,36 @@ def user_name() -> str | None:
 
 
 def git_project(start: Path | None = None) -> str | None:
-    """The name of the git repository around `start`: `owner/name` of its origin, else the folder's.
+    """The name of the git repository around `start`: `owner/name` of its origin, else `git_local_name`.
 
     Reads `.git` itself, because starting git costs more than a search. Never raises.
     """
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
-        mark = folder / ".git"
-        if mark.exists():
-            return _origin_name(mark) or folder.name or None
-    return None
+    mark = _git_mark(start)
+    return None if mark is None else _origin_name(mark) or git_local_name(start)
+
+
+def git_local_name(start: Path | None = None) -> str | None:
+    """The name of a repository without an origin: its folder's, and a hash of where it lies.
+
+    So two repositories whose folders are named alike are two projects, and all worktrees of one are one.
+    """
+    mark = _git_mark(start)
+    if mark is None:
+        return None
+    try:
+        common = mark if mark.is_dir() else _worktree_dir(mark)
+    except OSError:
+        common = mark
+    folder = common.parent if common.name == ".git" else common
+    return f"{folder.name or 'root'}-{sha256(str(common).encode('utf-8', 'replace')).hexdigest()[:6]}"
+
+
+def _git_mark(start: Path | None) -> Path | None:
+    try:
+        here = (start or Path.cwd()).resolve()
+        return next((folder / ".git" for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    except OSError:
+        return None
 
 
 def _origin_name(mark: Path) -> str | None:

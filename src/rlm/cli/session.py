@@ -77,7 +77,15 @@ class Session:
         from rlm.store.open import open_store
 
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
+            self._adopt(store)
             yield store
+
+    def _adopt(self, store: Store) -> None:
+        """A repository that got its first origin is a project with a new name: what it knew comes along."""
+        former = None if self.settings.project else config.git_local_name()
+        adopt = getattr(store, "adopt_project", None)
+        if former is not None and adopt is not None and adopt(former):
+            self.talk(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
     def reading(self) -> Iterator[Store]:
@@ -93,6 +101,8 @@ class Session:
 
         store = open_store(self.settings.memory_db, tenant=self.tenant, origin="cli")
         try:
+            with suppress(StoreLocked, StoreReadOnly):
+                self._adopt(store)
             yield store
         finally:
             if isinstance(store, SQLiteMemoryBackend):

@@ -53,6 +53,7 @@ class MemoryBackend(Protocol):
         tag: str | None = None,
         ontology: str | None = None,
         provenance: dict[str, str] | None = None,
+        level: str | None = None,
         archived: bool = False,
         limit: int = 100,
         offset: int = 0,
@@ -62,6 +63,10 @@ class MemoryBackend(Protocol):
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give a new id, which the returned memory carries."""
+        ...
+
+    def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
+        """Take a memory out of quarantine, and note who said so."""
         ...
 
     def delete(self, memory_id: str) -> bool:

@@ -165,6 +165,13 @@ def same_words(new: MemoryItem) -> ValidationError:
     )
 
 
+def check_tenant(tenant: Any) -> Tenant:
+    """A store is opened for a `Tenant`, nothing else."""
+    if not isinstance(tenant, Tenant):
+        raise ValidationError(f"tenant is {tenant!r}: use Tenant(org, team, project)", field="tenant")
+    return tenant
+
+
 def check_retrieve(task: Any, outcome: str | None) -> None:
     """The arguments of `retrieve`: any text, and an outcome that exists."""
     if not isinstance(task, str):

@@ -55,7 +55,7 @@ class MemoryStore:
         autosave: bool = False,
     ) -> None:
         self.path = None if path is None else Path(path)
-        self.tenant = tenant
+        self.tenant = gate.check_tenant(tenant)
         self.embedder = embedder
         self.origin = origin
         self.autosave = autosave
@@ -250,9 +250,9 @@ class MemoryStore:
 
     # -- reading and changing one ------------------------------------------------------------------
 
-    def _place(self, memory_id: str) -> int | None:
+    def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
         places = [
-            (item.archived_at is not None, _LEVEL_ORDER[item.level], place)
+            ((item.archived_at is None) == archived_first, _LEVEL_ORDER[item.level], place)
             for place, item in enumerate(self._items)
             if item.memory_id == memory_id and self._mine(item)
         ]
@@ -272,6 +272,7 @@ class MemoryStore:
         tag: str | None = None,
         ontology: str | None = None,
         provenance: dict[str, str] | None = None,
+        level: str | None = None,
         archived: bool = False,
         limit: int = 100,
         offset: int = 0,
@@ -284,6 +285,7 @@ class MemoryStore:
             and source_type in (None, item.source_type)
             and outcome in (None, item.outcome)
             and trust in (None, item.trust)
+            and level in (None, item.level)
             and (tag is None or tag in item.tags)
             and ontology in (None, item.scope.ontology)
             and all(item.provenance.get(key) == value for key, value in (provenance or {}).items())
@@ -314,7 +316,7 @@ class MemoryStore:
         return self._set_archived(memory_id, None)
 
     def _set_archived(self, memory_id: str, at: str | None) -> bool:
-        place = self._place(memory_id)
+        place = self._place(memory_id, archived_first=at is None)
         if place is None or (self._items[place].archived_at is None) == (at is None):
             return False
         before = self._state()
@@ -331,6 +333,16 @@ class MemoryStore:
         del self._items[place]
         self._saved(before)
         return True
+
+    def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
+        """Take a memory out of quarantine."""
+        item = self.get(memory_id)
+        if item is None:
+            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        provenance = {key: value for key, value in item.provenance.items() if key != "quarantined_because"}
+        if by:
+            provenance["approved_by"] = by
+        return self.update(memory_id, trust="trusted", provenance=provenance)
 
     # -- runs --------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ class SQLiteMemoryBackend:
         read_only: bool = False,
         fts5: bool | None = None,
     ) -> None:
-        self.tenant = tenant
+        self.tenant = gate.check_tenant(tenant)
         self.origin = origin
         self.embedder = embedder
         self.db = Database(Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only)
@@ -258,11 +258,12 @@ class SQLiteMemoryBackend:
                 (new.memory_id, old.memory_id),
             )
 
-    def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> None:
+    def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> int:
         vectors = self._vectors([item])
         fresh = items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
         if number in self._accesses:
             self._accesses[fresh] += self._accesses.pop(number)
+        return fresh
 
     def _signal(
         self,
@@ -305,7 +306,7 @@ class SQLiteMemoryBackend:
     def restore(self, memory_id: str) -> bool:
         """Bring an archived memory back."""
         with self.db.write() as connection:
-            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            found = items.fetch(connection, self.spaces.visible(), memory_id, archived_first=True)
             if found is None or not found[2].archived_at:
                 return False
             self._rewrite(connection, found[0], replace(found[2], archived_at=None))
@@ -319,6 +320,35 @@ class SQLiteMemoryBackend:
                 return False
             connection.execute("DELETE FROM memory_items WHERE item_no = ?", (found[0],))
             items.bury(connection, "memory", [found[0]])
+        return True
+
+    def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
+        """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback takes it back."""
+        with self.db.write() as connection:
+            number, _, old = self._existing(connection, memory_id)
+            if old.trust == "trusted":
+                return old
+            provenance = {key: value for key, value in old.provenance.items() if key != "quarantined_because"}
+            if by:
+                provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
+            new = replace(old, trust="trusted", provenance=provenance)
+            fresh = self._rewrite(connection, number, new)
+            connection.execute("UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number))
+        return new
+
+    def adopt_project(self, former: str) -> bool:
+        """Take over what this team kept under a project's former name, while the new one holds nothing yet."""
+        tenant = self.tenant
+        sql = "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ? AND project = ?"
+        key = (tenant.org, tenant.team, former)
+        if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
+            return False
+        with self.db.write() as connection:
+            old = self.db.value(sql, key)
+            if old is None or self.spaces.find("project") is not None:
+                return False
+            connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", (tenant.project, old))
+            connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", (tenant.project, old))
         return True
 
     # -- runs --------------------------------------------------------------------------------------

@@ -365,11 +365,10 @@ class Graph:
         hits = []
         for number, *columns in rows:
             node, mark = _node(columns), found[number]
-            factor = 1.0 - CONFIDENCE_SHARE * (1.0 - node.confidence)
-            hits.append((number, NodeHit(node, min(1.0, mark.similarity) * factor)))
+            hits.append((number, NodeHit(node, min(1.0, mark.similarity) * _trusted_share(node))))
         hits.sort(key=lambda pair: (-pair[1].score, pair[0]))
         for number, hit in hits[:limit] if explain else ():
-            hit.why = found[number].explain(hit.score, hit.node.confidence, field.matched(number))
+            hit.why = found[number].explain(hit.score, _trusted_share(hit.node), field.matched(number))
         return [hit for _, hit in hits[:limit]]
 
     # -- the log -----------------------------------------------------------------------------------
@@ -423,6 +422,11 @@ def _grams(row: Mapping[str, Any]) -> str:
 def _node(row: Sequence[Any]) -> Node:
     id_, type_, content, subtype, tier, confidence, provenance, metadata, *times = row
     return Node(id_, type_, content, subtype, tier, confidence, provenance, json.loads(metadata), *times)
+
+
+def _trusted_share(node: Node) -> float:
+    """What its confidence leaves of a node's similarity."""
+    return 1.0 - CONFIDENCE_SHARE * (1.0 - node.confidence)
 
 
 def _edge_type(value: str) -> str:

@@ -121,11 +121,14 @@ def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 
-def fetch(connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str) -> tuple[int, int, MemoryItem] | None:
-    """(item_no, space_id, memory) of the nearest level that holds this id, archived or not."""
+def fetch(
+    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str, *, archived_first: bool = False
+) -> tuple[int, int, MemoryItem] | None:
+    """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes first, or last."""
+    order = "archived_at IS NULL" if archived_first else "archived_at IS NOT NULL"
     sql = (
         f"SELECT item_no, space_id, {COLUMNS} FROM memory_items WHERE memory_id = ? "
-        f"AND space_id {in_spaces(spaces)} ORDER BY archived_at IS NOT NULL, {_NEAREST} LIMIT 1"
+        f"AND space_id {in_spaces(spaces)} ORDER BY {order}, {_NEAREST} LIMIT 1"
     )
     row = next(iter(connection.execute(sql, (memory_id,))), None)
     return None if row is None else (row[0], row[1], from_row(row[2:]))

@@ -71,6 +71,7 @@ def select(
     tag: str | None = None,
     ontology: str | None = None,
     provenance: dict[str, str] | None = None,
+    level: str | None = None,
     archived: bool = False,
     limit: int = 100,
     offset: int = 0,
@@ -78,7 +79,12 @@ def select(
     """Memories by what they are, newest first."""
     where = [f"space_id {in_spaces(spaces)}", f"archived_at IS {'NOT ' if archived else ''}NULL"]
     values: list[Any] = []
-    for name, value in (("source_type", source_type), ("outcome", outcome), ("trust", trust)):
+    for name, value in (
+        ("source_type", source_type),
+        ("outcome", outcome),
+        ("trust", trust),
+        ("level", level),
+    ):
         if value is not None:
             where.append(f"{name} = ?")
             values.append(value)

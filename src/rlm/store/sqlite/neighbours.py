@@ -39,7 +39,7 @@ class Mark:
     def explain(self, score: float, confidence: float, matched: dict[str, float]) -> Explanation:
         return Explanation(
             score=score,
-            similarity=self.similarity,
+            similarity=min(1.0, self.similarity),
             lexical=self.lexical,
             cosine=self.cosine,
             confidence=confidence,

@@ -1,9 +1,9 @@
 """Imports of packs as rows, and what a rollback may take back. Every function runs inside the caller's
 transaction.
 
-An import is one write transaction, so the rows it adds have consecutive numbers; `first_no` and `last_no`
-keep the ends. Any later change of a memory gives it a new number (`items.py`). So a row that still has a number
-of the import is as the import left it, and only such rows does a rollback archive. It stamps them with the
+`pack_items` keeps the number of each row that an import added. Any later change of a memory gives it a new number
+(`items.py`); approving it, which is no change of what it says, moves the note along. So a row that still has the
+noted number is as the import left it, and only such rows does a rollback archive. It stamps them with the
 very time that it writes to `rolled_back_at`: that is how a later import tells them from memories that a
 person archived, which stay archived.
 """
@@ -88,41 +88,38 @@ def record(
 ) -> int:
     """Note an import that added these ids under numbers from the first to the last; its own number."""
     connection.execute(
-        f"INSERT INTO packs(space_id, {_STATED}, first_no, last_no) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
         (
             space,
             *(row[key] for key in ("name", "sha256", "source", "signer", "trust", "item_count")),
             len(ids),
             row["imported_at"],
-            *numbers,
         ),
     )
     pack_no = connection.last_insert_rowid()
-    connection.executemany(
-        "INSERT INTO pack_items(pack_no, memory_id) VALUES (?, ?)", ((pack_no, i) for i in sorted(ids))
+    connection.execute(
+        "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no FROM memory_items "
+        "WHERE item_no BETWEEN ? AND ? AND space_id = ?",
+        (pack_no, *numbers, space),
     )
     return pack_no
 
 
 def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int, list[str]]:
     """Archive what an import added and nobody changed; how many, and the ids of what stays."""
-    ends: list[tuple[Any, ...]] = connection.execute(
-        "SELECT first_no, last_no FROM packs WHERE pack_no = ?", (row.pack_no,)
-    ).fetchall()
-    first, last = ends[0]
     found: list[tuple[Any, ...]] = connection.execute(
-        "SELECT m.item_no, m.memory_id FROM pack_items i JOIN memory_items m "
+        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i JOIN memory_items m "
         "ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? AND m.archived_at IS NULL "
         "ORDER BY m.memory_id",
         (row.space_id, row.pack_no),
     ).fetchall()
-    mine = [number for number, _ in found if first <= number <= last]
+    mine = [number for number, _, as_brought in found if as_brought]
     connection.executemany(
         "UPDATE memory_items SET archived_at = ? WHERE item_no = ?", ((now, number) for number in mine)
     )
     bury(connection, "memory", mine)
     connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, row.pack_no))
-    kept = [memory_id for number, memory_id in found if not first <= number <= last]
+    kept = [memory_id for _, memory_id, as_brought in found if not as_brought]
     return len(mine), [*kept, *_renamed(connection, row)]
 
 

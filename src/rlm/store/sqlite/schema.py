@@ -172,8 +172,6 @@ CREATE TABLE packs (
     trust TEXT NOT NULL CHECK(trust IN ('trusted', 'unverified', 'quarantined')),
     item_count INTEGER NOT NULL,
     added_count INTEGER NOT NULL,
-    first_no INTEGER NOT NULL,
-    last_no INTEGER NOT NULL,
     imported_at TEXT NOT NULL,
     rolled_back_at TEXT
 );
@@ -181,8 +179,10 @@ CREATE TABLE packs (
 CREATE TABLE pack_items (
     pack_no INTEGER NOT NULL REFERENCES packs(pack_no) ON DELETE CASCADE,
     memory_id TEXT NOT NULL,
+    item_no INTEGER NOT NULL,
     PRIMARY KEY (pack_no, memory_id)
 ) WITHOUT ROWID;
+CREATE INDEX idx_pack_items_number ON pack_items(item_no);
 
 CREATE TABLE nodes (
     node_no INTEGER PRIMARY KEY,
