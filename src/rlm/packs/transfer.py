@@ -181,8 +181,10 @@ class _Intake:
             admitted, keys = self.admit_lines(first, lines)
         except PackError as exc:
             return marshal.dumps((str(exc), exc.line))
+        if len({item.trust for item in admitted}) > 1:  # the gate held some back: the caller sorts them
+            return marshal.dumps((keys, self.scrubbed, None, True, b"", b"", []))
         batch = make_batch(space, admitted, embedder)
-        return marshal.dumps((keys, self.scrubbed, batch.rows, batch.lengths, batch.codes, batch.terms))
+        return marshal.dumps((keys, self.scrubbed, batch.rows, batch.live, batch.lengths, batch.codes, batch.terms))
 
 
 def import_pack(
@@ -303,13 +305,13 @@ def _milled(
             parts = marshal.loads(result)
             if len(parts) == 2:
                 raise PackError.located(*parts)
-            keys, scrubbed, rows, lengths, codes, terms = parts
+            keys, scrubbed, rows, live, lengths, codes, terms = parts
             for number, key in enumerate(keys, first):
                 intake.claim(key, number)
             intake.scrubbed += scrubbed
-            batch = Batch(rows, lengths, codes, terms)
+            batch = Batch(rows or [], live, lengths, codes, terms)
             ids = batch.ids
-            known = items.existing(connection, space, ids) or len(set(ids)) < len(ids)
+            known = rows is None or items.existing(connection, space, ids) or len(set(ids)) < len(ids)
             if known or any(bulk.has(space, memory_id) for memory_id in ids):
                 again, _ = intake.admit_lines(first, lines)
                 intake.scrubbed -= scrubbed  # they were counted by the worker

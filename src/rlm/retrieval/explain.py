@@ -31,7 +31,7 @@ class Explanation:
     def __str__(self) -> str:
         words = ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items()) or "no word in common"
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
-        lent = f"; lent by neighbours {sum(self.context.values()):.2f}" if self.context else ""
+        lent = f"; lent by neighbours {max(self.context.values()):.2f}" if self.context else ""
         return (
             f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}: {words}; "
             f"meaning {meaning}{lent}) × confidence {self.confidence:.2f} × recency {self.recency:.2f} "

@@ -46,13 +46,13 @@ class Plan:
     ceiling: float
     damp: float
     telling: frozenset[str]
-    """The terms that are not stopwords."""
+    """The terms that can find a document: all but stopwords, unless there is nothing else."""
 
-    def keeps(self, similarity: float, counts: Mapping[str, float]) -> bool:
-        """Whether a document is a hit: it shares a telling word with the query, or comes near in meaning."""
-        if similarity >= FLOOR * self.damp:
-            return True
-        return similarity > 0.0 and not self.telling.isdisjoint(counts)
+    def keeps(self, similarity: float, lexical: float, counts: Mapping[str, float]) -> bool:
+        """Whether a document is a hit: it shares a telling word with the query, or comes near in meaning alone."""
+        if not self.telling.isdisjoint(counts):
+            return similarity > 0.0
+        return similarity - lexical / SCALE >= FLOOR * self.damp
 
 
 def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
@@ -62,8 +62,8 @@ def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
     }
     largest = sorted(weights.values(), reverse=True)[:COUNTED_WEIGHTS]
     ceiling = bm25.CEILING * (sum(largest) + CEILING_MARGIN)
-    telling = frozenset() if query.only_stops else frozenset(query.terms)
-    return Plan(weights, ceiling, 1.0 / (1.0 + (len(weights) / HALF_TERMS) ** 2), telling)
+    damp = 1.0 / (1.0 + (len(weights) / HALF_TERMS) ** 2)
+    return Plan(weights, ceiling, damp, frozenset(query.terms))
 
 
 def factor(query: Query, term: str) -> float:

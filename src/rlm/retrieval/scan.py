@@ -54,7 +54,7 @@ def scan(
             shares(query, parts[place]),
         )
         for place in order
-        if plan.keeps(float(similarity[place]), documents[place][0])
+        if plan.keeps(float(similarity[place]), float(lexical[place]), documents[place][0])
     ]
 
 

@@ -44,9 +44,10 @@ def paused_collector() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Memories of one space, ready to be written and sealed. All are live, or none is and there are no terms."""
+    """Memories of one space, ready to be written and, when they are live, sealed."""
 
     rows: list[items.Row]
+    live: bool
     lengths: bytes
     codes: bytes
     terms: list[tuple[str, bytes]]
@@ -57,16 +58,19 @@ class Batch:
 
 
 def make_batch(space: int, admitted: Sequence[MemoryItem], embedder: Embedder | None) -> Batch:
-    """Embed and index memories that passed the gate. At most `BULK_DOCUMENTS`."""
+    """Embed and index memories that passed the gate: all live, or all quarantined. At most `BULK_DOCUMENTS`."""
     columns = [item_columns(item) for item in admitted]
     vectors = None if embedder is None else embedder.embed_documents([item_text(item) for item in admitted])
     rows = items.prepare(space, admitted, columns, vectors, embedder.model if embedder else None)
-    if admitted and admitted[0].trust == "quarantined":
-        return Batch(rows, b"", b"", [])
+    quarantined = {item.trust == "quarantined" for item in admitted}
+    if len(quarantined) > 1:
+        raise ValueError("a batch is live or quarantined, not both")
+    if True in quarantined:
+        return Batch(rows, False, b"", b"", [])
     rounded = np.zeros((len(rows), 0), np.float32) if vectors is None else vectors.astype(np.float16)
     codes = np.ascontiguousarray(sign_codes(rounded.astype(np.float32)).T).tobytes()
     lengths = np.array([sum(map(len, words)) for words in columns], np.int32).tobytes()
-    return Batch(rows, lengths, codes, list(postings.build(columns, MEMORY.weights)))
+    return Batch(rows, True, lengths, codes, list(postings.build(columns, MEMORY.weights)))
 
 
 class Bulk:
@@ -105,7 +109,7 @@ class Bulk:
 
     def add_batch(self, batch: Batch) -> None:
         """Write a batch and seal it. `count` and `has` know of it only through `add` or `note`."""
-        if not batch.terms:
+        if not batch.live:
             items.insert(self._connection, batch.rows)
             return
         self._recall.seal_all()
@@ -133,7 +137,7 @@ class Bulk:
         """Write what still waits: a few rows to the full-text index, many as one more batch."""
         for (space, _), waiting in self._waiting.items():
             batch = make_batch(space, waiting, self._embedder)
-            if self.count >= SEAL_AT or not batch.terms:
+            if self.count >= SEAL_AT or not batch.live:
                 self.add_batch(batch)
             else:
                 first = items.insert(self._connection, batch.rows)

@@ -50,7 +50,7 @@ class Database:
         self.lock = WriteLock(path)
         self.writes = 0
         self._mutex = threading.RLock()
-        self._depth = 0
+        self._depth = self._reading = 0
         self._pid = os.getpid()
         try:
             self._prepare_file(read_only)
@@ -105,33 +105,48 @@ class Database:
 
     def close(self) -> None:
         """Close the connection; a closed database opens again at its next use after a fork only."""
-        with self._mutex:
+        with self._guard:
             if self._pid == os.getpid():
                 self._connection.close()
             self.lock.close()
 
     @property
     def connection(self) -> apsw.Connection:
-        """The live connection. After a fork the parent's is abandoned, not closed: it is not ours."""
+        """The live connection."""
+        self._after_fork()
+        return self._connection
+
+    @property
+    def _guard(self) -> threading.RLock:
+        """The lock between threads; in a forked child a new one, since nobody would ever let go of the old."""
+        self._after_fork()
+        return self._mutex
+
+    def _after_fork(self) -> None:
+        """In a child: the parent's connection is abandoned, not closed, because it is not ours."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._mutex = threading.RLock()
-            self._depth = 0
+            self._depth = self._reading = 0
             _abandoned.append(self._connection)
             self.lock.forget()
             self._connection = self._connect()
-        return self._connection
+
+    @property
+    def in_write(self) -> bool:
+        """Whether a write transaction of ours is open: what is read now may yet be rolled back."""
+        return self._depth > 0
 
     # -- reading and writing -----------------------------------------------------------------------
 
     def rows(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement."""
-        with mapped(self.path), self._mutex:
+        with mapped(self.path), self._guard:
             return self.connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> tuple[Any, ...] | None:
         """The first row, or None."""
-        with mapped(self.path), self._mutex:
+        with mapped(self.path), self._guard:
             return next(iter(self.connection.execute(sql, values)), None)
 
     def value(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> Any:
@@ -155,21 +170,24 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """One snapshot for several reads. Inside `write()` it is that transaction."""
-        with self._mutex, mapped(self.path):
+        with self._guard, mapped(self.path):
             connection = self.connection
-            if connection.in_transaction:
+            if self._depth or self._reading:
                 yield connection
                 return
-            connection.execute("BEGIN")
             try:
+                self._reading = 1
+                _end_stray(connection)
+                connection.execute("BEGIN")
                 yield connection
             finally:
-                connection.execute("COMMIT")
+                self._reading = 0
+                _end_stray(connection)
 
     @contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
+    def write(self, *, wait_s: float | None = None) -> Iterator[apsw.Connection]:
         """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one."""
-        with self._mutex, mapped(self.path):
+        with self._guard, mapped(self.path):
             if self.read_only:
                 raise StoreReadOnly(f"{self.path} is read-only: check its permissions and its folder's")
             connection = self.connection
@@ -180,19 +198,24 @@ class Database:
                 finally:
                     self._depth -= 1
                 return
-            self.lock.acquire(self.lock_timeout_s)
-            self._depth = 1
+            self.lock.acquire(self.lock_timeout_s if wait_s is None else wait_s)
             try:
-                with _transaction(connection):
-                    yield connection
+                self._depth = 1
+                _end_stray(connection)
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
                 self.writes += 1
-            finally:
+            finally:  # also on ctrl-C, wherever it strikes: what is not committed goes back
                 self._depth = 0
-                self.lock.release()
+                try:
+                    _end_stray(connection)
+                finally:
+                    self.lock.release()
 
     def data_version(self) -> tuple[int, ...]:
         """Changes whenever this or any other process has committed."""
-        with mapped(self.path), self._mutex:
+        with mapped(self.path), self._guard:
             return int(self.connection.pragma("data_version")), self.writes, self._pid
 
 
@@ -200,16 +223,10 @@ _abandoned: list[apsw.Connection] = []
 """Connections of the parent process, kept alive so that their destructor never runs in a child."""
 
 
-@contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+def _end_stray(connection: apsw.Connection) -> None:
+    """Roll back whatever is open: a transaction that nobody will end, or one that failed."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 def fetch(connection: apsw.Connection, sql: str, values: Sequence[Value] = ()) -> list[Any]:
@@ -279,3 +296,9 @@ def mapped(path: Path) -> Iterator[None]:
         raise ValidationError(f"a value is too large for {path}: {exc}") from exc
     except apsw.Error as exc:
         raise StoreError(f"{path}: {exc}") from exc
+    except (UnicodeEncodeError, OverflowError) as exc:
+        raise ValidationError(f"a value cannot be stored: {exc}") from exc
+    except TypeError as exc:
+        if "binding" not in str(exc).lower():
+            raise  # a fault of ours, not of a value
+        raise ValidationError(f"a value cannot be stored: {exc}") from exc

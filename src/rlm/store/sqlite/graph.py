@@ -352,21 +352,22 @@ class Graph:
     ) -> list[NodeHit]:
         count = max(CANDIDATES, 4 * limit)
         while True:
-            candidates, _ = field.best(count)
+            candidates, bound = field.best(count)
             found = neighbours.spread(connection, candidates)
             rows = fetch(
                 connection,
                 f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE node_no IN (SELECT value FROM json_each(?)) {where}",
                 (json.dumps(list(found)), *values),
             )
-            if len(rows) >= limit or count >= field.total:
+            hits = []
+            for number, *columns in rows:
+                node = _node(columns)
+                hits.append((number, NodeHit(node, min(1.0, found[number].similarity) * _trusted_share(node))))
+            hits.sort(key=lambda pair: (-pair[1].score, pair[0]))
+            enough = len(hits) >= limit and hits[limit - 1][1].score >= bound
+            if enough or count >= field.total:
                 break
             count *= 4
-        hits = []
-        for number, *columns in rows:
-            node, mark = _node(columns), found[number]
-            hits.append((number, NodeHit(node, min(1.0, mark.similarity) * _trusted_share(node))))
-        hits.sort(key=lambda pair: (-pair[1].score, pair[0]))
         for number, hit in hits[:limit] if explain else ():
             hit.why = found[number].explain(hit.score, _trusted_share(hit.node), field.matched(number))
         return [hit for _, hit in hits[:limit]]

@@ -2,7 +2,8 @@
 
 A turn such as "Yes, on Tuesday" holds none of the words that one looks for; the turn before it does. So
 each candidate lends a share of its own similarity to those that stand next to it in a `context` edge. A
-lent share is always smaller than what it was lent from, so the node that holds the words stays ahead.
+lent share is always smaller than what it was lent from, and only the largest counts, so the node that holds the
+words stays ahead, even of one that stands beside many.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Mark:
 
     @property
     def similarity(self) -> float:
-        return self.own + sum(self.lent.values())
+        return self.own + max(self.lent.values(), default=0.0)
 
     def explain(self, score: float, confidence: float, matched: dict[str, float]) -> Explanation:
         return Explanation(

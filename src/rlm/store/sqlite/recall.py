@@ -125,7 +125,10 @@ class Recall:
         self._sealed.watermark = self._sealed_to()
         self._tail = self._read_tail(connection, self._sealed.watermark, spaces)
         self._seen = state
-        return self._sealed, self._tail
+        found = self._sealed, self._tail
+        if self._db.in_write:
+            self.forget()
+        return found
 
     def _read_dead(self, connection: apsw.Connection) -> bool:
         rows: list[tuple[int, int]] = fetch(
@@ -279,11 +282,15 @@ class Recall:
             connection.execute("DELETE FROM recall_dead WHERE kind = ?", (self.source.kind,))
             connection.execute("UPDATE recall_sealed SET last_no = 0 WHERE kind = ?", (self.source.kind,))
             self.source.unindex(connection, 0, 0, all_of_it=True)
-            self._seen = self._sealed = self._tail = None
-            self._dead, self._dead_seen = set(), 0
+            self.forget()
             made = self.seal_all(indexed_to=0) if self.tail_bound() >= SEAL_AT else 0
             self.source.reindex(connection)
         return made
+
+    def forget(self) -> None:
+        """Remember nothing: what was read inside a write may be rolled back, and its numbers given again."""
+        self._seen = self._sealed = self._tail = None
+        self._dead, self._dead_seen = set(), 0
 
     def _numbered_to(self) -> int:
         return int(self._db.value("SELECT value FROM counters WHERE name = ?", (self.source.counter,)))

@@ -90,7 +90,7 @@ class Field:
             for number, words, meaning, score in zip(
                 numbers, lexical.tolist(), cosine.tolist(), similarity.tolist(), strict=True
             )
-            if self.plan.keeps(score, weighed[number][0] if number in weighed else {})
+            if self.plan.keeps(score, words, weighed[number][0] if number in weighed else {})
         ]
         found.sort(key=lambda c: (-c.similarity, c.number))
         return found, rest
@@ -238,7 +238,9 @@ class Search:
                 f"WHERE {self._source.key} IN (SELECT value FROM json_each(?))"
             )
             for number, *columns in connection.execute(sql, (json.dumps(missing),)):
-                known[number] = self._weighed[number] = bm25.weigh(columns, self._source.weights)
+                known[number] = bm25.weigh(columns, self._source.weights)
+                if not self._db.in_write:  # else the number may be rolled back and given to another
+                    self._weighed[number] = known[number]
             while len(self._weighed) > WEIGHED_DOCUMENTS:
                 self._weighed.popitem(last=False)
         return known
