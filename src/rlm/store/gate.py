@@ -10,7 +10,6 @@ The gate knows no database and keeps no state.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
@@ -49,6 +48,7 @@ TAG_CHARS = 64
 JSON_CHARS = 100_000
 NODE_CHARS = 1_000_000
 MEMBER_COUNT = 100_000
+ID_CHARS = 200
 
 START_CONFIDENCE = {"human": 0.8, "success": 0.6, "pack": 0.6, "failure": 0.5}
 """Seed 003: recorded by a person 0.8, distilled 0.6, from failure 0.5."""
@@ -88,13 +88,13 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         outcome=_choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
         confidence=START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence),
         level=level,
-        created_at=_time(item.created_at, "created_at"),
+        created_at=admit_time(item.created_at, "created_at"),
         memory_id=stable_id(title, content, scope.to_dict()),
         session_id=_line(item.session_id, "session_id", 200) if item.session_id else None,
         access_count=item.access_count,
         success_count=item.success_count,
         failure_count=item.failure_count,
-        last_used=_time(item.last_used, "last_used") if item.last_used else None,
+        last_used=admit_time(item.last_used, "last_used") if item.last_used else None,
         trust=trust,
         origin=_line(item.origin, "origin", 200) if item.origin else origin,
         org=tenant.org,
@@ -114,7 +114,9 @@ def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
     tags = _check_tags(item.tags)
     whole = "\n".join((*parts, *tags))
     if not _is_clean(whole):  # rare: only then is each looked at by itself
-        title, description, content, task = (scrub(clean_text(part))[0] for part in parts)
+        title, description, content, task = (
+            _text(part, name, limit) for part, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True)
+        )
         tags = [scrub(clean_text(tag))[0] for tag in tags]
     else:
         title, description, content, task = parts
@@ -168,12 +170,22 @@ def same_words(new: MemoryItem) -> ValidationError:
 def check_tenant(tenant: Any) -> Tenant:
     """A store is opened for a `Tenant`, nothing else."""
     if not isinstance(tenant, Tenant):
-        raise ValidationError(f"tenant is {tenant!r}: use Tenant(org, team, project)", field="tenant")
+        raise ValidationError(f"tenant is {shown(tenant)}: use Tenant(org, team, project)", field="tenant")
+    for name in ("org", "team", "project"):
+        admit_id(getattr(tenant, name), f"tenant {name}")
     return tenant
 
 
-def check_retrieve(task: Any, outcome: str | None) -> None:
-    """The arguments of `retrieve`: any text, and an outcome that exists."""
+def check_count(value: Any, name: str) -> int:
+    """How many: any integer; what is below 0 counts as 0, and what is absurd as very many."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"{name} is {shown(value)}: use an integer", field=name)
+    return max(0, min(value, 2**53))
+
+
+def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:
+    """The arguments of `retrieve`: any text, an outcome that exists, and how many."""
+    check_count(k, "k")
     if not isinstance(task, str):
         raise ValidationError(f"task is {type(task).__name__}, expected text", field="task")
     if outcome is not None:
@@ -221,8 +233,8 @@ def admit_edge(
     """Checked parts of a hyperedge. Whether its nodes exist is for the store to say."""
     _choice(kind, EDGE_TYPES, "edge type")
     clean_label = None if label is None else _line(label, "label", TASK_CHARS)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
-        raise ValidationError(f"edge weight is {weight!r}: use a number from 0 up", field="weight")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
+        raise ValidationError(f"edge weight is {shown(weight)}: use a number from 0 up", field="weight")
     if not members:
         raise ValidationError("an edge needs at least one member", field="members")
     if len(members) > MEMBER_COUNT:
@@ -243,7 +255,7 @@ def _member(value: Any, index: int) -> Member:
         value = {"node_id": value.node_id, "role": value.role, "position": value.position}
     if not isinstance(value, Mapping) or not isinstance(value.get("node_id"), str):
         raise ValidationError(
-            f"member {index} is {str(value)[:80]!r}: use {{'node_id': …, 'role': …, 'position': …}}",
+            f"member {index} is {shown(value)}: use {{'node_id': …, 'role': …, 'position': …}}",
             field="members",
         )
     for key in value:
@@ -268,7 +280,7 @@ def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, An
 def unit(value: Any, name: str = "confidence") -> float:
     """A number in [0, 1], or ValidationError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise ValidationError(f"{name} is {value!r}: use a number from 0 to 1", field=name)
+        raise ValidationError(f"{name} is {shown(value)}: use a number from 0 to 1", field=name)
     return float(value)
 
 
@@ -285,7 +297,10 @@ def _text(value: Any, name: str, limit: int) -> str:
         raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
     if len(value) > limit:
         raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
-    return scrub(clean_text(value))[0]
+    clean = scrub(clean_text(value))[0]
+    if len(clean) > limit:  # normalising can make a text longer
+        raise ValidationError(f"{name} has {len(clean):,} characters, at most {limit:,}", field=name)
+    return clean
 
 
 def _line(value: Any, name: str, limit: int) -> str:
@@ -294,7 +309,7 @@ def _line(value: Any, name: str, limit: int) -> str:
 
 def _choice(value: Any, allowed: Sequence[str], name: str) -> str:
     if value not in allowed or not isinstance(value, str):
-        raise ValidationError(f"unknown {name} {value!r}; use one of: {', '.join(allowed)}", field=name)
+        raise ValidationError(f"unknown {name} {shown(value)}; use one of: {', '.join(allowed)}", field=name)
     return value
 
 
@@ -307,25 +322,30 @@ def _check_tags(tags: Any) -> list[str]:
     if not tags:
         return []
     if type(tags) is not list and (isinstance(tags, str) or not isinstance(tags, Sequence)):
-        raise ValidationError(f"tags is {tags!r}: use a list of text", field="tags")
+        raise ValidationError(f"tags is {shown(tags)}: use a list of text", field="tags")
     if len(tags) > TAG_COUNT:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str) or len(tag) > TAG_CHARS:
-            raise ValidationError(f"tag {str(tag)[:80]!r}: use text of at most {TAG_CHARS} characters", field="tags")
+            raise ValidationError(f"tag {shown(tag)}: use text of at most {TAG_CHARS} characters", field="tags")
     return list(tags)
 
 
-def _scope(scope: Scope) -> Scope:
-    if scope == DEFAULT_SCOPE:
+def _scope(scope: Any) -> Scope:
+    if not isinstance(scope, Scope):
+        raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
+    if scope == DEFAULT_SCOPE and scope.transferable is True:
         return DEFAULT_SCOPE
+    lists = (scope.task_types, scope.tools)
+    if type(scope.transferable) is not bool or not all(isinstance(names, tuple | list) for names in lists):
+        raise ValidationError("scope: task_types and tools are lists, transferable is true or false", field="scope")
     parts = (scope.ontology or "", *scope.task_types, *scope.tools)
-    if not isinstance(scope, Scope) or not all(isinstance(part, str) for part in parts):
-        raise ValidationError(f"scope is {str(scope)[:80]!r}: use a Scope of text", field="scope")
+    if not all(isinstance(part, str) for part in parts):
+        raise ValidationError(f"scope is {shown(parts)}: use text", field="scope")
     if sum(map(len, parts)) > TASK_CHARS:
         raise ValidationError("scope is too large", field="scope")
     if _is_clean("\n".join(parts)):
-        return scope
+        return Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable)
     value, _ = scrub_value(clean_value(scope.to_dict()))
     return Scope.from_dict(value)
 
@@ -360,13 +380,30 @@ def _is_clean(text: str) -> bool:
     return clean_text(text) == text and not scrub(text)[1]
 
 
-def _time(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(f"{name} is {value!r}: use ISO 8601 text", field=name)
+def admit_time(value: Any, name: str) -> str:
+    """A time as we spell it: UTC, to the microsecond, sortable as text."""
     try:
-        parsed = clock.parse_iso(value)
-    except ValueError:
-        raise ValidationError(f"{name} is {value!r}: use ISO 8601, like 2026-01-31T12:00:00Z", field=name) from None
-    if len(value) == 27 and value.endswith("Z"):
-        return value  # our own spelling already
-    return parsed.astimezone(UTC).strftime(clock.ISO_FORMAT)
+        parsed = clock.parse_iso(value).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
+        hint = "use ISO 8601, like 2026-01-31T12:00:00Z"
+        raise ValidationError(f"{name} is {shown(value)}: {hint}", field=name) from None
+    return parsed.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def admit_id(value: Any, name: str) -> str:
+    """An id or a label of the caller's own: short, printable, and no secret."""
+    if not isinstance(value, str) or not 0 < len(value) <= ID_CHARS or not value.isprintable() or not _is_clean(value):
+        raise ValidationError(f"{name} is {shown(value)}: use 1 to {ID_CHARS} printable characters", field=name)
+    return value
+
+
+def finite(value: Any, name: str) -> float:
+    """A number that is neither infinite nor NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
+        raise ValidationError(f"{name} is {shown(value)}: use a finite number", field=name)
+    return float(value)
+
+
+def shown(value: Any) -> str:
+    """A refused value for a message: short, and without the secret that it may hold."""
+    return repr(scrub(clean_text(str(value)))[0][:80]) if isinstance(value, str) else scrub(repr(value))[0][:80]

@@ -141,7 +141,7 @@ class MemoryStore:
             return
         try:
             self.save()
-        except StoreError:
+        except BaseException:
             self._items, self._artifacts, self._usage = before
             raise
 
@@ -207,7 +207,7 @@ class MemoryStore:
         explain: bool = False,
     ) -> list[Hit]:
         """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
-        gate.check_retrieve(task, outcome)
+        gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
         query = parse_query(task)
         vector = None if self.embedder is None else self.embedder.embed([query.text])[0]
@@ -383,11 +383,12 @@ class MemoryStore:
             "trajectory": {**asdict(trajectory), "run_id": run.run_id},
             "judgment": None if judgment is None else asdict(judgment),
         }
+        gate.admit_id(run.run_id, "run_id")
         checked = gate.admit_object(record, "artifacts", 1_000_000)
         before = self._state()
+        self._note_usage(trajectory.trajectory_id, retrieved)
         self._artifacts.append(checked)
         self._put(admitted)
-        self._note_usage(trajectory.trajectory_id, retrieved)
         self._saved(before)
         return [item.memory_id for item in admitted]
 

@@ -5,8 +5,8 @@ tag characters spell out hidden instructions for a model. None of them is ever p
 go before the text is stored; what is left is in NFC and has `\\n` for every line end.
 
 This module does not know about secrets (`secrets` does, and wants its input cleaned by this one), and it
-does not touch what scripts need: the joiners U+200C and U+200D, the marks U+200E and U+200F, and variation
-selectors stay.
+does not touch what scripts need: the joiners U+200C and U+200D, the marks U+200E and U+200F, and the variation
+selectors of emoji stay, except between two ASCII characters, where they can only hide something.
 """
 
 import re
@@ -31,12 +31,16 @@ def _tags(letters: str) -> str:
 _FLAG = f"\U0001f3f4(?:{_tags('gbeng')}|{_tags('gbsct')}|{_tags('gbwls')})\U000e007f"
 _UNWANTED = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline
-    r"\u200b\u2060\ufeff"  # zero-width space, word joiner, byte order mark
+    r"\u200b\u2060-\u2064\ufeff"  # zero-width space, word joiner, invisible operators, byte order mark
+    r"\u00ad\u034f\u180e\u3164\uffa0\ufff9-\ufffb"  # soft hyphen, grapheme joiner, fillers, annotations
+    r"\u206a-\u206f"  # deprecated format characters
+    "\U000e0100-\U000e01ef"  # variation selectors that no emoji and no letter of ours uses
     r"\u202a-\u202e\u2066-\u2069"  # bidi embeddings, overrides and isolates
     "\U000e0000-\U000e007f"  # tags
 )
-_HIDDEN = re.compile(f"({_FLAG})|[{_UNWANTED}]")
-_DIRTY = re.compile(f"[{_UNWANTED}\ud800-\udfff]")
+_WEDGE = "(?<=[!-~])[\u200c\u200d\ufe00-\ufe0f]+(?=[!-~])"  # joins nothing, but splits a key for a scanner
+_HIDDEN = re.compile(f"({_FLAG})|[{_UNWANTED}]|{_WEDGE}")
+_DIRTY = re.compile(f"[{_UNWANTED}\ud800-\udfff]|{_WEDGE}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -7,9 +7,11 @@ with the next write or at close, so that a search never waits for the lock.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any, Self
 import apsw
 
 from rlm import clock
-from rlm.errors import NotFound, StoreError, StoreReadOnly
+from rlm.errors import NotFound, StoreError, StoreLocked, StoreReadOnly
 from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate
@@ -30,8 +32,9 @@ from rlm.store.sqlite.connection import Database, mapped
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
 from rlm.store.sqlite.sources import MEMORY, NODE
-from rlm.store.sqlite.spaces import Spaces, in_spaces
+from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import (
+    LEVELS,
     LOCAL,
     Hit,
     Judgment,
@@ -61,7 +64,7 @@ class SQLiteMemoryBackend:
         fts5: bool | None = None,
     ) -> None:
         self.tenant = gate.check_tenant(tenant)
-        self.origin = origin
+        self.origin = gate.admit_id(origin, "origin")
         self.embedder = embedder
         self.db = Database(Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only)
         migrations.migrate(self.db, fts5=fts5)
@@ -72,7 +75,8 @@ class SQLiteMemoryBackend:
         self.spaces = Spaces(self.db, tenant)
         table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
         self.fts5 = bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
-        self._accesses: Counter[int] = Counter()
+        self._accesses: Counter[tuple[str, str]] = Counter()
+        self._accesses_pid = os.getpid()
         self._accesses_since = time.monotonic()
 
     @cached_property
@@ -153,7 +157,7 @@ class SQLiteMemoryBackend:
         explain: bool = False,
     ) -> list[Hit]:
         """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
-        gate.check_retrieve(task, outcome)
+        gate.check_retrieve(task, outcome, k)
         if k <= 0:
             return []
         with self.db.read() as connection:
@@ -164,9 +168,10 @@ class SQLiteMemoryBackend:
             if explain:
                 for hit, candidate in hits:
                     hit.why = why(hit.item, hit.score, candidate, field.matched(candidate.number), clock.now())
-        for hit, candidate in hits:
+        self._forget_parents_accesses()
+        for hit, _ in hits:
             hit.item.access_count += 1
-            self._accesses[candidate.number] += 1
+            self._accesses[hit.item.level, hit.item.memory_id] += 1
         self._flush_if_due()
         return [hit for hit, _ in hits]
 
@@ -194,19 +199,26 @@ class SQLiteMemoryBackend:
     # -- access counts -----------------------------------------------------------------------------
 
     def _flush_if_due(self) -> None:
+        """Write the counts when there are many, unless somebody else is writing: a search never waits."""
         waited = time.monotonic() - self._accesses_since > PENDING_S
         if (waited or len(self._accesses) >= PENDING_ACCESSES) and not self.db.read_only:
-            with self.db.write() as connection:
+            with suppress(StoreLocked), self.db.write(wait_s=0.0) as connection:
                 self._flush_accesses(connection)
 
     def _flush_accesses(self, connection: apsw.Connection) -> None:
-        if self._accesses:
-            connection.executemany(
-                "UPDATE memory_items SET access_count = access_count + ? WHERE item_no = ?",
-                [(count, number) for number, count in self._accesses.items()],
-            )
+        self._forget_parents_accesses()
+        spaces = {level: self.spaces.find(level) for level in LEVELS} if self._accesses else {}
+        connection.executemany(
+            "UPDATE memory_items SET access_count = access_count + ? WHERE memory_id = ? AND space_id = ?",
+            [(count, memory_id, spaces[level]) for (level, memory_id), count in self._accesses.items()],
+        )
         self._accesses.clear()
         self._accesses_since = time.monotonic()
+
+    def _forget_parents_accesses(self) -> None:
+        if self._accesses_pid != os.getpid():
+            self._accesses_pid = os.getpid()
+            self._accesses.clear()
 
     # -- reading and changing one ------------------------------------------------------------------
 
@@ -224,6 +236,7 @@ class SQLiteMemoryBackend:
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give a new id, which the returned memory carries."""
         with self.db.write() as connection:
+            self._flush_accesses(connection)
             number, space, old = self._existing(connection, memory_id)
             new = gate.amend_item(old, changes, self.tenant)
             if new.memory_id != old.memory_id:
@@ -252,18 +265,21 @@ class SQLiteMemoryBackend:
         """New words, new id: what was known of the old id follows."""
         if items.existing(connection, space, [new.memory_id]):
             raise gate.same_words(new)
-        for table in ("memory_usage", "confidence_signals"):
-            connection.execute(
-                f"UPDATE {table} SET memory_id = ? WHERE memory_id = ? AND space_id {in_spaces(self.spaces.visible())}",
-                (new.memory_id, old.memory_id),
-            )
+        ids = (new.memory_id, old.memory_id)
+        sql = "UPDATE confidence_signals SET memory_id = ? WHERE memory_id = ? AND space_id = ?"
+        connection.execute(sql, (*ids, space))
+        # Everybody who may see the memory may have used it: their notes follow too.
+        seers = (
+            "SELECT space_id FROM spaces WHERE org = ? AND (? = 'org' OR team = ?) AND (? <> 'project' OR project = ?)"
+        )
+        connection.execute(
+            f"UPDATE OR REPLACE memory_usage SET memory_id = ? WHERE memory_id = ? AND space_id IN ({seers})",
+            (*ids, old.org, old.level, old.team, old.level, old.project),
+        )
 
     def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> int:
         vectors = self._vectors([item])
-        fresh = items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
-        if number in self._accesses:
-            self._accesses[fresh] += self._accesses.pop(number)
-        return fresh
+        return items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
 
     def _signal(
         self,
@@ -286,7 +302,7 @@ class SQLiteMemoryBackend:
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
-            after = min(1.0, max(0.0, before + delta))
+            after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
             connection.execute("UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number))
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
             self._signal(connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text)
@@ -375,7 +391,7 @@ class SQLiteMemoryBackend:
             runs.save_run(connection, space, run)
             runs.save_trajectory(connection, space, trajectory, run.run_id)
             if judgment is not None:
-                runs.save_judgment(connection, trajectory.trajectory_id, judgment)
+                runs.save_judgment(connection, space, trajectory.trajectory_id, judgment)
             self.store_admitted(connection, admitted)
             runs.save_usage(connection, space, self.spaces.visible(), trajectory.trajectory_id, retrieved)
             self._flush_accesses(connection)

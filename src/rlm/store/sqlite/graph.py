@@ -220,7 +220,7 @@ class Graph:
         rows = self._db.rows(
             f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? {where} "
             f"ORDER BY updated_at DESC, node_no DESC LIMIT ?",
-            (self._spaces.find("project"), *values, max(0, limit)),
+            (self._spaces.find("project"), *values, gate.check_count(limit, "limit")),
         )
         return [_node(row) for row in rows]
 
@@ -330,7 +330,7 @@ class Graph:
         if not isinstance(query, str):
             raise ValidationError(f"query is {query.__class__.__name__}, expected text", field="query")
         space = self._spaces.find("project")
-        if space is None or limit <= 0:
+        if space is None or gate.check_count(limit, "limit") <= 0:
             return []
         with self._db.read() as connection:
             field = self._search.field(connection, query, (space,))

@@ -11,6 +11,7 @@ import apsw
 
 from rlm.errors import ValidationError
 from rlm.retrieval import rank
+from rlm.store.gate import check_count
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.items import COLUMNS, from_row
 from rlm.store.sqlite.search import Candidate
@@ -102,7 +103,7 @@ def select(
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM memory_items WHERE {' AND '.join(where)} "
         f"ORDER BY created_at DESC, item_no DESC LIMIT ? OFFSET ?",
-        (*values, max(0, limit), max(0, offset)),
+        (*values, check_count(limit, "limit"), check_count(offset, "offset")),
     )
     return [from_row(row) for row in rows]
 

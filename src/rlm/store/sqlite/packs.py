@@ -136,7 +136,7 @@ def _renamed(connection: apsw.Connection, row: PackRow) -> list[str]:
 def judged_high(connection: apsw.Connection, spaces: tuple[int, ...], ids: Sequence[str]) -> set[str]:
     """Which of these trajectories have a judgment of high confidence."""
     sql = (
-        f"SELECT trajectory_id FROM trajectories JOIN judgments USING (trajectory_id) "
+        f"SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id) "
         f"WHERE space_id {in_spaces(spaces)} AND confidence = 'high' "
         f"AND trajectory_id IN (SELECT value FROM json_each(?))"
     )

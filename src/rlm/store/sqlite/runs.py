@@ -21,17 +21,14 @@ def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
     """Add a run; a run that is there already, from an earlier trajectory of it, stays as it is."""
     connection.execute(
         "INSERT INTO runs(run_id, space_id, created_at, model, ontology_name, ontology_path, notes) "
-        "VALUES (?,?,?,?,?,?,?) ON CONFLICT(run_id) DO NOTHING",
+        "VALUES (?,?,?,?,?,?,?) ON CONFLICT(space_id, run_id) DO NOTHING",
         (
-            run.run_id,
+            gate.admit_id(run.run_id, "run_id"),
             space,
-            run.created_at,
+            gate.admit_time(run.created_at, "created_at"),
             *(_optional(getattr(run, n), n) for n in ("model", "ontology_name", "ontology_path", "notes")),
         ),
     )
-    owner = next(iter(connection.execute("SELECT space_id FROM runs WHERE run_id = ?", (run.run_id,))))[0]
-    if owner != space:
-        raise ValidationError(f"run id {run.run_id!r} is taken: leave it empty to get a fresh one", field="run_id")
 
 
 def save_trajectory(connection: apsw.Connection, space: int, trajectory: Trajectory, run_id: str) -> None:
@@ -39,11 +36,16 @@ def save_trajectory(connection: apsw.Connection, space: int, trajectory: Traject
     count = trajectory.iteration_count
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise ValidationError(f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count")
+    there = "SELECT 1 FROM trajectories WHERE space_id = ? AND trajectory_id = ?"
+    trajectory_id = gate.admit_id(trajectory.trajectory_id, "trajectory_id")
+    if next(iter(connection.execute(there, (space, trajectory_id))), None) is not None:
+        message = f"trajectory {trajectory_id!r} is saved already: leave its id empty"
+        raise ValidationError(message, field="trajectory_id")
     connection.execute(
         "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer, iteration_count, "
         "converged, artifact_json, rlm_log_path, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
-            trajectory.trajectory_id,
+            trajectory_id,
             space,
             run_id,
             gate.admit_text(trajectory.task_query, "task_query"),
@@ -52,12 +54,12 @@ def save_trajectory(connection: apsw.Connection, space: int, trajectory: Traject
             int(bool(trajectory.converged)),
             canonical_json(gate.admit_object(trajectory.artifact, "artifact", ANSWER_CHARS)),
             _optional(trajectory.rlm_log_path, "rlm_log_path"),
-            trajectory.created_at,
+            gate.admit_time(trajectory.created_at, "created_at"),
         ),
     )
 
 
-def save_judgment(connection: apsw.Connection, trajectory_id: str, judgment: Judgment) -> None:
+def save_judgment(connection: apsw.Connection, space: int, trajectory_id: str, judgment: Judgment) -> None:
     """Add the verdict on a trajectory."""
     if judgment.confidence not in VERDICTS:
         raise ValidationError(
@@ -65,8 +67,10 @@ def save_judgment(connection: apsw.Connection, trajectory_id: str, judgment: Jud
             field="confidence",
         )
     connection.execute(
-        "INSERT INTO judgments(trajectory_id, is_success, reason, confidence, missing_json) VALUES (?,?,?,?,?)",
+        "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence, missing_json) "
+        "VALUES (?,?,?,?,?,?)",
         (
+            space,
             trajectory_id,
             int(bool(judgment.is_success)),
             gate.admit_text(judgment.reason, "reason"),
@@ -85,11 +89,13 @@ def save_usage(
 ) -> None:
     """Note what a trajectory was given: rank from 1, the score, and that each memory was used now."""
     now = clock.now_iso()
+    given_to = gate.admit_id(trajectory_id, "trajectory_id")
     for rank, (item, score) in enumerate(retrieved, start=1):
         connection.execute(
             "INSERT INTO memory_usage(trajectory_id, memory_id, space_id, rank, score) VALUES (?,?,?,?,?) "
-            "ON CONFLICT(trajectory_id, memory_id) DO UPDATE SET rank = excluded.rank, score = excluded.score",
-            (trajectory_id, item.memory_id, space, rank, float(score)),
+            "ON CONFLICT(space_id, trajectory_id, memory_id) "
+            "DO UPDATE SET rank = excluded.rank, score = excluded.score",
+            (given_to, gate.admit_id(item.memory_id, "memory_id"), space, rank, gate.finite(score, "score")),
         )
         connection.execute(
             f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {in_spaces(visible)}",

@@ -2,6 +2,8 @@
 
 - A **space** is one (level, org, team, project): the smallest thing that a tenant may see whole. A tenant
   sees at most three: its project's, its team's, its organisation's. Every row names its space.
+- `runs`, `trajectories`, `judgments`, `memory_usage`: an id is unique within its space, so that no tenant can
+  tell, or touch, what ids another has.
 - `memory_items`: the row's identity is (space, memory_id). `item_no` is an explicit integer, because
   FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new one: so
   "everything after number n" is exactly what an index that has seen n has not seen.
@@ -41,35 +43,41 @@ CREATE TABLE spaces (
 );
 
 CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
     {_SPACE},
     created_at TEXT NOT NULL,
     model TEXT,
     ontology_name TEXT,
     ontology_path TEXT,
-    notes TEXT
+    notes TEXT,
+    PRIMARY KEY (space_id, run_id)
 );
 
 CREATE TABLE trajectories (
-    trajectory_id TEXT PRIMARY KEY,
+    trajectory_id TEXT NOT NULL,
     {_SPACE},
-    run_id TEXT NOT NULL REFERENCES runs(run_id),
+    run_id TEXT NOT NULL,
     task_query TEXT NOT NULL,
     final_answer TEXT,
     iteration_count INTEGER NOT NULL CHECK(iteration_count >= 0),
     converged INTEGER NOT NULL CHECK(converged IN (0, 1)),
     artifact_json TEXT NOT NULL,
     rlm_log_path TEXT,
-    created_at TEXT NOT NULL
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (space_id, trajectory_id),
+    FOREIGN KEY (space_id, run_id) REFERENCES runs(space_id, run_id)
 );
-CREATE INDEX idx_trajectories_run ON trajectories(run_id);
+CREATE INDEX idx_trajectories_run ON trajectories(space_id, run_id);
 
 CREATE TABLE judgments (
-    trajectory_id TEXT PRIMARY KEY REFERENCES trajectories(trajectory_id) ON DELETE CASCADE,
+    trajectory_id TEXT NOT NULL,
+    {_SPACE},
     is_success INTEGER NOT NULL CHECK(is_success IN (0, 1)),
     reason TEXT NOT NULL,
     confidence TEXT NOT NULL CHECK(confidence IN ('high', 'medium', 'low')),
-    missing_json TEXT NOT NULL
+    missing_json TEXT NOT NULL,
+    PRIMARY KEY (space_id, trajectory_id),
+    FOREIGN KEY (space_id, trajectory_id) REFERENCES trajectories(space_id, trajectory_id) ON DELETE CASCADE
 );
 
 CREATE TABLE memory_items (
@@ -114,7 +122,7 @@ CREATE TABLE memory_usage (
     {_SPACE},
     rank INTEGER NOT NULL CHECK(rank >= 1),
     score REAL,
-    PRIMARY KEY (trajectory_id, memory_id)
+    PRIMARY KEY (space_id, trajectory_id, memory_id)
 );
 CREATE INDEX idx_usage_memory ON memory_usage(memory_id);
 
