@@ -37,7 +37,7 @@ def test_adding_what_was_archived_brings_it_back(rlm: Run, add: Callable[..., st
         "--content",
         "Start at the root.",
     )
-    assert again.json == {"id": found, "status": "restored", "trust": "trusted"}
+    assert again.json == {"id": found, "status": "restored", "trust": "trusted", "redacted": []}
 
 
 def test_every_field_of_add_is_stored(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -186,7 +186,12 @@ def test_the_project_is_the_git_repository(rlm: Run, db: str, tmp_path: Path, mo
     (tmp_path / "orchard" / ".git").mkdir()
     monkeypatch.chdir(inner)
     rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
-    assert rlm("memory", "list", "--db", db, "--json").json[0]["project"] == "orchard"
+    local = rlm("memory", "list", "--db", db, "--json").json[0]["project"]
+    assert local.startswith("orchard-"), "a name and a hash: another orchard elsewhere is another project"
+    (tmp_path / "orchard" / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = git@host.example:acme/orchard.git\n'
+    )
+    assert rlm("memory", "list", "--db", db, "--json").json[0]["project"] == "acme/orchard", "what it knew comes along"
     monkeypatch.setenv("RLM_PROJECT", "named")
     assert rlm("memory", "stats", "--db", db, "--json").json["tenant"]["project"] == "named"
 

@@ -27,13 +27,12 @@ from rlm.store.sqlite.reembed import stale_count
 if TYPE_CHECKING:
     from rlm.cli.session import Store
 
-RECOVER = "restore a backup, or recover with `sqlite3 FILE .recover`"
+RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
 PARTS = (
     ("wordllama", "search by meaning", 'pip install "wordllama>=0.4.0"'),
     ("cryptography", "signed packs", 'pip install "cryptography>=44"'),
     ("httpx", "an embedding endpoint", 'pip install "httpx>=0.27"'),
-    ("tantivy", "benchmarks beside peers", 'pip install "rlm-memory[bench]"'),
 )
 
 
@@ -95,6 +94,8 @@ def _engine() -> Check:
 
 
 def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> list[Check]:
+    if session.path.is_dir():
+        return [Check("file", False, f"{session.path} is a folder", "name a file with --db")]
     try:
         if session.kind == "sqlite" and (damage := _damage(session.path)) is not None:
             return [damage]

@@ -77,3 +77,12 @@ def edit_text(text: str) -> str | None:
         return click.edit(text, extension=".md")
     except click.ClickException as exc:
         raise ConfigError(f"the editor could not be used: {exc.format_message()}") from exc
+
+
+def keep_form(text: str) -> str:
+    """Put a form that could not be used where its writer finds it again; the path."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", prefix="rlm-edit-", suffix=".md", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    return file.name

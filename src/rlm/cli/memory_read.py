@@ -10,7 +10,7 @@ from rlm.cli.command import count, words
 from rlm.cli.ids import find_memory
 from rlm.cli.output import print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
-from rlm.store.types import OUTCOMES, SOURCE_TYPES, TRUSTS
+from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
 
 if TYPE_CHECKING:
     from rlm.store.types import Hit, MemoryItem
@@ -39,7 +39,19 @@ def search(
     elif rows:
         print_table(("score", "id", "title", "description"), rows)
     if not hits:
-        session.talk("nothing found")
+        session.talk("nothing found" + _why_not(session))
+
+
+def _why_not(session: Session) -> str:
+    """What a person who expected a hit should know."""
+    if not session.path.exists():
+        return ""
+    with session.reading() as store:
+        counts = store.stats()
+    waiting = counts["quarantined"]
+    if waiting:
+        return f"; {waiting:,} more wait in quarantine: `rlm memory review`"
+    return "" if counts["memories"] else f": the project {session.tenant.project} holds no memories (see --project)"
 
 
 def _hits(session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None) -> list[Hit]:
@@ -73,6 +85,7 @@ def _hit_dict(hit: Hit) -> dict[str, Any]:
 @words("--source", SOURCE_TYPES, "Only what came from there.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @words("--trust", TRUSTS, "Only what is trusted so far.")
+@words("--level", LEVELS, "Only what is shared this far.")
 @click.option("--tag", metavar="TAG", help="Only what has this tag.")
 @click.option("--ontology", metavar="NAME", help="Only what is scoped to this ontology.")
 @click.option("--pack", metavar="NAME", help="Only what this pack brought.")
@@ -90,7 +103,7 @@ def list_memories(session: Session, source: str | None, pack: str | None, limit:
         print_json([item.to_dict() for item in found])
         return
     if found:
-        headers = ("id", "made", "source", "outcome", "trust", "conf", "title")
+        headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
         print_table(headers, [_row(item) for item in found])
     if not found:
         session.talk("no memories")
@@ -101,7 +114,7 @@ def list_memories(session: Session, source: str | None, pack: str | None, limit:
 def _row(item: MemoryItem) -> tuple[object, ...]:
     confidence = f"{item.confidence or 0.0:.2f}"
     day = item.created_at[:10]
-    return item.memory_id, day, item.source_type, item.outcome, item.trust, confidence, item.title
+    return item.memory_id, day, item.level, item.outcome, item.trust, confidence, item.title
 
 
 @click.argument("memory_id", metavar="ID")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from rlm.cli.ids import find_memory
 from rlm.cli.output import print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.cli.text import read_text
-from rlm.errors import ValidationError
+from rlm.errors import RLMError, ValidationError
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
 
 if TYPE_CHECKING:
@@ -57,12 +58,25 @@ def add(session: Session, title: str | None, content: str | None, file: str | No
     status = "added" if before is None else "restored" if before.archived_at else "existed"
     if session.json:
         trust = None if stored is None else stored.trust
-        print_json({"id": memory_id, "status": status, "trust": trust})
+        redacted = [] if stored is None else _redacted(item, stored)
+        print_json({"id": memory_id, "status": status, "trust": trust, "redacted": redacted})
         return
     print_text(memory_id)
     session.talk(REMARKS[status])
+    if stored is not None and (kinds := _redacted(item, stored)):
+        session.talk(f"it held secrets ({', '.join(kinds)}), which were left out of the store")
     if stored is not None and stored.trust == "quarantined":
         session.talk(f"quarantined ({_reason(stored)}): see `rlm memory review`")
+
+
+def _redacted(given: MemoryItem, stored: MemoryItem) -> list[str]:
+    """The kinds of secrets that the gate took out."""
+    marks = re.compile(r"\[redacted:([\w-]+)\]")
+
+    def found(item: MemoryItem) -> set[str]:
+        return set(marks.findall("\n".join((item.title, item.description, item.content, *item.tags))))
+
+    return sorted(found(stored) - found(given))
 
 
 def _known(store: Store, item: MemoryItem) -> MemoryItem | None:
@@ -89,7 +103,7 @@ def edit(session: Session, memory_id: str, content: str | None, file: str | None
         if scope:
             changes["scope"] = {**old.scope.to_dict(), **scope}
         if not changes:
-            changes = _from_editor(session, old)
+            changes = _from_editor(session, old, store)
         new = store.update(old.memory_id, **changes) if changes else old
     if session.json:
         print_json({"id": new.memory_id, "was": old.memory_id, "changed": sorted(changes)})
@@ -103,13 +117,22 @@ def _listed(value: Any) -> Any:
     return [part for part in value if part] if isinstance(value, tuple) else value
 
 
-def _from_editor(session: Session, item: MemoryItem) -> dict[str, Any]:
-    from rlm.cli.form import edit_text, read_form, write_form
+def _from_editor(session: Session, item: MemoryItem, store: Store) -> dict[str, Any]:
+    """What a person changed in the form. A form that cannot be used is kept, and the error says where."""
+    from rlm.cli.form import edit_text, keep_form, read_form, write_form
+    from rlm.store.gate import amend_item
 
     if session.json:
         raise ValidationError("nothing to change: with --json, give the fields as options")
     text = edit_text(write_form(item))
-    return {} if text is None else read_form(text, item)
+    if text is None:
+        return {}
+    try:
+        changes = read_form(text, item)
+        amend_item(item, changes, store.tenant)
+    except RLMError as exc:
+        raise ValidationError(f"{exc}; what you wrote is kept in {keep_form(text)}") from exc
+    return changes
 
 
 @click.argument("memory_id", metavar="ID")
@@ -204,9 +227,7 @@ def _approve(store: Store, item: MemoryItem) -> bool:
 
     if RECALLED_HEADING in item.content:
         return False
-    who = config.user_name()
-    note = {"provenance": {**item.provenance, "approved_by": who}} if who else {}
-    return store.update(item.memory_id, trust="trusted", **note).trust == "trusted"
+    return store.approve(item.memory_id, by=config.user_name()).trust == "trusted"
 
 
 def _reason(item: MemoryItem) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from rlm.cli.command import command, new_group, unit, words
 from rlm.cli.output import print_fields, print_json, print_table, print_text, progress
 from rlm.cli.session import Session
-from rlm.errors import ValidationError
+from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
 
 app = new_group("Memories as files: share, sign, review, take back.")
@@ -178,9 +179,12 @@ def keygen(session: Session, file: str) -> None:
 @command(app, "candidates")
 @click.argument("file")
 @click.option("--apply", is_flag=True, help="Bring an edited file back.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
 @ontology_option
 @threshold_option
-def candidates(session: Session, file: str, apply: bool, ontology: str | None, threshold: float | None) -> None:
+def candidates(
+    session: Session, file: str, apply: bool, force: bool, ontology: str | None, threshold: float | None
+) -> None:
     """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it back."""
     from rlm.packs import apply_candidates, write_candidates
 
@@ -188,6 +192,8 @@ def candidates(session: Session, file: str, apply: bool, ontology: str | None, t
         with session.store() as store:
             values = apply_candidates(file, store).to_dict()
     else:
+        if Path(file).exists() and not force:
+            raise PackError("is there already, perhaps edited: bring it back with --apply, or add --force", path=file)
         bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
         with session.reading() as store:
             values = write_candidates(store, file, ontology=ontology, **bound).to_dict()

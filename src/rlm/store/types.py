@@ -154,7 +154,11 @@ class MemoryItem:
         """Set the id that the present title, content and scope give."""
         if not (isinstance(self.title, str) and isinstance(self.content, str)):
             raise ValidationError("title and content must be text", field="title")
-        self.memory_id = stable_id(self.title, self.content, self.scope.to_dict())
+        try:
+            scope = self.scope.to_dict()
+        except (AttributeError, TypeError):
+            raise ValidationError("scope is no Scope, or its task_types or tools are no lists", field="scope") from None
+        self.memory_id = stable_id(self.title, self.content, scope)
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types. The embedding is not a field and never leaves the store."""

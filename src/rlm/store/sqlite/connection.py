@@ -277,8 +277,7 @@ def mapped(path: Path) -> Iterator[None]:
         raise
     except (apsw.NotADBError, apsw.CorruptError) as exc:
         raise StoreCorrupt(
-            f"{path} is not a readable store ({exc}): it was left as it is; restore a backup, or run "
-            f"`rlm doctor --db {path}`"
+            f"{path} is not a readable store ({exc}): it was left as it is; restore a backup or name another file"
         ) from exc
     except (apsw.BusyError, apsw.LockedError) as exc:
         raise StoreLocked(f"{path} is locked by another process ({exc}): try again") from exc
