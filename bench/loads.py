@@ -33,7 +33,7 @@ PEER = """
 import sys, time
 import apsw
 db = apsw.Connection(sys.argv[1]); db.set_busy_timeout(60_000)
-db.execute("PRAGMA journal_mode=wal; PRAGMA synchronous=full")
+db.execute("PRAGMA journal_mode=wal").fetchall(); db.execute("PRAGMA synchronous=full")
 print("ready", flush=True); sys.stdin.readline()
 worst = 0.0
 for n in range(int(sys.argv[3])):
@@ -62,9 +62,8 @@ def imports(folder: Path, size: int = 100_000) -> str:
             assert db.stats()["memories"] == size
             rows.append((f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}", spent))
     connection = apsw.Connection(str(folder / "plain.db"))
-    connection.execute(
-        "PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')"
-    )
+    connection.execute("PRAGMA journal_mode=wal").fetchall()
+    connection.execute("CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
     texts = [plain_text(words) for chunk in corpus.draws() for words in chunk]
     start = time.perf_counter()
     with connection:
@@ -83,7 +82,8 @@ def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
     folder.mkdir(parents=True)
     open_store(folder / "rlm.db").close()
     peer = apsw.Connection(str(folder / "plain.db"))
-    peer.execute("PRAGMA journal_mode=wal; CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
+    peer.execute("PRAGMA journal_mode=wal").fetchall()
+    peer.execute("CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
     peer.close()
     rows = []
     for name, code, path in (("rlm", WRITER, "rlm.db"), ("bare SQLite, busy timeout", PEER, "plain.db")):
@@ -132,6 +132,8 @@ def cold_start(folder: Path, runs: int = 15) -> str:
 
 def _timed(args: list[str], runs: int) -> tuple[float, float]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
+    subprocess.run(args, stdout=subprocess.DEVNULL, check=True, env=env)
     times = []
     for _ in range(runs):
         start = time.perf_counter()

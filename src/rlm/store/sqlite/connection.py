@@ -83,8 +83,8 @@ class Database:
             connection.set_busy_timeout(int(self.lock_timeout_s * 1000))
             connection.execute(
                 f"PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA trusted_schema=OFF;"
-                f"PRAGMA cache_size=-{CACHE_KIB}; PRAGMA mmap_size={MMAP_BYTES}; PRAGMA temp_store=MEMORY"
-            )
+                f"PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY; PRAGMA mmap_size={MMAP_BYTES}"
+            ).fetchall()  # a statement after one that answers runs only when the answer is read
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             if not self.read_only:
                 mode = connection.pragma("journal_mode", "wal")
