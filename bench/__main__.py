@@ -11,7 +11,7 @@ from pathlib import Path
 from bench import loads, quality, report, search
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("quality", "cold", "import", "writers", "search")
+PARTS = ("quality", "cold", "import", "writers", "rarity", "search")
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every table is one run on one machine; read the ratios, not the milliseconds. Machines
@@ -34,6 +34,7 @@ def main() -> None:
             "cold": lambda: loads.cold_start(folder / "cold"),
             "import": lambda: loads.imports(folder / "import"),
             "writers": lambda: loads.writers(folder / "writers"),
+            "rarity": lambda: search.by_rarity(folder / "rarity"),
             "search": lambda: search.run(folder / "search", [int(size) for size in given.sizes.split(",")]),
         }
         for part in given.only.split(","):

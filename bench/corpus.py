@@ -44,6 +44,12 @@ class Corpus:
         picks = rng.choice(len(self.words), size=(count, 8), p=self._p)
         return [" ".join(dict.fromkeys(self.words[n] for n in row)) for row in picks.tolist()]
 
+    def queries_between(self, low: int, high: int, count: int) -> list[str]:
+        """Eight words each, evenly from those ranks; rank 0 is the commonest word."""
+        rng = np.random.default_rng(self._seed + low)
+        picks = rng.integers(low, high, size=(count, 8))
+        return [" ".join(dict.fromkeys(self.words[n] for n in row)) for row in picks.tolist()]
+
 
 def memory(words: list[str]) -> MemoryItem:
     """One memory of 45 words: title, description, tags and two steps."""

@@ -24,7 +24,7 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.0005
-POLL_MAX_S = 0.005
+POLL_MAX_S = 0.0015
 
 
 class WriteLock:
