@@ -30,9 +30,15 @@ class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
 
     memory_db: str = _setting(DEFAULT_DB, "RLM_MEMORY_DB", "The store: a path (SQLite) or `json:PATH` (one JSON file).")
-    org: str = _setting("local", "RLM_ORG", "The organisation that the command line acts for. In Python, `open_store(tenant=…)`.")
+    org: str = _setting(
+        "local",
+        "RLM_ORG",
+        "The organisation that the command line acts for. In Python, `open_store(tenant=…)`.",
+    )
     team: str = _setting("local", "RLM_TEAM", "The team within the organisation, likewise.")
-    project: str = _setting("", "RLM_PROJECT", "The project, likewise. Empty: the command line takes it from the git repository.")
+    project: str = _setting(
+        "", "RLM_PROJECT", "The project, likewise. Empty: the command line takes it from the git repository."
+    )
     embedder: str = _setting(
         "static",
         "RLM_EMBEDDER",
