@@ -84,3 +84,9 @@ def test_a_search_counts_as_an_access(rlm: Run, add: Callable[..., str], db: str
     found = add()
     rlm("memory", "search", "subclasses", "--db", db)
     assert rlm("memory", "show", found, "--db", db, "--json").json["access_count"] == 1
+
+
+def test_a_long_task_comes_from_stdin(rlm: Run, add: Callable[..., str], db: str) -> None:
+    found = add("Prune the orchard", "Cut in winter.")
+    task = b"how do I prune an orchard " + b"and other words " * 20_000
+    assert rlm("memory", "search", "-", "--db", db, "--json", stdin=task).json[0]["id"] == found

@@ -10,6 +10,7 @@ from rlm.cli.command import count, words
 from rlm.cli.ids import find_memory
 from rlm.cli.output import print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
+from rlm.cli.text import read_text
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ MOST = 1_000
 def search(
     session: Session, query: tuple[str, ...], k: int, explain: bool, outcome: str | None, ontology: str | None
 ) -> None:
-    """Find the memories that help with a task, best first."""
-    hits = [] if session.lacks_store() else _hits(session, " ".join(query), k, explain, outcome, ontology)
+    """Find the memories that help with a task, best first. A single - reads the task from stdin."""
+    task = (read_text("-", None) or "") if query == ("-",) else " ".join(query)
+    hits = [] if session.lacks_store() else _hits(session, task, k, explain, outcome, ontology)
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
         return
