@@ -26,6 +26,8 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any, NoReturn
 
+import orjson
+
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
@@ -119,19 +121,20 @@ def parse_line(line: bytes) -> dict[str, Any]:
     if claimed is not None:
         _check_hash(line, record, claimed)
         del record["sha256"]
-    if not record.keys() <= KEYS:
-        for key in sorted(record.keys() - KEYS):
-            if not key.startswith("_"):
+    for key, value in record.items():
+        kind = _TYPES.get(key)
+        if kind is None:
+            if key not in KEYS and not key.startswith("_"):
                 raise Refused(f"unknown key {key[:80]!r}; known: {', '.join(sorted(KEYS))}")
-    for key, kind in _TYPES.items():
-        value = record.get(key)
-        if value is not None and type(value) is not kind:
+        elif value is not None and type(value) is not kind:
             raise Refused(f"{key} is {type(value).__name__}, expected {_JSON_NAMES[kind]}")
     return record
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
     """Strict JSON: UTF-8 without a mark, one object, no key twice, finite numbers, nested `DEPTH` at most."""
+    if (quick := _canonical(data)) is not None:
+        return quick
     if data.startswith(b"\xef\xbb\xbf"):
         raise Refused("begins with a byte order mark: save it as plain UTF-8")
     try:
@@ -148,6 +151,25 @@ def parse_object(data: bytes) -> dict[str, Any]:
     if data.count(b"{") + data.count(b"[") > DEPTH and deeper_than(value, DEPTH):
         raise Refused(f"is nested deeper than {DEPTH}")
     return value
+
+
+def _canonical(data: bytes) -> dict[str, Any] | None:
+    """The object of a line that is spelled as we spell it, at half the price; None for any other.
+
+    What is written back as the very same bytes had no key twice, no mark, and no number that JSON cannot say.
+    """
+    if data.count(b"{") + data.count(b"[") > DEPTH:
+        return None
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        return None
+    if type(value) is not dict or orjson.dumps(value, None, _LINE) != data:
+        return None
+    return value
+
+
+_LINE = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
 def deeper_than(value: Any, depth: int) -> bool:
@@ -186,8 +208,10 @@ _JSON_NAMES: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
 def _check_hash(line: bytes, record: Mapping[str, Any], claimed: Any) -> None:
     """Most lines are as we wrote them: then the hash is that of the bytes around the key."""
     if isinstance(claimed, str) and claimed.isascii():
-        part = f',"sha256":"{claimed}"'.encode()
-        if sha256(line.replace(part, b"", 1).rstrip(b"\n")).hexdigest() == claimed:
+        before, _, after = line.partition(f',"sha256":"{claimed}"'.encode())
+        digest = sha256(before)
+        digest.update(after.rstrip(b"\n"))
+        if digest.hexdigest() == claimed:
             return
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
         raise Refused("sha256 does not match the line: it was changed after it was written")
@@ -203,16 +227,16 @@ def item_of(record: Mapping[str, Any]) -> MemoryItem:
     if source_type not in SOURCE_TYPES:
         raise ValidationError(f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}")
     return MemoryItem(
-        title=get("title") or "",
-        description=get("description") or "",
-        content=get("content") or "",
-        source_type=source_type,
-        task_query=get("task_query"),
-        tags=get("tags") or [],
-        scope=Scope.from_dict(get("scope")),
-        provenance=get("provenance") or {},
-        outcome=get("outcome") or ("failure" if source_type == "failure" else None),
-        confidence=get("confidence"),
+        get("title") or "",
+        get("description") or "",
+        get("content") or "",
+        source_type,
+        get("task_query"),
+        get("tags") or [],
+        Scope.from_dict(get("scope")),
+        get("provenance") or {},
+        get("outcome") or ("failure" if source_type == "failure" else None),
+        get("confidence"),
         created_at=get("created_at") or "",
         memory_id=get("memory_id") or "-",  # the gate computes it; hashing here as well would be for nothing
         session_id=get("session_id"),
@@ -260,7 +284,8 @@ def stamp(item: MemoryItem, pack: str) -> None:
 
     For a memory that has passed the gate: what is added is our own or clean already.
     """
-    provenance = {key: value for key, value in item.provenance.items() if key != BEFORE_PACK}
+    provenance = dict(item.provenance)
+    provenance.pop(BEFORE_PACK, None)
     before = {key: provenance[key] for key in ("source", "pack") if key in provenance}
     if item.source_type != "pack" or (before and before != {"source": "pack", "pack": pack}):
         provenance[BEFORE_PACK] = {**before, "source_type": item.source_type}

@@ -10,6 +10,7 @@ are worth it; with none, the caller does the work itself.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import struct
@@ -84,6 +85,8 @@ class _Worker:
 
     def __init__(self, work: Work, others: list[_Worker]) -> None:
         taken, given = os.pipe(), os.pipe()
+        for pipe in (taken, given):
+            _widen(pipe[1])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of numpy's; they take no lock of ours
             self._pid = os.fork()
@@ -121,6 +124,14 @@ class _Worker:
         """In a later worker: drop this one's pipes, or it would never see them close."""
         for pipe in (self._from, self._to):
             os.close(pipe.fileno())
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold a megabyte: the default of 64 kB means a switch of processes for every hundred memories."""
+    with contextlib.suppress(OSError, AttributeError, ImportError):
+        import fcntl  # not everywhere
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
 
 def _read_frame(pipe: BinaryIO) -> tuple[bool, bytes]:

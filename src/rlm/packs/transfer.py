@@ -26,19 +26,18 @@ from rlm.errors import PackError, ValidationError
 from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
 from rlm.packs.mill import Mill, workers_for
 from rlm.packs.source import PackSource, open_pack, standing
-from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.sqlite import items
 from rlm.store.sqlite import packs as ledger
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
-from rlm.store.sqlite.bulk import Batch, Bulk, make_batch, paused_collector
+from rlm.store.sqlite.bulk import GROUP, Batch, BatchMaker, Bulk, paused_collector
 from rlm.store.sqlite.packs import PackRow
 from rlm.store.types import LEVELS, LOCAL, MemoryItem, Tenant
 
 CHUNK = 2_000
-LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8_192
+LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8192
 """So many lines a worker gets at a time; they become one sealed segment."""
 LINE_GUESS = 700
 
@@ -110,31 +109,21 @@ class _Intake:
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[MemoryItem]:
-        for number, record in self.reader:
-            item, key = self._admit(number, record)
-            self.claim(key, number)
-            yield item
-        self.source.check_read(self.reader)
+        for first, lines in self.bundles(CHUNK):
+            admitted, keys = self.admit_lines(first, lines)
+            self.claim(keys, first)
+            yield from admitted
 
-    def _admit(self, number: int, record: dict[str, Any]) -> tuple[MemoryItem, str]:
-        """The memory of a line, and the id that no other line may have."""
-        claimed: str | None = record.get("memory_id")
-        try:
-            item = item_of(record)
-            item.trust, item.level = self._trust, self._level
-            admitted = gate.admit_item(item, self._tenant, origin=f"pack:{self.source.name}")
-        except ValidationError as exc:
-            raise PackError(str(exc), path=str(self.source.path), line=number) from exc
-        if claimed != admitted.memory_id and claimed is not None:
-            self._scrubbed(item, claimed, number)
-        stamp(admitted, self.source.name)
-        return admitted, claimed or admitted.memory_id
-
-    def claim(self, key: str, number: int) -> None:
-        """Refuse an id that an earlier line had."""
-        if key in self._seen:
-            raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
-        self._seen.add(key)
+    def claim(self, keys: list[str], first: int) -> None:
+        """Refuse an id that an earlier line had; `first` is the number of the first line."""
+        fresh = set(keys)
+        if len(fresh) == len(keys) and self._seen.isdisjoint(fresh):
+            self._seen |= fresh
+            return
+        for number, key in enumerate(keys, first):
+            if key in self._seen:
+                raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
+            self._seen.add(key)
 
     def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
         """The gate changed the words: the id must then be that of the words as they stand in the line."""
@@ -152,39 +141,72 @@ class _Intake:
         while chunk := list(islice(stream, CHUNK)):
             yield chunk
 
-    def bundles(self) -> Iterator[tuple[int, list[bytes]]]:
+    def bundles(self, size: int | None = None) -> Iterator[tuple[int, list[bytes]]]:
         """The raw lines in bundles, each with the number of its first line."""
         stream = self.reader.lines()
-        guess = self.source.path.stat().st_size // LINE_GUESS // 8
-        size = min(MOST_BUNDLE, max(LEAST_BUNDLE, guess))
+        if size is None:
+            guess = self.source.path.stat().st_size // LINE_GUESS // 8
+            size = min(MOST_BUNDLE, max(LEAST_BUNDLE, guess))
         while bundle := list(islice(stream, size)):
             yield bundle[0][0], [line for _, line in bundle]
         self.source.check_read(self.reader)
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
-        """The memories of some raw lines, and their ids as claimed."""
-        admitted, keys = [], []
-        for number, line in enumerate(lines, first):
+        """The memories of some raw lines, and their ids as claimed. The first line that is wrong raises."""
+        told: list[MemoryItem] = []
+        claims: list[str | None] = []
+        wrong: Exception | None = None
+        for line in lines:
             try:
-                item, key = self._admit(number, parse_line(line))
-            except Refused as exc:
-                raise PackError(str(exc), path=str(self.source.path), line=number) from exc.__cause__
-            admitted.append(item)
-            keys.append(key)
+                record = parse_line(line)
+                item = item_of(record)
+            except (Refused, ValidationError) as exc:
+                wrong = exc
+                break
+            item.trust, item.level = self._trust, self._level
+            told.append(item)
+            claims.append(record.get("memory_id"))
+        admitted, keys = self._admit(first, told, claims)
+        if wrong is not None:
+            raise PackError(str(wrong), path=str(self.source.path), line=first + len(told)) from wrong.__cause__
         return admitted, keys
 
-    def batch_of(self, frame: bytes, space: int, embedder: Embedder | None) -> bytes:
+    def _admit(
+        self, first: int, told: list[MemoryItem], claims: list[str | None]
+    ) -> tuple[list[MemoryItem], list[str]]:
+        """The memories as the gate lets them in, and the ids that no other line may have."""
+        admitted: list[MemoryItem] = []
+        keys: list[str] = []
+        try:
+            for item in gate.admit_items(told, self._tenant, origin=f"pack:{self.source.name}"):
+                claimed = claims[len(admitted)]
+                if claimed != item.memory_id and claimed is not None:
+                    self._scrubbed(told[len(admitted)], claimed, first + len(admitted))
+                stamp(item, self.source.name)
+                keys.append(claimed or item.memory_id)
+                admitted.append(item)
+        except ValidationError as exc:
+            raise PackError(str(exc), path=str(self.source.path), line=first + len(admitted)) from exc
+        return admitted, keys
+
+    def batch_of(self, frame: bytes, space: int, maker: BatchMaker) -> bytes:
         """In a worker: everything about a bundle that needs no database. What is wrong comes back as data."""
         first, lines = marshal.loads(frame)
         self.scrubbed = 0
+        keys: list[str] = []
+        trusts: set[str | None] = set()
         try:
-            admitted, keys = self.admit_lines(first, lines)
+            for start in range(0, len(lines), GROUP):
+                admitted, claimed = self.admit_lines(first + start, lines[start : start + GROUP])
+                keys += claimed
+                trusts.update([item.trust for item in admitted])
+                if len(trusts) == 1:
+                    maker.add(space, admitted)
         except PackError as exc:
             return marshal.dumps((str(exc), exc.line))
-        if len({item.trust for item in admitted}) > 1:  # the gate held some back: the caller sorts them
-            return marshal.dumps((keys, self.scrubbed, None, True, b"", b"", []))
-        batch = make_batch(space, admitted, embedder)
-        return marshal.dumps((keys, self.scrubbed, batch.rows, batch.live, batch.lengths, batch.codes, batch.terms))
+        if len(trusts) > 1:  # the gate held some back: the caller sorts them
+            return marshal.dumps((keys, self.scrubbed, None))
+        return marshal.dumps((keys, self.scrubbed, maker.finish().parts()))
 
 
 def import_pack(
@@ -292,7 +314,9 @@ def _milled(
     workers: int,
 ) -> Iterator[tuple[int, list[str]]]:
     """The same, with the thinking done by workers. A bundle that holds known memories is taken in plainly."""
-    with Mill(lambda frame: intake.batch_of(frame, space, db.embedder), workers) as mill:
+    maker = BatchMaker(db.embedder)
+    maker.prepare()
+    with Mill(lambda frame: intake.batch_of(frame, space, maker), workers) as mill:
         sent: deque[tuple[int, list[bytes]]] = deque()
 
         def frames() -> Iterator[bytes]:
@@ -305,22 +329,19 @@ def _milled(
             parts = marshal.loads(result)
             if len(parts) == 2:
                 raise PackError.located(*parts)
-            keys, scrubbed, rows, live, lengths, codes, terms = parts
-            for number, key in enumerate(keys, first):
-                intake.claim(key, number)
+            keys, scrubbed, made = parts
+            intake.claim(keys, first)
             intake.scrubbed += scrubbed
-            batch = Batch(rows or [], live, lengths, codes, terms)
-            ids = batch.ids
-            known = rows is None or items.existing(connection, space, ids) or len(set(ids)) < len(ids)
-            if known or any(bulk.has(space, memory_id) for memory_id in ids):
+            batch = None if made is None else Batch(*made)
+            if batch is None or not bulk.lacks(space, batch.ids) or items.existing(connection, space, batch.ids):
                 again, _ = intake.admit_lines(first, lines)
                 intake.scrubbed -= scrubbed  # they were counted by the worker
                 fresh = _absent(connection, space, again, lift=trust == "trusted")
                 yield len(keys), [item.memory_id for item in bulk.add(space, fresh)]
                 continue
             bulk.add_batch(batch)
-            bulk.note(space, ids)
-            yield len(keys), ids
+            bulk.note(space, batch.ids)
+            yield len(keys), batch.ids
 
 
 def _absent(connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool) -> list[MemoryItem]:

@@ -8,13 +8,13 @@ They choose whom to read closely; the score that counts is computed from the doc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlm.retrieval import bm25
+from rlm.retrieval.lexicon import CACHED_CHUNKS, Lexicon, Ragged, Reading
 from rlm.retrieval.tokens import stem_of, words
 
 MAX_DOCUMENTS = 65_536
@@ -23,81 +23,85 @@ PIVOT_CHARS = 300.0
 """The length that impacts take for average."""
 
 
-BATCH = 64
-_MARK = " 0endofcolumn7q1z "
-"""A word that no text holds; one that did would only misplace its own neighbours' weights."""
-
-
-class _TermIds(dict[str, int]):
-    """Folded word -> the id of its stem, given out in order of first appearance."""
+class Indexer:
+    """Makes postings of documents. Keeps what it knows of words from call to call; one thread at a time."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self[_MARK.strip()] = -1
-        self.stems: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
+        self._names: list[str] = []
+        self._ragged = Ragged(self._numbers)
 
-    def __missing__(self, word: str) -> int:
-        number = self[word] = self.stems.setdefault(stem_of(word), len(self.stems))
-        return number
+    def build(
+        self,
+        lexicon: Lexicon,
+        reading: Reading,
+        weights: Sequence[float],
+        lengths: NDArray[np.int32],
+        extra: tuple[Reading, NDArray[np.int64], float] | None = None,
+    ) -> list[tuple[str, bytes]]:
+        """Each term in order with its encoded postings. At most `MAX_DOCUMENTS` documents.
+
+        `weights` are those of a document's texts, `lengths` its characters. `extra` is a reading of one more
+        text of some documents, which documents these are, and the weight of that text.
+        """
+        if reading.documents > MAX_DOCUMENTS:
+            raise ValueError(f"{reading.documents} documents in one segment, at most {MAX_DOCUMENTS}")
+        if len(self._names) > CACHED_CHUNKS:
+            self._stems, self._names, self._ragged = {}, [], Ragged(self._numbers)
+        term, position = self._ragged.spread(lexicon, reading.chunks)
+        owner, place = np.divmod(reading.texts[position], reading.width)
+        keys = (term << 24) | (owner << 8) | place
+        table = np.zeros(256, np.float32)
+        table[: len(weights)] = weights
+        if extra is not None:
+            more, owners, weight = extra
+            term, position = self._ragged.spread(lexicon, more.chunks)
+            table[reading.width] = weight
+            keys = np.concatenate((keys, (term << 24) | (owners[more.texts[position]] << 8) | reading.width))
+        return self._encode(np.sort(keys), table, lengths.astype(np.float32))
+
+    def _numbers(self, chunk: str) -> list[int]:
+        """The numbers of a chunk's stems."""
+        found = []
+        for word in words(chunk):
+            name = stem_of(word)
+            number = self._stems.get(name)
+            if number is None:
+                number = self._stems[name] = len(self._names)
+                self._names.append(name)
+            found.append(number)
+        return found
+
+    def _encode(
+        self, keys: NDArray[np.int64], table: NDArray[np.float32], lengths: NDArray[np.float32]
+    ) -> list[tuple[str, bytes]]:
+        """Add up the weights of each (term, document) and encode them, term by term. `keys` are sorted."""
+        if not len(keys):
+            return []
+        pairs = keys >> 8
+        firsts = np.flatnonzero(np.concatenate(([True], pairs[1:] != pairs[:-1])))
+        sums = np.add.reduceat(table[keys & 0xFF], firsts)
+        pairs = pairs[firsts]
+        numbers = (pairs & 0xFFFF).astype(np.uint16)
+        impacts = quantise(sums, lengths[numbers])
+        terms = pairs >> 16
+        bounds = np.flatnonzero(np.concatenate(([True], terms[1:] != terms[:-1])))
+        names = [self._names[number] for number in terms[bounds].tolist()]
+        ends = np.append(bounds[1:], len(terms)).tolist()
+        documents, weighed = memoryview(numbers.tobytes()), memoryview(impacts.tobytes())
+        made = [
+            (name, b"".join((documents[2 * first : 2 * last], weighed[2 * first : 2 * last])))
+            for name, first, last in zip(names, bounds.tolist(), ends, strict=True)
+        ]
+        made.sort()
+        return made
 
 
-def build(documents: Iterable[Sequence[str]], weights: Sequence[float]) -> Iterator[tuple[str, bytes]]:
-    """Each term in order with its encoded postings. At most `MAX_DOCUMENTS` documents.
-
-    One look-up a word in Python, the rest in numpy: this is what bounds the speed of a bulk load.
-    """
-    ids = _TermIds()
-    flat: list[int] = []
-    lengths: list[int] = []
-    for batch in _batches(documents):
-        lengths += [sum(map(len, columns)) for columns in batch]
-        # One split for many documents: a mark that is a word of its own stands after each column.
-        text = _MARK.join(column for columns in batch for column in columns)
-        flat.extend(map(ids.__getitem__, words(text + _MARK)))
-    if len(lengths) > MAX_DOCUMENTS:
-        raise ValueError(f"{len(lengths)} documents in one segment, at most {MAX_DOCUMENTS}")
-    terms = np.array(flat, np.int64)
-    marks = terms < 0
-    column = np.cumsum(marks)[~marks]  # how many columns ended before each word
-    owners, place = np.divmod(column, len(weights))
-    weight = np.array(weights, np.float32)[place]
-    yield from _encode(
-        ids.stems,
-        terms[~marks].astype(np.uint64),
-        owners.astype(np.uint64),
-        weight,
-        np.array(lengths, np.float32),
-    )
-
-
-def _batches(documents: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
-    remaining = iter(documents)
-    while batch := list(islice(remaining, BATCH)):
-        yield batch
-
-
-def _encode(
-    stems: dict[str, int],
-    terms: NDArray[np.uint64],
-    owners: NDArray[np.uint64],
-    weight: NDArray[np.float32],
-    lengths: NDArray[np.float32],
-) -> Iterator[tuple[str, bytes]]:
-    """Add up the weights of each (term, document) and encode them, term by term."""
-    if not len(terms):
-        return
-    keys = (terms << np.uint64(16)) | owners
-    order = np.argsort(keys)
-    keys = keys[order]
-    firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    sums = np.add.reduceat(weight[order], firsts)
-    keys = keys[firsts]
-    numbers = (keys & np.uint64(0xFFFF)).astype(np.uint16)
-    impacts = quantise(sums, lengths[numbers])
-    bounds = np.searchsorted(keys >> np.uint64(16), np.arange(len(stems) + 1, dtype=np.uint64)).tolist()
-    for term in sorted(stems):
-        first, last = bounds[stems[term]], bounds[stems[term] + 1]
-        yield term, numbers[first:last].tobytes() + impacts[first:last].tobytes()
+def build(documents: Sequence[Sequence[str]], weights: Sequence[float]) -> list[tuple[str, bytes]]:
+    """Each term in order with its encoded postings, of documents that have one text for each weight."""
+    lexicon = Lexicon()
+    lengths = np.array([sum(map(len, texts)) for texts in documents], np.int32)
+    return Indexer().build(lexicon, lexicon.read(documents), weights, lengths)
 
 
 def quantise(counts: NDArray[np.float32], lengths: NDArray[np.float32]) -> NDArray[np.uint16]:

@@ -9,8 +9,9 @@ change needs a new name, so that stores re-embed.
 - Names are taken apart (`GraphMeta`, `max_retries`), then everything is lower case.
 - Each distinct token counts once: repeating a word does not make a text more about it.
 - A token's vector is never longer than `NORM_CAP`, and one that continues a word counts `CONTINUATION`.
-- A document is a head (what it is for) and a body. Of the body's first `BODY_CHARS` characters, tokens that
-  the head lacks are added; all together they weigh at most as much as `BODY_TOKENS` tokens.
+- A document is a head (what it is for) and a body. Of the body's first `BODY_CHARS` characters, and the rest of
+  the word they end in, tokens that the head lacks are added; all together they weigh at most as much as
+  `BODY_TOKENS` tokens.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import importlib.util
 import json
 import re
 import threading
-from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -29,11 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlm.errors import ModelError
-from rlm.retrieval.bpe import Vocabulary, split_words
+from rlm.retrieval.bpe import WORD_CHARS, Vocabulary, split_words
+from rlm.retrieval.embed import BODY, HEAD, NEITHER
+from rlm.retrieval.lexicon import Lexicon, Ragged, Reading
 
 Floats = NDArray[np.float32]
 
-STATIC_MODEL = "wordllama-l2-256-pool1"
+STATIC_MODEL = "wordllama-l2-256-pool2"
 NORM_CAP = 13.5
 CONTINUATION = 0.7
 HEAD_CHARS = 2_000
@@ -42,12 +44,12 @@ BODY_TOKENS = 12
 BULK_TEXTS = 64
 """From so many texts on, a table of all weighted vectors pays for itself (40 ms, 32 MB)."""
 BATCH = 512
-CACHED_WORDS = 200_000
 
 _PIP = 'pip install "wordllama>=0.4.0"'
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _DIM = 256
+_SPACE = re.compile(r"\s")
 _SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -72,12 +74,26 @@ class StaticEmbedder:
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
         """One row per (head, body)."""
         tokens = self._tokens or self._load()
-        cut = [(head[:HEAD_CHARS], body[:BODY_CHARS]) for head, body in documents]
+        cut = [(cut_text(head, HEAD_CHARS), cut_text(body, BODY_CHARS)) for head, body in documents]
         if len(cut) < BULK_TEXTS:
             return normalise(tokens.pool_few(cut))
         with self._lock:
-            parts = [tokens.pool_many(cut[start : start + BATCH]) for start in range(0, len(cut), BATCH)]
-        return normalise(np.concatenate(parts))
+            return normalise(tokens.pool_many(cut))
+
+    def embed_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
+        """The same for what was read already. `parts` says of each text of a document what it is.
+
+        The caller cuts: a head has at most `HEAD_CHARS` characters, and a body is what `cut_text` leaves.
+        """
+        tokens = self._tokens or self._load()
+        with self._lock:
+            return normalise(tokens.pool_reading(lexicon, reading, parts))
+
+    def prepare(self) -> None:
+        """Make ready for many texts now. Processes that fork later then share one table."""
+        tokens = self._tokens or self._load()
+        with self._lock:
+            tokens.make_table()
 
     def _load(self) -> _Tokens:
         with self._lock:
@@ -95,45 +111,23 @@ class StaticEmbedder:
             return self._tokens
 
 
-class _Words(dict[str, int]):
-    """A word as it stands in a text -> its place in `starts`; its tokens are `flat[starts[n]:starts[n + 1]]`."""
-
-    def __init__(self, vocab: Vocabulary) -> None:
-        super().__init__()
-        self._vocab = vocab
-        self.forget()
-
-    def forget(self) -> None:
-        self.clear()
-        self.starts = array("q", [0])
-        self.flat = array("q")
-
-    def __missing__(self, word: str) -> int:
-        place = self[word] = len(self.starts) - 1
-        self.flat.extend(self.encode(word))
-        self.starts.append(len(self.flat))
-        return place
-
-    def encode(self, word: str) -> Iterator[int]:
-        """The tokens of a word, after names are taken apart."""
-        return chain.from_iterable(map(self._vocab.encode_word, _SEAM.sub(" ", word).lower().split()))
-
-
 class _Tokens:
     """The vocabulary and its weighted vectors."""
 
     def __init__(self, vocab: Vocabulary, vectors: NDArray[np.float16]) -> None:
+        self._vocab = vocab
         self._vectors = vectors
-        self._words = _Words(vocab)
         self._continues = vocab.continuations()
         self._table: Floats | None = None
+        self._ragged = Ragged(self._encode)
+        self._lexicon = Lexicon()
 
     def pool_few(self, documents: Sequence[tuple[str, str]]) -> Floats:
         """Straight from the mapped file, so that a query touches a few pages."""
         out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
         for row, (head, body) in zip(out, documents, strict=True):
-            first = {token for word in _split(head) for token in self._words.encode(word)}
-            rest = {token for word in _split(body) for token in self._words.encode(word)} - first
+            first = set(self._encode(head))
+            rest = set(self._encode(body)) - first
             if first or rest:
                 share = np.ones(len(first) + len(rest), np.float32)
                 share[len(first) :] = BODY_TOKENS / max(BODY_TOKENS, len(rest))
@@ -142,49 +136,60 @@ class _Tokens:
 
     def pool_many(self, documents: Sequence[tuple[str, str]]) -> Floats:
         """The same for a batch: one look-up a word in Python, the rest in numpy. One thread at a time."""
-        if len(self._words) > CACHED_WORDS:
-            self._words.forget()
-        found: list[int] = []
-        ends: list[int] = []
-        for document in documents:
-            for text in document:
-                found.extend(map(self._words.__getitem__, _split(text)))
-                ends.append(len(found))
-        owner, token, share = self._distinct(np.array(found, np.int64), np.array(ends, np.int64))
-        bounds = np.searchsorted(owner, np.arange(len(documents) + 1)).tolist()
+        self._lexicon.trim()
+        return self.pool_reading(self._lexicon, self._lexicon.read(documents), (HEAD, BODY))
+
+    def pool_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
+        """The same for what was read already; `parts` says of each text of a document what it is."""
+        self.make_table()
+        starts = range(0, reading.documents, BATCH)  # small enough for the processor's own memory
+        made = [self._pool_part(lexicon, reading.part(start, start + BATCH), parts) for start in starts]
+        return np.concatenate(made) if made else np.zeros((0, self._vectors.shape[1]), np.float32)
+
+    def make_table(self) -> None:
+        """Weigh every vector once."""
         if self._table is None:
             self._table = self._weighted(slice(None))
-        out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
-        for place, row in enumerate(out):
-            first, last = bounds[place], bounds[place + 1]
-            if last > first:
-                np.dot(share[first:last], self._table.take(token[first:last], 0), row)
-        return out
 
-    def _distinct(
-        self, words: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """(document, token, share) of each distinct token, by document; a head's token counts as the head's."""
-        starts = np.array(self._words.starts, np.int64)
-        counts = (starts[1:] - starts[:-1])[words]
-        text = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))  # twice a document, plus one for a body
-        text = np.repeat(text, counts)
-        within = np.arange(len(text)) - np.repeat(np.cumsum(counts) - counts, counts)
-        token = np.array(self._words.flat, np.int64)[np.repeat(starts[words], counts) + within]
-        keys = np.sort(((text >> 1) << 21) | (token << 1) | (text & 1))
+    def _pool_part(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
+        kind = np.array(parts, np.int64)[reading.texts % reading.width]
+        used = np.flatnonzero(kind != NEITHER)
+        token, position = self._ragged.spread(lexicon, reading.chunks[used])
+        at = used[position]
+        keys = np.sort(((reading.texts[at] // reading.width) << 21) | (token << 1) | kind[at])
         keys = keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))] if len(keys) else keys
         owner, token, body = keys >> 21, (keys >> 1) & 0xFFFFF, (keys & 1).astype(np.bool_)
-        in_body = np.bincount(owner[body], minlength=len(ends) // 2)
-        share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0)
-        return owner, token, share.astype(np.float32)
+        in_body = np.bincount(owner[body], minlength=reading.documents)
+        share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0).astype(np.float32)
+        bounds = np.searchsorted(owner, np.arange(reading.documents + 1)).tolist()
+        table = self._table
+        assert table is not None
+        out = np.zeros((reading.documents, self._vectors.shape[1]), np.float32)
+        for row, first, last in zip(out, bounds, bounds[1:], strict=False):
+            if last > first:
+                np.dot(share[first:last], table.take(token[first:last], 0), row)
+        return out
+
+    def _encode(self, text: str) -> Iterator[int]:
+        """The tokens of a text, after names are taken apart."""
+        parts = (_SEAM.sub(" ", word).lower().split() for word in _split(text))
+        return chain.from_iterable(map(self._vocab.encode_word, chain.from_iterable(parts)))
 
     def _weighted(self, ids: list[int] | slice) -> Floats:
-        rows = np.asarray(self._vectors[ids], dtype=np.float32)
+        rows = self._vectors[ids].astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         factor = np.minimum(1.0, NORM_CAP / np.maximum(lengths, 1e-9))
         factor *= np.where(self._continues[ids], CONTINUATION, 1.0)
-        weighted: Floats = rows * factor.astype(np.float32)[:, None]
-        return weighted
+        rows *= factor.astype(np.float32)[:, None]
+        return rows
+
+
+def cut_text(text: str, limit: int) -> str:
+    """The first `limit` characters and the rest of their last word; a word of more than `WORD_CHARS` is cut too."""
+    if len(text) <= limit:
+        return text
+    end = _SPACE.search(text, limit, limit + WORD_CHARS)
+    return text[: end.start() if end else limit]
 
 
 def _split(text: str) -> list[str]:

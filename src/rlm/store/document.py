@@ -10,9 +10,11 @@ from datetime import datetime
 from typing import Protocol
 
 from rlm.retrieval import rank
+from rlm.retrieval.embed import BODY, HEAD, NEITHER
 from rlm.retrieval.explain import Explanation
+from rlm.retrieval.static import BODY_CHARS, HEAD_CHARS, cut_text
 from rlm.retrieval.tokens import grams
-from rlm.store.identity import canonical_json
+from rlm.store.identity import json_texts
 from rlm.store.types import MemoryItem, Scope
 
 ITEM_COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "grams")
@@ -29,22 +31,50 @@ def scope_words(scope: Scope) -> str:
     return " ".join((*((scope.ontology,) if scope.ontology else ()), *scope.task_types, *scope.tools))
 
 
-def item_columns(item: MemoryItem) -> tuple[str, ...]:
-    """The text of each of `ITEM_COLUMNS`, as the `memory_live` view of SQLite gives it."""
+def item_columns(item: MemoryItem, *, with_grams: bool = True) -> tuple[str, ...]:
+    """The text of each of `ITEM_COLUMNS`, as the `memory_live` view of SQLite gives it.
+
+    Without `with_grams` the caller knows that there are none.
+    """
     first = (
         item.title,
         item.description,
-        canonical_json(item.tags) if item.tags else "[]",
+        json_texts(item.tags),
         scope_words(item.scope),
         item.task_query or "",
         item.content,
     )
-    return (*first, grams("\n".join(first)))
+    return (*first, grams("\n".join(first)) if with_grams else "")
 
 
 def item_text(item: MemoryItem) -> tuple[str, str]:
     """What is embedded: the words that say what a memory is for, and its content."""
     return f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}", item.content
+
+
+TEXT_WEIGHTS = tuple(
+    ITEM_WEIGHTS[ITEM_COLUMNS.index(name)]
+    for name in ("title", "description", "tags", "task_query", "content", "content", "scope")
+)
+TEXT_PARTS = (HEAD, HEAD, HEAD, HEAD, BODY, NEITHER, NEITHER)
+GRAMS_WEIGHT = ITEM_WEIGHTS[ITEM_COLUMNS.index("grams")]
+
+
+def item_texts(item: MemoryItem) -> tuple[tuple[str, ...], bool]:
+    """Every word of a memory once, for both indexes (`TEXT_WEIGHTS`, `TEXT_PARTS`), but for its grams.
+
+    True if what is embedded cannot be told from these texts: it is cut within one of them.
+    """
+    title, description, content, task = item.title, item.description, item.content, item.task_query or ""
+    tags = " ".join(item.tags)
+    apart = len(title) + len(description) + len(tags) + len(task) + 3 > HEAD_CHARS
+    if len(content) <= BODY_CHARS:
+        return (title, description, tags, task, content, "", scope_words(item.scope)), apart
+    body = cut_text(content, BODY_CHARS)
+    rest = content[len(body) :]
+    if rest and not rest[0].isspace():  # a word of no end was cut
+        return (title, description, tags, task, "", content, scope_words(item.scope)), True
+    return (title, description, tags, task, body, rest, scope_words(item.scope)), apart
 
 
 class Signals(Protocol):

@@ -1,6 +1,6 @@
 """The one gate that every write passes: validate, clean, scrub, stamp.
 
-Nothing reaches a store but through `admit_item`, `admit_node`, `admit_edge` or `admit_text`. The order
+Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or `admit_text`. The order
 is fixed: clean the text (SPEC-02.34), scrub secrets, check every bound, compute the id from what is
 left, then stamp origin, trust, outcome and confidence. So an id never depends on a secret, and a
 rejected value never touches a file. Dedup by id is the store's own last step.
@@ -10,14 +10,16 @@ The gate knows no database and keeps no state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from rlm import clock
 from rlm.errors import ValidationError
-from rlm.store.identity import canonical_json
+from rlm.store.identity import PLAIN_SCOPE, canonical_json
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
@@ -59,68 +61,127 @@ RECALLED_HEADING = "## Relevant Prior Experience"
 
 def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes nothing."""
+    return _admit(item, tenant, origin, clean=False)
+
+
+def admit_items(items: Iterable[MemoryItem], tenant: Tenant, *, origin: str) -> Iterator[MemoryItem]:
+    """The same for many, in order, at two thirds of the price. Raises at the first that is refused.
+
+    Almost every text is clean, so a group of memories is looked at as one text. Only a group in which something
+    would be changed is looked at memory by memory.
+    """
+    remaining = iter(items)
+    while group := list(islice(remaining, _GROUP)):
+        clean = _all_clean(group)
+        for item in group:
+            yield _admit(item, tenant, origin, clean=clean)
+
+
+_GROUP = 64
+_GROUP_CHARS = 1_000_000
+
+
+def _all_clean(group: Sequence[MemoryItem]) -> bool:
+    """Whether nothing would be changed in these memories: no text is scrubbed or cleaned, every line is tidy.
+
+    A False only costs time; see `_is_clean`.
+    """
+    try:
+        lines = [line for item in group for line in (item.title, item.description, *item.tags)]
+        texts = [text for item in group for text in (item.content, item.task_query or "")]
+        texts += [
+            text for item in group if _PLAIN_KEYS.issuperset(item.provenance) for text in item.provenance.values()
+        ]
+        listed = "\n".join(lines)
+        whole = "\n".join((listed, *texts))
+        return (
+            len(whole) <= _GROUP_CHARS
+            and listed.count("\n") == len(lines) - 1
+            and _is_clean(whole)
+            and _is_tidy(f"\n{listed}\n")
+        )
+    except (TypeError, AttributeError):  # something is no text: say so where it can be named
+        return False
+
+
+def _is_tidy(text: str) -> bool:
+    """Whether the words of each line are one space apart, with none at its ends. For a text that is clean."""
+    return not any(map(text.__contains__, ("  ", " \n", "\n ", "\t"))) and (
+        text.isascii() or not _ODD_SPACE.search(text)
+    )
+
+
+_ODD_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+"""What else separates words; control characters do too, but a clean text has none."""
+
+
+def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> MemoryItem:
+    """`clean` says that `_all_clean` held."""
     if not isinstance(item, MemoryItem):
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
-    title, description, content, task, tags = _item_texts(item)
+    title, description, content, task, tags = _item_texts(item, clean=clean)
     _check_title(title)
     content = content.strip()
     if not content:
         raise ValidationError("content is empty: write the steps to take", field="content")
     source_type = _choice(item.source_type, SOURCE_TYPES, "source_type")
     level = _choice(item.level, LEVELS, "level")
-    provenance = _object(item.provenance, "provenance") if item.provenance else {}
+    provenance = _object(item.provenance, "provenance", clean=clean) if item.provenance else {}
     trust, reason = _trust(item, source_type, content)
     if reason:
         provenance["quarantined_because"] = reason
     scope = _scope(item.scope)
-    for name in ("access_count", "success_count", "failure_count"):
-        if getattr(item, name) != 0:
+    if item.access_count != 0 or item.success_count != 0 or item.failure_count != 0:
+        for name in ("access_count", "success_count", "failure_count"):
             _count(getattr(item, name), name)
-    return MemoryItem(
-        title=title,
-        description=description or first_sentence(content),
-        content=content,
-        source_type=source_type,
-        task_query=task if task.strip() else None,
-        tags=tags,
-        scope=scope,
-        provenance=provenance,
-        outcome=_choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
-        confidence=START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence),
-        level=level,
-        created_at=admit_time(item.created_at, "created_at"),
-        memory_id=stable_id(title, content, scope.to_dict()),
-        session_id=_line(item.session_id, "session_id", 200) if item.session_id else None,
-        access_count=item.access_count,
-        success_count=item.success_count,
-        failure_count=item.failure_count,
-        last_used=admit_time(item.last_used, "last_used") if item.last_used else None,
-        trust=trust,
-        origin=_line(item.origin, "origin", 200) if item.origin else origin,
-        org=tenant.org,
-        team=tenant.team if level != "org" else "",
-        project=tenant.project if level == "project" else "",
-    )
+    # Every field is set by hand: a constructor of so many arguments costs as much as scrubbing does.
+    made: MemoryItem = object.__new__(MemoryItem)
+    made.title = title
+    made.description = description or first_sentence(content)
+    made.content = content
+    made.source_type = source_type
+    made.task_query = task if task and task.strip() else None
+    made.tags = tags
+    made.scope = scope
+    made.provenance = provenance
+    made.outcome = _choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome")
+    made.confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
+    made.level = level
+    made.created_at = admit_time(item.created_at, "created_at")
+    made.memory_id = stable_id(title, content, PLAIN_SCOPE if scope is DEFAULT_SCOPE else scope.to_dict())
+    made.session_id = _line(item.session_id, "session_id", 200) if item.session_id else None
+    made.access_count = item.access_count
+    made.success_count = item.success_count
+    made.failure_count = item.failure_count
+    made.last_used = admit_time(item.last_used, "last_used") if item.last_used else None
+    made.trust = trust
+    made.origin = _line(item.origin, "origin", 200) if item.origin else origin
+    made.org = tenant.org
+    made.team = tenant.team if level != "org" else ""
+    made.project = tenant.project if level == "project" else ""
+    made.archived_at = None
+    return made
 
 
-def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
+def _item_texts(item: MemoryItem, *, clean: bool) -> tuple[str, str, str, str, list[str]]:
     """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
-    for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
-        if not isinstance(value, str):
-            raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
-        if len(value) > limit:
-            raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
+    if not clean or sum(map(len, parts)) > DESCRIPTION_CHARS:
+        for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
+            if not isinstance(value, str):
+                raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
+            if len(value) > limit:
+                raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
     tags = _check_tags(item.tags)
-    whole = "\n".join((*parts, *tags))
-    if not _is_clean(whole):  # rare: only then is each looked at by itself
+    title, description, content, task = parts
+    if clean:
+        return title, description, content, task, list(dict.fromkeys(filter(None, tags))) if tags else tags
+    if not _is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
         title, description, content, task = (
             _text(part, name, limit) for part, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True)
         )
         tags = [scrub(clean_text(tag))[0] for tag in tags]
-    else:
-        title, description, content, task = parts
-    tags = list(dict.fromkeys(clean for tag in tags if (clean := " ".join(tag.split()))))
+    tags = list(dict.fromkeys(tidy for tag in tags if (tidy := " ".join(tag.split()))))
     return " ".join(title.split()), " ".join(description.split()), content, task, tags
 
 
@@ -358,31 +419,39 @@ _PLAIN_KEYS = frozenset(
 )
 
 
-def _object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
+def _object(value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool = False) -> dict[str, Any]:
+    """`clean` says that the texts under `_PLAIN_KEYS` are known to be."""
     if type(value) is not dict and not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if _PLAIN_KEYS.issuperset(value) and all(isinstance(part, str) for part in value.values()):
         text = "\n".join(value.values())
-        if len(text) <= limit and _is_clean(text):  # what most memories have, at a tenth of the price
+        if len(text) <= limit and (clean or _is_clean(text)):  # what most memories have, at a tenth of the price
             return dict(value)
     try:
-        clean, _ = scrub_value(clean_value(dict(value)))
-        size = len(canonical_json(clean))
+        made, _ = scrub_value(clean_value(dict(value)))
+        size = len(canonical_json(made))
     except (TypeError, ValueError, RecursionError) as exc:
         raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc
     if size > limit:
         raise ValidationError(f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name)
-    return dict(clean)
+    return dict(made)
 
 
 def _is_clean(text: str) -> bool:
-    """Whether neither cleaning nor scrubbing would change a text."""
+    """Whether neither cleaning nor scrubbing would change a text.
+
+    Of texts joined by newlines a True holds for each: no rule needs what stands on the line before. (A joined
+    text may be unclean where no part is, which only costs time.)
+    """
     return clean_text(text) == text and not scrub(text)[1]
 
 
 def admit_time(value: Any, name: str) -> str:
     """A time as we spell it: UTC, to the microsecond, sortable as text."""
     try:
+        if len(value) == 27 and value[4:20:3] == "--T::." and value[26] == "Z" and value.isascii():
+            datetime.fromisoformat(value)
+            return str(value)  # our own spelling already
         parsed = clock.parse_iso(value).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         hint = "use ISO 8601, like 2026-01-31T12:00:00Z"

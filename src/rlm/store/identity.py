@@ -14,7 +14,7 @@ change without changing the id. These functions may never change: ids are in peo
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from unicodedata import normalize as _unicode_normalize
@@ -29,13 +29,13 @@ def normalize(text: str) -> str:
     return " ".join(_unicode_normalize("NFKC", folded).split())
 
 
-_PLAIN_SCOPE: dict[str, Any] = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
+PLAIN_SCOPE: dict[str, Any] = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
 _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 
 def normalize_scope(scope: Mapping[str, Any]) -> str:
     """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without repeats."""
-    if scope == _PLAIN_SCOPE:
+    if scope == PLAIN_SCOPE:
         return _PLAIN_SCOPE_JSON
     kept: dict[str, Any] = {}
     for key, value in scope.items():
@@ -50,10 +50,51 @@ def canonical_json(value: Any) -> str:
     return _encode(value)
 
 
+def json_texts(texts: Sequence[str]) -> str:
+    """`canonical_json` of a list of texts, at a fifth of the price where nothing needs an escape."""
+    if not texts:
+        return "[]"
+    joined = '","'.join(texts)
+    if joined.isprintable() and "\\" not in joined and joined.count('"') == 2 * (len(texts) - 1):
+        return f'["{joined}"]'
+    return canonical_json(list(texts))
+
+
+def json_object(value: Mapping[str, Any]) -> str:
+    """`canonical_json` of an object, cheaper where it is all plain text."""
+    if not value:
+        return "{}"
+    made, texts = _quoted(value)
+    # All plain: then the only quotes are those around the texts, and nothing asks for an escape.
+    if texts >= 0 and made.count('"') == 2 * texts and "\\" not in made and made.isprintable():
+        return made
+    return canonical_json(value)
+
+
+def _quoted(value: Mapping[str, Any]) -> tuple[str, int]:
+    """An object of texts with a quote at each end of every text, and how many; -1 if something is no text."""
+    parts, texts = [], 0
+    for key in sorted(value):
+        part = value[key]
+        if type(part) is str and type(key) is str:
+            parts.append(f'"{key}":"{part}"')
+            texts += 2
+        elif type(part) is dict and type(key) is str:
+            inner, count = _quoted(part)
+            if count < 0:
+                return "", -1
+            parts.append(f'"{key}":{inner}')
+            texts += 1 + count
+        else:
+            return "", -1
+    return f"{{{','.join(parts)}}}", texts
+
+
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def memory_id(title: str, content: str, scope: Mapping[str, Any]) -> str:
     """The stable id: the first 16 hex digits of the hash of the three normalised parts."""
-    text = f"{normalize(title)}\n{normalize(content)}\n{normalize_scope(scope)}"
+    plain = _PLAIN_SCOPE_JSON if scope is PLAIN_SCOPE else normalize_scope(scope)
+    text = f"{normalize(title)}\n{normalize(content)}\n{plain}"
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -171,7 +171,7 @@ class MemoryStore:
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
         """Store several, all or none; their ids, in order."""
-        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in items]
+        admitted = list(gate.admit_items(items, self.tenant, origin=self.origin))
         before = self._state()
         self._put(admitted)
         self._saved(before)
@@ -377,7 +377,7 @@ class MemoryStore:
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
-        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in memories]
+        admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
         record = {
             "run": asdict(run),
             "trajectory": {**asdict(trajectory), "run_id": run.run_id},

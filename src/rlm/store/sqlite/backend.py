@@ -98,7 +98,7 @@ class SQLiteMemoryBackend:
     def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
         """Store several, all or none; their ids, in order."""
         with paused_collector():
-            admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in items_]
+            admitted = list(gate.admit_items(items_, self.tenant, origin=self.origin))
             with self.db.write() as connection:
                 self.store_admitted(connection, admitted)
                 self._flush_accesses(connection)
@@ -385,7 +385,7 @@ class SQLiteMemoryBackend:
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
-        admitted = [gate.admit_item(item, self.tenant, origin=self.origin) for item in memories]
+        admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
         with self.db.write() as connection:
             space = self.spaces.ensure("project")
             runs.save_run(connection, space, run)

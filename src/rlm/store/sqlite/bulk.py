@@ -2,7 +2,7 @@
 
 A few rows go to the full-text index as usual. Many are made into batches: rows, vectors and postings in one go,
 each batch sealed as it is written, so that nothing is read back and nothing enters the full-text index.
-`make_batch` touches no database: it can run in another process (see `rlm.packs.mill`).
+`BatchMaker` touches no database: it can run in another process (see `rlm.packs.mill`).
 
 Embedding on a second thread while SQLite writes was tried and was slower: SQLite lets go of the interpreter's
 lock at every row, and has to queue for it again each time.
@@ -15,15 +15,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
-from rlm.retrieval import postings
 from rlm.retrieval.codes import sign_codes
-from rlm.retrieval.embed import Embedder
-from rlm.store.document import item_columns, item_text
+from rlm.retrieval.embed import Embedder, ReadingEmbedder
+from rlm.retrieval.lexicon import Lexicon, Ragged, Reading, joined
+from rlm.retrieval.postings import Indexer
+from rlm.retrieval.tokens import grams
+from rlm.store.document import GRAMS_WEIGHT, TEXT_PARTS, TEXT_WEIGHTS, item_columns, item_text, item_texts
 from rlm.store.sqlite import items
 from rlm.store.sqlite.recall import BULK_DOCUMENTS, SEAL_AT, Recall, Segment
 from rlm.store.sqlite.sources import MEMORY
@@ -48,6 +51,8 @@ class Batch:
 
     rows: list[items.Row]
     live: bool
+    vectors: bytes
+    model: str | None
     lengths: bytes
     codes: bytes
     terms: list[tuple[str, bytes]]
@@ -56,21 +61,96 @@ class Batch:
     def ids(self) -> list[str]:
         return [row[1] for row in self.rows]
 
+    def parts(self) -> tuple[Any, ...]:
+        """Every field in order, as plain data that another process can send."""
+        return (self.rows, self.live, self.vectors, self.model, self.lengths, self.codes, self.terms)
 
-def make_batch(space: int, admitted: Sequence[MemoryItem], embedder: Embedder | None) -> Batch:
-    """Embed and index memories that passed the gate: all live, or all quarantined. At most `BULK_DOCUMENTS`."""
-    columns = [item_columns(item) for item in admitted]
-    vectors = None if embedder is None else embedder.embed_documents([item_text(item) for item in admitted])
-    rows = items.prepare(space, admitted, columns, vectors, embedder.model if embedder else None)
-    quarantined = {item.trust == "quarantined" for item in admitted}
-    if len(quarantined) > 1:
-        raise ValueError("a batch is live or quarantined, not both")
-    if True in quarantined:
-        return Batch(rows, False, b"", b"", [])
-    rounded = np.zeros((len(rows), 0), np.float32) if vectors is None else vectors.astype(np.float16)
-    codes = np.ascontiguousarray(sign_codes(rounded.astype(np.float32)).T).tobytes()
-    lengths = np.array([sum(map(len, words)) for words in columns], np.int32).tobytes()
-    return Batch(rows, True, lengths, codes, list(postings.build(columns, MEMORY.weights)))
+
+GROUP = 1_024
+"""So many memories at a time go through every step: few enough to stay near the processor, enough for numpy."""
+
+
+class BatchMaker:
+    """Embeds and indexes memories that passed the gate; remembers words from batch to batch."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        self._lexicon = Lexicon()
+        self._indexer = Indexer()
+        self._grams = Ragged(lambda chunk: (1,) if not chunk.isascii() or grams(chunk) else ())
+        self._start()
+
+    def _start(self) -> None:
+        self._lexicon.trim()
+        self._rows: list[items.Row] = []
+        self._vectors: list[NDArray[np.float16]] = []
+        self._lengths: list[int] = []
+        self._readings: list[Reading] = []
+        self._extras: list[tuple[int, Reading]] = []
+        self._quarantined: set[bool] = set()
+
+    def prepare(self) -> None:
+        """Load what every batch needs, before a fork."""
+        if isinstance(self._embedder, ReadingEmbedder):
+            self._embedder.prepare()
+
+    def make(self, space: int, admitted: Sequence[MemoryItem]) -> Batch:
+        """All live, or all quarantined; at most `BULK_DOCUMENTS`."""
+        for start in range(0, len(admitted), GROUP):
+            self.add(space, admitted[start : start + GROUP])
+        return self.finish()
+
+    def add(self, space: int, group: Sequence[MemoryItem]) -> None:
+        """Take in some memories of the batch that `finish` will give."""
+        texts, apart = zip(*map(item_texts, group), strict=True)
+        reading = self._lexicon.read(texts)
+        if self._embedder is not None:
+            alone = [place for place, cut in enumerate(apart) if cut]
+            self._vectors.append(self._embed(self._embedder, group, reading, alone).astype(np.float16))
+        _, position = self._grams.spread(self._lexicon, reading.chunks)
+        with_grams = set((reading.texts[position] // reading.width).tolist())
+        columns = [item_columns(item, with_grams=place in with_grams) for place, item in enumerate(group)]
+        for place in with_grams:
+            self._extras.append((len(self._rows) + place, self._lexicon.read([columns[place][-1:]])))
+        self._readings.append(reading)
+        self._rows += items.prepare(space, group, columns)
+        self._lengths += [sum(map(len, words)) for words in columns]
+        self._quarantined.update([item.trust == "quarantined" for item in group])
+
+    def finish(self) -> Batch:
+        """What was added, as one batch; the next begins."""
+        try:
+            return self._finished()
+        finally:
+            self._start()
+
+    def _finished(self) -> Batch:
+        if len(self._quarantined) > 1:
+            raise ValueError("a batch is live or quarantined, not both")
+        model = self._embedder.model if self._embedder else None
+        halves = np.concatenate(self._vectors) if self._vectors else np.zeros((len(self._rows), 0), np.float16)
+        vectors = halves.tobytes()
+        if True in self._quarantined:
+            return Batch(self._rows, False, vectors, model, b"", b"", [])
+        codes = np.ascontiguousarray(sign_codes(halves.view(np.int16)).T).tobytes()  # the sign is the same
+        lengths = np.array(self._lengths, np.int32)
+        extra = None
+        if self._extras:
+            places = np.array([place for place, _ in self._extras], np.int64)
+            extra = (joined([reading for _, reading in self._extras]), places, GRAMS_WEIGHT)
+        terms = self._indexer.build(self._lexicon, joined(self._readings), TEXT_WEIGHTS, lengths, extra)
+        return Batch(self._rows, True, vectors, model, lengths.tobytes(), codes, terms)
+
+    def _embed(
+        self, embedder: Embedder, group: Sequence[MemoryItem], reading: Reading, apart: list[int]
+    ) -> NDArray[np.float32]:
+        """`apart` are those whose embedded text is not what was read."""
+        if not isinstance(embedder, ReadingEmbedder):
+            return embedder.embed_documents([item_text(item) for item in group])
+        vectors = embedder.embed_reading(self._lexicon, reading, TEXT_PARTS)
+        if apart:
+            vectors[apart] = embedder.embed_documents([item_text(group[place]) for place in apart])
+        return vectors
 
 
 class Bulk:
@@ -82,46 +162,47 @@ class Bulk:
     def __init__(self, connection: apsw.Connection, recall: Recall, embedder: Embedder | None) -> None:
         self._connection = connection
         self._recall = recall
-        self._embedder = embedder
-        self._seen: set[tuple[int, str]] = set()
+        self._maker = BatchMaker(embedder)
+        self._seen: dict[int, set[str]] = {}
         self._waiting: dict[tuple[int, bool], list[MemoryItem]] = {}
         self.count = 0
 
     def add(self, space: int, arriving: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Take in those that did not come before; these."""
         fresh = []
+        seen = self._seen.setdefault(space, set())
         for item in arriving:
-            key = (space, item.memory_id)
-            if key not in self._seen:
-                self._seen.add(key)
+            if item.memory_id not in seen:
+                seen.add(item.memory_id)
                 fresh.append(item)
         for item in fresh:
             group = (space, item.trust == "quarantined")
             self._waiting.setdefault(group, []).append(item)
             if len(self._waiting[group]) == BULK_DOCUMENTS:
-                self.add_batch(make_batch(space, self._waiting.pop(group), self._embedder))
+                self.add_batch(self._maker.make(space, self._waiting.pop(group)))
         self.count += len(fresh)
         return fresh
 
-    def has(self, space: int, memory_id: str) -> bool:
-        """Whether this load has taken in that memory."""
-        return (space, memory_id) in self._seen
+    def lacks(self, space: int, ids: Sequence[str]) -> bool:
+        """Whether these memories are all different and this load has taken in none of them."""
+        seen = self._seen.get(space, set())
+        return len(set(ids)) == len(ids) and seen.isdisjoint(ids)
 
     def add_batch(self, batch: Batch) -> None:
-        """Write a batch and seal it. `count` and `has` know of it only through `add` or `note`."""
+        """Write a batch and seal it. `count` and `lacks` know of it only through `add` or `note`."""
         if not batch.live:
-            items.insert(self._connection, batch.rows)
+            items.insert(self._connection, batch.rows, batch.vectors, batch.model)
             return
         self._recall.seal_all()
-        first = items.insert(self._connection, batch.rows)
-        spaces = np.array([row[0] for row in batch.rows], np.int32)
+        first = items.insert(self._connection, batch.rows, batch.vectors, batch.model)
+        spaces = np.full(len(batch.rows), batch.rows[0][0], np.int32)
         numbers = np.arange(first, first + len(batch.rows), dtype=np.int64)
         made = Segment(numbers, spaces, batch.lengths, batch.codes, batch.terms)
         self._recall.append(self._connection, made)
 
     def note(self, space: int, ids: Sequence[str]) -> None:
         """Remember what a batch of another maker brought."""
-        self._seen.update((space, memory_id) for memory_id in ids)
+        self._seen.setdefault(space, set()).update(ids)
         self.count += len(ids)
 
     def __enter__(self) -> Self:
@@ -136,10 +217,10 @@ class Bulk:
     def _finish(self) -> None:
         """Write what still waits: a few rows to the full-text index, many as one more batch."""
         for (space, _), waiting in self._waiting.items():
-            batch = make_batch(space, waiting, self._embedder)
+            batch = self._maker.make(space, waiting)
             if self.count >= SEAL_AT or not batch.live:
                 self.add_batch(batch)
             else:
-                first = items.insert(self._connection, batch.rows)
+                first = items.insert(self._connection, batch.rows, batch.vectors, batch.model)
                 MEMORY.index(self._connection, first, first + len(batch.rows) - 1)
         self._waiting.clear()

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlm.store.document import item_columns
-from rlm.store.identity import canonical_json
+from rlm.store.identity import canonical_json, json_object
 from rlm.store.sqlite.spaces import in_spaces, take_numbers
-from rlm.store.types import MemoryItem, Scope
+from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
 
 COLUMNS = (
     "memory_id, title, description, content, source_type, task_query, created_at, tags_json, scope_json, "
@@ -31,7 +31,7 @@ _INSERT = (
     f"VALUES ({_MARKS})"
 )
 _NEAREST = "CASE level WHEN 'project' THEN 0 WHEN 'team' THEN 1 ELSE 2 END"
-_DEFAULT_SCOPE_JSON = canonical_json(Scope().to_dict())
+_DEFAULT_SCOPE_JSON = canonical_json(DEFAULT_SCOPE.to_dict())
 
 
 def from_row(row: Sequence[Any]) -> MemoryItem:
@@ -69,17 +69,14 @@ def from_row(row: Sequence[Any]) -> MemoryItem:
 
 def _values(item: MemoryItem, tags_json: str) -> tuple[Any, ...]:
     """The values of `COLUMNS` for a memory that has passed the gate."""
-    scope_json = _DEFAULT_SCOPE_JSON if item.scope == _DEFAULT_SCOPE else canonical_json(item.scope.to_dict())
+    scope_json = _DEFAULT_SCOPE_JSON if item.scope is DEFAULT_SCOPE else canonical_json(item.scope.to_dict())
     return (
         item.memory_id, item.title, item.description, item.content, item.source_type, item.task_query,
         item.created_at, tags_json, scope_json,
-        canonical_json(item.provenance) if item.provenance else "{}", item.access_count, item.success_count,
+        json_object(item.provenance), item.access_count, item.success_count,
         item.failure_count, item.outcome, item.confidence, item.last_used, item.org, item.team, item.project,
         item.level, item.session_id, item.trust, item.origin, item.archived_at,
     )  # fmt: skip
-
-
-_DEFAULT_SCOPE = Scope()
 
 
 def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set[str]:
@@ -91,26 +88,25 @@ def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set
 Row = tuple[Any, ...]
 
 
-def prepare(
-    space: int,
-    items: Sequence[MemoryItem],
-    columns: Sequence[tuple[str, ...]],
-    vectors: NDArray[np.float32] | None,
-    model: str | None,
-) -> list[Row]:
-    """Rows for `insert`, all but their numbers; `columns` are `item_columns` of each. Touches no database."""
-    packed: Sequence[bytes | None] = [None] * len(items) if vectors is None else pack_vectors(vectors)
-    made_by = None if vectors is None else model
-    return [
-        (space, *_values(item, words[2]), words[3], words[6], vector, made_by)
-        for item, words, vector in zip(items, columns, packed, strict=True)
-    ]
+def prepare(space: int, items: Sequence[MemoryItem], columns: Sequence[tuple[str, ...]]) -> list[Row]:
+    """Rows for `insert`, all but number and vector; `columns` are `item_columns` of each. Touches no database."""
+    return [(space, *_values(item, words[2]), words[3], words[6]) for item, words in zip(items, columns, strict=True)]
 
 
-def insert(connection: apsw.Connection, rows: Sequence[Row]) -> int:
-    """Add prepared rows of memories that are known to be absent; the first number. The caller indexes them."""
+def insert(connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, model: str | None) -> int:
+    """Add prepared rows of memories that are known to be absent; the first number. The caller indexes them.
+
+    `vectors` are those of all rows, as 16-bit floats, one after another; none without a `model`.
+    """
     first = take_numbers(connection, "item", len(rows))
-    connection.executemany(_INSERT, ((number, *row) for number, row in enumerate(rows, first)))
+    size = len(vectors) // len(rows) if rows else 0
+    if model is None:
+        values = ((number, *row, None, None) for number, row in enumerate(rows, first))
+    else:
+        values = (
+            (first + place, *row, vectors[place * size : (place + 1) * size], model) for place, row in enumerate(rows)
+        )
+    connection.executemany(_INSERT, values)
     return first
 
 

@@ -1,0 +1,130 @@
+"""Each word of a bulk load is looked up once, whoever needs it.
+
+A load has to split and look up every word for two indexes, postings and vectors, and that look-up is what bounds
+its speed. So texts are cut at white space into chunks, each chunk gets a number, and what an index makes of a
+chunk (its stems, its tokens) is kept in a `Ragged` under that number. From there on all is numpy.
+
+This is exact because nothing that an index reads spans white space: not a word of `tokens.words`, not a token of
+`bpe`, not a normal form. Nothing here knows what a chunk means. One thread at a time.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+CACHED_CHUNKS = 200_000
+BATCH = 64
+_MARK = "\x00end\x00"
+_GENERATIONS = count()
+
+
+class Lexicon(dict[str, int]):
+    """Chunk -> its number, from 1 on, given out in order of first appearance. 0 ends a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chunks: list[str] = []
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew; every `Ragged` notices, and a `Reading` from before is of no use any more."""
+        self.clear()
+        self[_MARK] = 0
+        self.chunks = [_MARK]
+        self.generation = next(_GENERATIONS)
+
+    def trim(self) -> None:
+        """Forget if there is too much to remember. For the start of a batch."""
+        if len(self.chunks) > CACHED_CHUNKS:
+            self.forget()
+
+    def __missing__(self, chunk: str) -> int:
+        number = self[chunk] = len(self.chunks)
+        self.chunks.append(chunk)
+        return number
+
+    def read(self, documents: Sequence[Sequence[str]]) -> Reading:
+        """The chunks of some documents; each document has the same number of texts."""
+        width = len(documents[0]) if documents else 1
+        found: list[int] = []
+        for start in range(0, len(documents), BATCH):
+            batch = documents[start : start + BATCH]
+            texts = [text for document in batch for text in document]
+            joined = f" {_MARK} ".join(texts)
+            if joined.count(_MARK) >= len(texts):  # a text holds the mark itself: it separates there, no more
+                joined = f" {_MARK} ".join(text.replace(_MARK, " ") for text in texts)
+            found += map(self.__getitem__, joined.split())
+            found.append(0)
+        numbers = np.array(found, np.int64)
+        ends = numbers == 0
+        text = np.cumsum(ends)[~ends]
+        return Reading(numbers[~ends], text, len(documents), width)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a batch of documents holds: chunk by chunk, and the text that each stands in.
+
+    Text `t` is the `t % width`-th of document `t // width`.
+    """
+
+    chunks: Ints
+    texts: Ints
+    documents: int
+    width: int
+
+    def part(self, first: int, last: int) -> Reading:
+        """Of these documents only, numbered anew."""
+        last = min(last, self.documents)
+        low, high = np.searchsorted(self.texts, (first * self.width, last * self.width))
+        return Reading(self.chunks[low:high], self.texts[low:high] - first * self.width, last - first, self.width)
+
+
+def joined(readings: Sequence[Reading]) -> Reading:
+    """The readings of some documents after another as one; all of the same width."""
+    first = np.cumsum([0, *(reading.documents for reading in readings)])
+    texts = [reading.texts + start * reading.width for reading, start in zip(readings, first.tolist(), strict=False)]
+    return Reading(
+        np.concatenate([reading.chunks for reading in readings]),
+        np.concatenate(texts),
+        int(first[-1]),
+        readings[0].width,
+    )
+
+
+class Ragged:
+    """What one index makes of each chunk: any number of integers."""
+
+    def __init__(self, make: Callable[[str], Iterable[int]]) -> None:
+        self._make = make
+        self._generation = -1
+        self._starts = array("q", [0])
+        self._flat = array("q")
+
+    def spread(self, lexicon: Lexicon, chunks: Ints) -> tuple[Ints, Ints]:
+        """The integers of these chunks, one after another, and for each the position of its chunk."""
+        self._extend(lexicon)
+        starts = np.frombuffer(self._starts, np.int64)
+        first = starts[chunks]
+        counts = starts[1:][chunks] - first
+        position = np.repeat(np.arange(len(chunks)), counts)
+        within = np.arange(len(position)) - np.repeat(np.cumsum(counts) - counts, counts)
+        if not self._flat:
+            return np.zeros(0, np.int64), position
+        return np.frombuffer(self._flat, np.int64)[first[position] + within], position
+
+    def _extend(self, lexicon: Lexicon) -> None:
+        if self._generation != lexicon.generation:
+            self._generation = lexicon.generation
+            self._starts, self._flat = array("q", [0]), array("q")
+        for chunk in lexicon.chunks[len(self._starts) - 1 :]:
+            self._flat.extend(self._make(chunk))
+            self._starts.append(len(self._flat))

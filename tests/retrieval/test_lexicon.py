@@ -1,0 +1,111 @@
+"""One look-up a word for two indexes: exact against the plain way, text by text."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm.retrieval import lexicon as lexicon_module
+from rlm.retrieval import postings
+from rlm.retrieval.lexicon import Lexicon, Ragged, joined
+from rlm.retrieval.tokens import stem_of, words
+
+WEIGHTS = (1.5, 1.0, 0.4)
+WORDS = st.sampled_from(
+    (
+        *("run", "Running", "runs", "café", "Straße", "数据库", "max_retries"),
+        *("HTTPServer", "a-b", "ﬁx", "\x00end\x00", "\u0301x"),
+    )
+)
+TEXT = st.lists(WORDS | st.text(max_size=6), max_size=8).map(" ".join) | st.text(max_size=20)
+DOCUMENTS = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=70)
+
+
+@settings(max_examples=60, deadline=None)
+@given(DOCUMENTS)
+def test_every_chunk_is_read_in_its_place(documents: list[tuple[str, ...]]) -> None:
+    lexicon = Lexicon()
+    reading = lexicon.read(documents)
+    found: dict[int, list[str]] = defaultdict(list)
+    for chunk, text in zip(reading.chunks.tolist(), reading.texts.tolist(), strict=True):
+        found[text].append(lexicon.chunks[chunk])
+    flat = [text for document in documents for text in document]
+    assert (reading.documents, reading.width) == (len(documents), 3)
+    for place, text in enumerate(flat):
+        expected = text.replace("\x00end\x00", " ") if any("\x00end\x00" in other for other in flat) else text
+        assert found[place] == expected.split()
+
+
+@settings(max_examples=60, deadline=None)
+@given(DOCUMENTS, st.integers(1, 69))
+def test_readings_are_cut_and_joined(documents: list[tuple[str, ...]], at: int) -> None:
+    lexicon = Lexicon()
+    whole = lexicon.read(documents)
+    pieces = [whole.part(0, at), whole.part(at, len(documents))] if at < len(documents) else [whole.part(0, at)]
+    again = joined(pieces)
+    assert again.chunks.tolist() == whole.chunks.tolist()
+    assert again.texts.tolist() == whole.texts.tolist()
+    assert (again.documents, again.width) == (whole.documents, whole.width)
+
+
+@settings(max_examples=60, deadline=None)
+@given(DOCUMENTS)
+def test_postings_hold_every_stem_of_every_document(documents: list[tuple[str, ...]]) -> None:
+    made = postings.build(documents, WEIGHTS)
+    assert [term for term, _ in made] == sorted({term for term, _ in made})
+    counts: dict[str, Counter[int]] = defaultdict(Counter)
+    for place, document in enumerate(documents):
+        for text, weight in zip(document, WEIGHTS, strict=True):
+            for word in words(text.replace("\x00end\x00", " ")):
+                counts[stem_of(word)][place] += weight
+    assert {term for term, _ in made} == set(counts)
+    lengths = np.array([sum(map(len, document)) for document in documents], np.float32)
+    for term, data in made:
+        numbers, impacts = postings.decode(data)
+        assert numbers.tolist() == sorted(counts[term])
+        sums = np.array([counts[term][place] for place in numbers.tolist()], np.float32)
+        assert np.abs(impacts.astype(int) - postings.quantise(sums, lengths[numbers]).astype(int)).max() <= 1
+
+
+def test_an_extra_text_of_some_documents_counts_with_its_own_weight() -> None:
+    lexicon, indexer = Lexicon(), postings.Indexer()
+    documents = [("red", "blue"), ("blue", ""), ("", "green")]
+    lengths = np.array([7, 4, 5], np.int32)
+    extra = (lexicon.read([("green grey",)]), np.array([1]), 0.5)
+    made = indexer.build(lexicon, lexicon.read(documents), (1.0, 1.0), lengths, extra)
+    plain = postings.build([("red", "blue", ""), ("blue", "", ""), ("", "green", "")], (1.0, 1.0, 0.5))
+    with_extra = dict(made)
+    assert postings.decode(with_extra["grei"])[0].tolist() == [1]
+    assert postings.decode(with_extra["green"])[0].tolist() == [1, 2]
+    assert with_extra["red"] == dict(plain)["red"]
+    assert with_extra["blue"] == dict(plain)["blue"]
+
+
+def test_too_many_documents_for_a_segment_are_refused() -> None:
+    with pytest.raises(ValueError, match="65537 documents"):
+        postings.build([("a",)] * 65_537, (1.0,))
+
+
+def test_a_lexicon_that_forgot_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicon_module, "CACHED_CHUNKS", 3)
+    lexicon = Lexicon()
+    lengths = Ragged(lambda chunk: (len(chunk),))
+    for text in ("a bb ccc", "dddd a", "ee fff g hhhh", "bb a"):
+        lexicon.trim()
+        values, position = lengths.spread(lexicon, lexicon.read([(text,)]).chunks)
+        assert values.tolist() == [len(word) for word in text.split()]
+        assert position.tolist() == list(range(len(text.split())))
+
+
+def test_two_lexicons_do_not_mix() -> None:
+    one, two = Lexicon(), Lexicon()
+    lengths = Ragged(lambda chunk: (len(chunk),))
+    first = one.read([("a bb",)])
+    second = two.read([("cccc ddddd",)])
+    assert lengths.spread(one, first.chunks)[0].tolist() == [1, 2]
+    assert lengths.spread(two, second.chunks)[0].tolist() == [4, 5]
+    assert lengths.spread(one, first.chunks)[0].tolist() == [1, 2]

@@ -1,0 +1,121 @@
+"""Many memories through the gate at once are what they are one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_secrets import CLEAN, KEYS, PLACED, SECRET_LIST
+
+from rlm.errors import RLMError, ValidationError
+from rlm.store import gate
+from rlm.store.identity import canonical_json, json_object, json_texts
+from rlm.store.types import LOCAL, MemoryItem
+
+DIRTY = st.sampled_from(
+    [
+        *SECRET_LIST,
+        *(text.format(secret) for _, text, secret in PLACED),
+        *KEYS,
+        "a\x1b[31mb",
+        "x\u202ey",
+        "e\u0301",
+        "a\r\nb",
+        "tab\there",
+        "two  spaces",
+        " lead",
+        "trail ",
+        "no\u00a0break",
+        "line\u2028sep",
+        "full\u3000width",
+        "ff\x0cff",
+        "\x1funit",
+    ]
+)
+SAFE = st.sampled_from(["find the class", "- search\n- describe", "Ärger im Café", "数据库 索引", "", *CLEAN[:8]])
+# Halves of a secret: what one text begins, another may end.
+HALVES = st.sampled_from(["password:", "api_key =", "-----BEGIN PRIVATE KEY-----", "Bearer", "https://me:", "AKIA"])
+TEXT = SAFE | SAFE | SAFE | DIRTY | HALVES | st.text(max_size=12)
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> MemoryItem:
+    item = MemoryItem(title="t", description="", content="c", source_type="success")
+    item.title = draw(TEXT)
+    item.description = draw(TEXT)
+    item.content = draw(TEXT)
+    item.task_query = draw(st.none() | TEXT)
+    item.tags = draw(st.lists(TEXT, max_size=3))
+    item.provenance = draw(st.dictionaries(st.sampled_from(["source", "run_id", "note", "password"]), TEXT, max_size=3))
+    return item
+
+
+def outcome(made: Iterator[MemoryItem]) -> tuple[list[dict[str, Any]], str | None]:
+    found: list[dict[str, Any]] = []
+    try:
+        for item in made:
+            found.append(item.to_dict())
+    except ValidationError as exc:
+        return found, str(exc)
+    return found, None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(memories(), max_size=6))
+def test_many_at_once_are_the_same_as_one_by_one(items: list[MemoryItem]) -> None:
+    one_by_one = outcome(gate.admit_item(item, LOCAL, origin="x") for item in items)
+    assert outcome(gate.admit_items(items, LOCAL, origin="x")) == one_by_one
+
+
+@pytest.mark.req("SPEC-02.34")
+@pytest.mark.parametrize("place", ["title", "description", "content", "task_query", "tags", "provenance"])
+def test_one_secret_among_many_does_not_pass(place: str) -> None:
+    secrets = [secret for secret in SECRET_LIST if len(secret) <= 64 or place != "tags"]
+    items = [MemoryItem(title=f"plain {n}", description="d", content=f"step {n}") for n in range(70 * len(secrets))]
+    for number, secret in enumerate(secrets):
+        value = {"tags": [secret], "provenance": {"source": secret}}.get(place, f"use {secret}")
+        setattr(items[70 * number + 66], place, value)
+    stored = canonical_json([item.to_dict() for item in gate.admit_items(items, LOCAL, origin="x")])
+    assert not [secret for secret in secrets if secret in stored]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("title", 7), ("tags", "abc"), ("tags", [3]), ("provenance", ["x"]), ("content", None)]
+)
+def test_what_is_no_text_is_named_and_comes_in_its_turn(field: str, value: object) -> None:
+    items = [MemoryItem(title=f"plain {n}", description="d", content="c") for n in range(5)]
+    setattr(items[3], field, value)
+    made: list[MemoryItem] = []
+    with pytest.raises(ValidationError, match=field.rstrip("s")):
+        for item in gate.admit_items(items, LOCAL, origin="x"):
+            made.append(item)
+    assert len(made) == 3
+
+
+def test_something_else_than_a_memory_is_refused() -> None:
+    with pytest.raises(RLMError, match="expected a MemoryItem, got int"):
+        list(gate.admit_items([3], LOCAL, origin="x"))  # type: ignore[list-item]
+
+
+TEXTS = st.text(max_size=8) | st.sampled_from(["plain", 'quo"te', "back\\slash", "new\nline", "é", "\x7f", "\u2028"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXTS, max_size=4))
+def test_texts_as_json(texts: list[str]) -> None:
+    assert json_texts(texts) == canonical_json(texts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.recursive(
+        TEXTS | st.integers() | st.none() | st.lists(TEXTS, max_size=2),
+        lambda inner: st.dictionaries(TEXTS, inner, max_size=4),
+        max_leaves=8,
+    ).filter(lambda value: isinstance(value, dict))
+)
+def test_an_object_as_json(value: dict[str, Any]) -> None:
+    assert json_object(value) == canonical_json(value)
