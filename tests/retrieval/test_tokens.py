@@ -171,7 +171,8 @@ def test_caches_stay_bounded() -> None:
         ("ខ្មែរ", "ខម មរ"),
         ("မြန်မာ", "မန နမ"),
         ("使用Python3编程", "使用 python3 python 3 编程"),
-        ("ship it🤖", "it"),
+        ("ship it🤖", "it 🤖"),
+        ("🤖🧠", "🤖 🧠"),
     ],
 )
 def test_grams(text: str, expected: str) -> None:

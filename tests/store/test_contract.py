@@ -386,3 +386,22 @@ def test_times_are_the_clocks(backend, make_item):
     with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
         kept = backend.add(make_item())
     assert backend.get(kept).created_at == "2026-01-02T00:00:00.000000Z"
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "text", {"a": 1}, b"bytes"])
+def test_many_memories_are_a_list(backend, wrong):
+    with pytest.raises(ValidationError, match="use a list of MemoryItem"):
+        backend.add_many(wrong)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ((None, Trajectory("t")), "run is NoneType, expected a Run"),
+        ((Run(), "t"), "trajectory is str, expected a Trajectory"),
+        ((Run(), Trajectory("t"), True), "judgment is bool, expected a Judgment"),
+    ],
+)
+def test_artifacts_are_what_they_should_be(backend, values, message):
+    with pytest.raises(ValidationError, match=message):
+        backend.save_artifacts(*values)

@@ -353,3 +353,9 @@ def test_ids_are_unique_and_references_hold(db, sizes):
     assert db.db.value(orphans) == 0
     total = db.db.value("SELECT count(*) FROM nodes")
     assert total == db.db.value("SELECT count(DISTINCT id) FROM nodes")
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "text", {"type": "fact"}])
+def test_many_nodes_are_a_list(db, wrong):
+    with pytest.raises(ValidationError, match="use a list of objects"):
+        db.graph.create_nodes(wrong)

@@ -201,15 +201,15 @@ _ASCII_KINDS = "".join(_KINDS[code] for code in range(128)).encode() + bytes(128
 _CASE_HINTS = ("lu", "su", "uul", "uus")
 _DIGIT_HINTS = ("ld", "sd", "ud")
 _HINT = re.compile("[ls]u|uu[ls]|[lsu]d|k|x")
-_PIECE = re.compile("[km]+|[ulsd]+")
+_PIECE = re.compile("[km]+|[ulsd]+|x+")
 _PART = re.compile("u{2,}s(?![ls])|u+(?![ls])|u?[ls]+|d+")  # the first branch keeps URLs in one part
 
 
 def grams(text: str) -> str:
     """Words worth indexing that unicode61 does not produce, each once, in order, joined by spaces.
 
-    Scripts without spaces give overlapping pairs of characters, identifiers give their parts, and a word
-    that touches such a script or a new emoji is given without it. Ordinary English gives ''. Reading the
+    Scripts without spaces give overlapping pairs of characters, identifiers give their parts, a word that
+    touches such a script or a new emoji is given without it, and so is the emoji. Ordinary English gives ''. Reading the
     result with `words` gives back exactly these grams. At most 4096 characters, from the first 100,000 of
     the text.
 
@@ -275,6 +275,9 @@ def _word_grams(word: str, kinds: str) -> Iterable[str]:
         start, end = piece.span()
         if kinds[start] in "km":
             yield from _pairs(word[start:end].translate(_SPLITS).replace(" ", ""))
+        elif kinds[start] == "x":
+            if len(word) > 1:  # each of a run of emoji, and one that stands at a word
+                yield from word[start:end]
         elif end - start <= _WORD_CHARS:
             if end - start < len(word):
                 yield word[start:end].translate(_SPLITS)

@@ -34,10 +34,13 @@ from rlm.store.types import (
     SOURCE_TYPES,
     TIERS,
     TRUSTS,
+    Judgment,
     Member,
     MemoryItem,
+    Run,
     Scope,
     Tenant,
+    Trajectory,
 )
 
 TITLE_WORDS = 10
@@ -70,7 +73,7 @@ def admit_items(items: Iterable[MemoryItem], tenant: Tenant, *, origin: str) -> 
     Almost every text is clean, so a group of memories is looked at as one text. Only a group in which something
     would be changed is looked at memory by memory.
     """
-    remaining = iter(items)
+    remaining = iter(check_many(items, "memories", "MemoryItem"))
     while group := list(islice(remaining, _GROUP)):
         clean = _all_clean(group)
         for item in group:
@@ -242,6 +245,23 @@ def check_count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} is {shown(value)}: use an integer", field=name)
     return max(0, min(value, 2**53))
+
+
+def check_many(values: Any, name: str, of: str) -> Iterable[Any]:
+    """Several of something: any iterable but text or an object."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValidationError(f"{name} is {shown(values)}: use a list of {of}", field=name)
+    return values
+
+
+def check_artifacts(run: Any, trajectory: Any, judgment: Any) -> None:
+    """What `save_artifacts` takes besides memories."""
+    expected: tuple[tuple[str, Any, type], ...] = (("run", run, Run), ("trajectory", trajectory, Trajectory))
+    if judgment is not None:
+        expected += (("judgment", judgment, Judgment),)
+    for name, value, kind in expected:
+        if not isinstance(value, kind):
+            raise ValidationError(f"{name} is {type(value).__name__}, expected a {kind.__name__}", field=name)
 
 
 def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:

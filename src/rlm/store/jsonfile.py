@@ -377,6 +377,7 @@ class MemoryStore:
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
+        gate.check_artifacts(run, trajectory, judgment)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
         record = {
             "run": asdict(run),

@@ -385,6 +385,7 @@ class SQLiteMemoryBackend:
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
+        gate.check_artifacts(run, trajectory, judgment)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
         with self.db.write() as connection:
             space = self.spaces.ensure("project")

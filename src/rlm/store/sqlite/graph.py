@@ -82,7 +82,7 @@ class Graph:
 
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
         """Add several nodes, all or none; their ids, in order."""
-        rows = [self._admit(node, index) for index, node in enumerate(nodes)]
+        rows = [self._admit(node, index) for index, node in enumerate(gate.check_many(nodes, "nodes", "objects"))]
         if not rows:
             return []
         ids = [clock.new_uuid() for _ in rows]
