@@ -396,17 +396,39 @@ def test_the_vector_never_leaves_the_store(db, make_item):
     assert "embedding" not in db.get(kept).to_dict()
 
 
-def test_a_new_model_re_embeds(tmp_path, make_item):
-    path = tmp_path / "m.db"
+def fill_without_vectors(path, make_item):
     with open_store(path, embedder="none") as db:
         db.add_many(make_item(f"Item {n}", content=f"words {n}") for n in range(30))
         db.graph.create_node("fact", "a node")
         assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding IS NULL") == 30
+
+
+def test_a_new_model_re_embeds(tmp_path, make_item, monkeypatch):
+    path = tmp_path / "m.db"
+    fill_without_vectors(path, make_item)
+    monkeypatch.setattr("rlm.store.sqlite.reembed.AT_ONCE", 3)  # too many to do when the store is opened
     with open_store(path) as db:
         assert db.reembed() == 31
         assert db.reembed() == 0
         assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,)) == 30
         assert db.retrieve("item words 7", explain=True)[0].why.cosine > 0
+
+
+def test_a_store_catches_up_with_a_new_model_when_it_is_opened(tmp_path, make_item):
+    path = tmp_path / "m.db"
+    fill_without_vectors(path, make_item)
+    with open_store(path) as db:
+        assert db.retrieve("item words 7", explain=True)[0].why.cosine > 0
+        assert db.reembed() == 0
+        db.embedder.model = "another"
+        db.update(db.retrieve("item words 7")[0].item.memory_id, title="Other words")
+        db.embedder.model = "wordllama-l2-256-pool2"
+        assert db.db.value("SELECT value FROM meta WHERE key = 'embedding_model'") == "another"
+    with open_store(path, read_only=True) as db:
+        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = 'another'") == 1
+    with open_store(path) as db:
+        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = 'another'") == 0
+        assert db.db.value("SELECT value FROM meta WHERE key = 'embedding_model'") == db.embedder.model
 
 
 def test_a_tenant_must_be_named_properly():

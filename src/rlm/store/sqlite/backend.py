@@ -21,12 +21,12 @@ from typing import Any, Self
 import apsw
 
 from rlm import clock
-from rlm.errors import NotFound, StoreError, StoreLocked, StoreReadOnly
+from rlm.errors import NotFound, RLMError, StoreError, StoreLocked, StoreReadOnly
 from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
-from rlm.store.sqlite import items, listing, migrations, runs
+from rlm.store.sqlite import items, listing, migrations, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
 from rlm.store.sqlite.connection import Database, mapped
 from rlm.store.sqlite.graph import Graph
@@ -78,6 +78,9 @@ class SQLiteMemoryBackend:
         self._accesses: Counter[tuple[str, str]] = Counter()
         self._accesses_pid = os.getpid()
         self._accesses_since = time.monotonic()
+        if reembed.is_due(self.db, embedder):
+            with suppress(RLMError):  # somebody writes, or the model cannot be loaded: another time
+                self.reembed()
 
     @cached_property
     def search(self) -> Search:
@@ -279,6 +282,7 @@ class SQLiteMemoryBackend:
 
     def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> int:
         vectors = self._vectors([item])
+        reembed.note_model(connection, self._model)
         return items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
 
     def _signal(
@@ -432,9 +436,7 @@ class SQLiteMemoryBackend:
 
     def reembed(self) -> int:
         """Give every row a vector of the present model, in batches; how many were changed."""
-        from rlm.store.sqlite.reembed import reembed
-
-        return reembed(self.db, self.embedder, [self.search.recall, self.graph.recall])
+        return reembed.reembed(self.db, self.embedder, [self.search.recall, self.graph.recall])
 
     def close(self) -> None:
         """Write what is pending and let go of the file."""

@@ -29,6 +29,7 @@ from rlm.retrieval.tokens import grams
 from rlm.store.document import GRAMS_WEIGHT, TEXT_PARTS, TEXT_WEIGHTS, item_columns, item_text, item_texts
 from rlm.store.sqlite import items
 from rlm.store.sqlite.recall import BULK_DOCUMENTS, SEAL_AT, Recall, Segment
+from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import MEMORY
 from rlm.store.types import MemoryItem
 
@@ -89,6 +90,10 @@ class BatchMaker:
         self._extras: list[tuple[int, Reading]] = []
         self._quarantined: set[bool] = set()
 
+    @property
+    def model(self) -> str | None:
+        return self._embedder.model if self._embedder else None
+
     def prepare(self) -> None:
         """Load what every batch needs, before a fork."""
         if isinstance(self._embedder, ReadingEmbedder):
@@ -127,7 +132,7 @@ class BatchMaker:
     def _finished(self) -> Batch:
         if len(self._quarantined) > 1:
             raise ValueError("a batch is live or quarantined, not both")
-        model = self._embedder.model if self._embedder else None
+        model = self.model
         halves = np.concatenate(self._vectors) if self._vectors else np.zeros((len(self._rows), 0), np.float16)
         vectors = halves.tobytes()
         if True in self._quarantined:
@@ -213,6 +218,8 @@ class Bulk:
     ) -> None:
         if error is None:
             self._finish()
+            if self.count:
+                note_model(self._connection, self._maker.model)
 
     def _finish(self) -> None:
         """Write what still waits: a few rows to the full-text index, many as one more batch."""

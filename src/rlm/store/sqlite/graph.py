@@ -27,6 +27,7 @@ from rlm.store.sqlite import neighbours
 from rlm.store.sqlite.connection import Database, fetch
 from rlm.store.sqlite.items import bury, pack_vectors
 from rlm.store.sqlite.recall import Recall
+from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.search import CANDIDATES, Field, Search
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import Spaces, take_numbers
@@ -90,6 +91,7 @@ class Graph:
         now = clock.now_ms()
         with self._db.write() as connection:
             space = self._spaces.ensure("project")
+            note_model(connection, self._model)
             first = take_numbers(connection, "node", len(rows))
             connection.executemany(
                 "INSERT INTO nodes(node_no, space_id, id, type, subtype, content, embedding, tier, confidence, "
