@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.installed
 
 .PHONY: help demo test test-slow test-live bench check lint types docs docs-check format clean
@@ -9,15 +10,22 @@ STAMP  := $(VENV)/.installed
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml
+# What rlm itself needs is enough for the demo; the tools for tests and checks come on top.
+$(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rlm needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@echo "setting up $(VENV), about a minute the first time"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@$(BIN)/python -m compileall -q src  # so that the first command starts as fast as the second
 	@touch $@
 
-demo: $(STAMP)   ## show the main job, in a temporary folder
+$(STAMP): pyproject.toml $(if $(wildcard $(STAMP)),,| $(READY))
+	@echo "adding the tools for tests and checks to $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(if $(wildcard $(STAMP)),$(STAMP),$(READY))  ## show the main job, in a temporary folder
 	@$(BIN)/python tools/demo.py
 
 test: $(STAMP)   ## the default suite (under 5 minutes on 2 cores)

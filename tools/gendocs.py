@@ -212,7 +212,7 @@ def _help(path: str, command: Any) -> list[str]:
 
 
 def _argument(param: Any) -> str:
-    name = (param.metavar or param.name or "").upper().strip("[]{}.")
+    name = (param.metavar or param.name or "").upper().removesuffix("...")
     name += "…" if param.nargs == -1 else ""
     return name if param.required else f"[{name}]"
 
@@ -230,7 +230,8 @@ def _about(param: Any) -> str:
     if param.required:
         return f"{text} (required)".strip()
     default = param.default
-    told = isinstance(default, str | int | float) and default not in ("", False) and "default" not in text
+    said = "default" in text or re.search(r"\[[^\]]+\]\.?$", text)  # most help texts end in `[50].`
+    told = isinstance(default, str | int | float) and default not in ("", False) and not said
     return f"{text} (default: {default})".strip() if told else text
 
 

@@ -28,7 +28,7 @@ def commands(group: click.Group = app, *above: str) -> Iterator[tuple[tuple[str,
 
 ALL = dict(commands())
 
-# One line that succeeds for each command; {id}, {old}, {held}, {node} and the files are made by `filled`.
+# One line that succeeds for each command; {id}, {old}, {held}, {node}, {edge} and the files are made by `filled`.
 LINES: dict[str, tuple[str, ...]] = {
     "memory add": ("--title", "New", "--content", "Do it."),
     "memory search": ("subclasses", "--explain"),
@@ -43,6 +43,10 @@ LINES: dict[str, tuple[str, ...]] = {
     "graph link": ("relation", "self", "{node}:subject"),
     "graph show": ("{node}",),
     "graph search": ("water", "--explain"),
+    "graph list": (),
+    "graph edit": ("{node}", "--tier", "session"),
+    "graph rm": ("{node}",),
+    "graph unlink": ("{edge}",),
     "pack import": ("{pack}",),
     "pack export": ("{dir}/out.jsonl",),
     "pack verify": ("{pack}",),
@@ -64,12 +68,13 @@ def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
         made = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
         store.delete(made[1])
     node = rlm("graph", "add", "fact", "Water is wet", "--db", db).out.strip()
+    edge = rlm("graph", "link", "relation", "is", node, "--db", db).out.strip()
     rlm("pack", "import", "core_v1", "--db", db)
     pack, key = tmp_path / "hand.jsonl", str(tmp_path / "key.pem")
     pack.write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
     rlm("pack", "keygen", key)
     names = {"id": made[0], "old": made[1], "held": made[2]}
-    return {**names, "node": node, "pack": str(pack), "key": key, "dir": str(tmp_path)}
+    return {**names, "node": node, "edge": edge, "pack": str(pack), "key": key, "dir": str(tmp_path)}
 
 
 def test_every_command_has_a_line_here() -> None:
@@ -97,6 +102,25 @@ def test_without_json_the_same_line_also_works(
     done = rlm(*name.split(), *line, "--db", db)
     assert done.code == 0 and done.out, done.err
     assert "Traceback" not in done.err and not (home / ".claude").exists()
+
+
+def keys(value: object) -> Iterator[str]:
+    """Every key of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys(part)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_an_id_has_one_name(rlm: Run, db: str, filled: dict[str, str], name: str) -> None:
+    """`memory_id` for a memory, as in packs and in seed 000; `id` for nodes and edges, as in seed 004."""
+    line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
+    found = set(keys(rlm(*name.split(), *line, "--db", db, "--json").json))
+    group = name.split()[0]
+    assert "id" not in found if group != "graph" else "memory_id" not in found and "id" in found
+    one_memory = name.startswith("memory ") and name not in ("memory review", "memory stats")
+    assert not one_memory or "memory_id" in found
 
 
 @pytest.mark.parametrize("name", [" ".join(name) for name in ALL])

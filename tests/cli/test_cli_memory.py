@@ -37,7 +37,7 @@ def test_adding_what_was_archived_brings_it_back(rlm: Run, add: Callable[..., st
         "--content",
         "Start at the root.",
     )
-    assert again.json == {"id": found, "status": "restored", "trust": "trusted", "redacted": []}
+    assert again.json == {"memory_id": found, "status": "restored", "trust": "trusted", "redacted": []}
 
 
 def test_every_field_of_add_is_stored(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -131,7 +131,7 @@ def test_edit_changes_only_what_is_named(rlm: Run, add: Callable[..., str], db: 
     found = add("Find them", "Start.", "--tag", "a", "--task-type", "list", "--ontology", "prov")
     edited = rlm("memory", "edit", found[:6], "--db", db, "--tag", "b", "--tool", "sparql", "--json").json
     assert edited["was"] == found and edited["changed"] == ["scope", "tags"]
-    item = rlm("memory", "show", edited["id"], "--db", db, "--json").json
+    item = rlm("memory", "show", edited["memory_id"], "--db", db, "--json").json
     assert item["tags"] == ["b"] and item["content"] == "Start."
     assert item["scope"] == {
         "ontology": "prov",
@@ -139,9 +139,9 @@ def test_edit_changes_only_what_is_named(rlm: Run, add: Callable[..., str], db: 
         "tools": ["sparql"],
         "transferable": True,
     }
-    cleared = rlm("memory", "edit", edited["id"], "--db", db, "--tag", "", "--confidence", "0.5", "--json").json
-    item = rlm("memory", "show", cleared["id"], "--db", db, "--json").json
-    assert item["tags"] == [] and item["confidence"] == 0.5 and cleared["id"] == edited["id"]
+    cleared = rlm("memory", "edit", edited["memory_id"], "--db", db, "--tag", "", "--confidence", "0.5", "--json").json
+    item = rlm("memory", "show", cleared["memory_id"], "--db", db, "--json").json
+    assert item["tags"] == [] and item["confidence"] == 0.5 and cleared["memory_id"] == edited["memory_id"]
 
 
 def test_edit_with_json_and_no_field_never_opens_an_editor(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -151,11 +151,37 @@ def test_edit_with_json_and_no_field_never_opens_an_editor(rlm: Run, add: Callab
 
 def test_rm_archives_and_restore_brings_back(rlm: Run, add: Callable[..., str], db: str) -> None:
     found = add()
-    assert rlm("memory", "rm", found, "--db", db, "--json").json == {"id": found, "status": "archived"}
-    assert rlm("memory", "rm", found, "--db", db, "--json").json == {"id": found, "status": "unchanged"}
+    assert rlm("memory", "rm", found, "--db", db, "--json").json == [{"memory_id": found, "status": "archived"}]
+    assert rlm("memory", "rm", found, "--db", db, "--json").json == [{"memory_id": found, "status": "unchanged"}]
     assert rlm("memory", "search", "subclasses", "--db", db, "--json").json == []
-    assert rlm("memory", "restore", found, "--db", db, "--json").json == {"id": found, "status": "restored"}
+    assert rlm("memory", "restore", found, "--db", db, "--json").json == {"memory_id": found, "status": "restored"}
     assert len(rlm("memory", "search", "subclasses", "--db", db, "--json").json) == 1
+
+
+def test_rm_takes_several_and_each_once(rlm: Run, add: Callable[..., str], db: str) -> None:
+    one, two, three = add("One", "First."), add("Two", "Second."), add("Three", "Third.")
+    rlm("memory", "rm", two, "--db", db)
+    done = rlm("memory", "rm", one[:6], two, one, "--db", db, "--json")
+    assert done.json == [{"memory_id": one, "status": "archived"}, {"memory_id": two, "status": "unchanged"}]
+    assert [item["memory_id"] for item in rlm("memory", "list", "--db", db, "--json").json] == [three]
+    told = rlm("memory", "rm", one, three, "--hard", "--yes", "--db", db)
+    assert told.out.split() == [one, three] and told.err == "removed: One\nremoved: Three\n"
+
+
+@pytest.mark.parametrize("hard", [(), ("--hard", "--yes")])
+def test_one_unknown_id_and_rm_changes_nothing(
+    rlm: Run, add: Callable[..., str], db: str, hard: tuple[str, ...]
+) -> None:
+    one, two = add("One", "First."), add("Two", "Second.")
+    failed = rlm("memory", "rm", one, "ffffffff", two, *hard, "--db", db)
+    assert failed.code == 1 and failed.out == "" and "ffffffff" in failed.err
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 2
+
+
+@pytest.mark.parametrize("line", [("rm", "abcd"), ("edit", "abcd", "--tag", "x"), ("restore", "abcd")])
+def test_changing_where_there_is_no_store_makes_none(rlm: Run, db: str, line: tuple[str, ...]) -> None:
+    failed = rlm("memory", *line, "--db", db)
+    assert failed.code == 1 and db in failed.err and not Path(db).exists()
 
 
 def test_rm_hard_asks_for_yes_and_then_it_is_gone(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -200,5 +226,5 @@ def test_a_json_store_works_the_same(rlm: Run, home: Path, tmp_path: Path) -> No
     db = f"json:{tmp_path / 'store.json'}"
     found = rlm("memory", "add", "--db", db, "--title", "Find subclasses", "--content", "Go.").out.strip()
     assert rlm("memory", "show", found[:5], "--db", db).code == 0
-    assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["id"] == found
+    assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"] == found
     assert rlm("graph", "search", "x", "--db", db).code == 2

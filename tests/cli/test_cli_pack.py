@@ -51,6 +51,50 @@ def test_a_trusted_key_lifts_a_pack_out_of_quarantine(rlm: Run, home: Path, pack
     assert rlm("pack", "import", pack, "--db", other, "--json").json["trust"] == "trusted"
 
 
+def test_an_export_over_a_signed_pack_says_that_the_signature_is_gone(
+    rlm: Run, pack: str, db: str, tmp_path: Path
+) -> None:
+    key = str(tmp_path / "ada.pem")
+    rlm("pack", "keygen", key)
+    fresh = rlm("pack", "export", pack, "--db", db)
+    assert fresh.code == 0 and "signed         no\n" in fresh.out and fresh.err == "", "nothing was lost yet"
+    rlm("pack", "sign", pack, "--key", key)
+    told = rlm("pack", "export", pack, "--db", db)
+    assert told.code == 0 and "signed         no\n" in told.out
+    assert told.err == f"the pack that was here was signed, this one is not: `rlm pack sign {pack} --key KEY`\n"
+    rlm("pack", "sign", pack, "--key", key)
+    report = rlm("pack", "export", pack, "--db", db, "--json").json
+    assert (report["signed"], report["signature_lost"]) == (False, True)
+    assert rlm("pack", "verify", pack, "--json").json["signer"] is None
+    assert sorted(path.name for path in tmp_path.glob("ours*")) == ["ours.jsonl", "ours.manifest.json"]
+
+
+def test_an_export_with_a_key_is_signed(rlm: Run, pack: str, db: str, tmp_path: Path) -> None:
+    key = str(tmp_path / "ada.pem")
+    rlm("pack", "keygen", key)
+    rlm("pack", "sign", pack, "--key", key)
+    told = rlm("pack", "export", pack, "--key", key, "--db", db)
+    assert "signed         yes\n" in told.out and told.err == ""
+    report = rlm("pack", "export", pack, "--key", key, "--db", db, "--json").json
+    assert (report["signed"], report["signature_lost"]) == (True, False)
+
+
+def test_an_export_over_a_manifest_that_cannot_be_read_replaces_it(rlm: Run, pack: str, db: str) -> None:
+    Path(pack).with_name("ours.manifest.json").write_text("{", "utf-8")
+    report = rlm("pack", "export", pack, "--db", db, "--json").json
+    assert (report["signed"], report["signature_lost"]) == (False, False)
+    assert rlm("pack", "verify", pack).code == 0
+
+
+def test_importing_again_says_what_is_in_the_archive(rlm: Run, pack: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    assert "archive" not in rlm("pack", "import", pack, "--db", other).err
+    rlm("memory", "review", "--reject", "all", "--db", other)
+    again = rlm("pack", "import", pack, "--db", other)
+    assert again.err == "left in the archive: 1; see `rlm memory list --archived --pack ours`\n"
+    assert len(rlm("memory", "list", "--archived", "--pack", "ours", "--db", other, "--json").json) == 1
+
+
 def test_verify_is_a_check_and_a_changed_pack_fails_it(rlm: Run, pack: str, tmp_path: Path, db: str) -> None:
     assert rlm("pack", "verify", pack).code == 0
     file = Path(pack)
@@ -85,6 +129,18 @@ def test_candidates_go_out_and_come_back_edited(rlm: Run, pack: str, db: str, tm
     file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
     assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
     assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
+
+
+def test_candidates_applied_twice_keep_the_level(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
+    add("Find the subclasses", "First start at the root.", "--level", "org")
+    file = tmp_path / "candidates.jsonl"
+    rlm("pack", "candidates", str(file), "--db", db)
+    file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
+    assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
+    again = rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json")
+    assert again.json == {"changed": 0, "added": 0, "unchanged": 1}
+    items = rlm("memory", "list", "--db", db, "--json").json
+    assert [(item["title"], item["level"]) for item in items] == [("List the subclasses", "org")]
 
 
 def test_a_hand_written_pack_can_be_sealed_and_signed(rlm: Run, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_review_lists_what_waits_and_why(rlm: Run, add: Callable[..., str], db: 
     add("Trusted", "Yes.")
     recalled = add("Recalled", RECALLED)
     [waiting] = quarantine(db, "Waiting")
-    listed = {entry["id"]: entry["reason"] for entry in rlm("memory", "review", "--db", db, "--json").json}
+    listed = {entry["memory_id"]: entry["reason"] for entry in rlm("memory", "review", "--db", db, "--json").json}
     assert listed.keys() == {recalled, waiting}
     assert "recalled" in listed[recalled] and "not yet reviewed" in listed[waiting]
     assert rlm("memory", "review", "--db", db).out.count("\n") == 2
@@ -31,7 +31,7 @@ def test_approving_makes_it_come_back_in_searches_and_notes_who(rlm: Run, db: st
     assert rlm("memory", "search", "roses", "--db", db, "--json").json == []
     done = rlm("memory", "review", "--db", db, "--approve", waiting[:6], "--json")
     assert done.code == 0 and done.json == {"approved": [waiting], "rejected": [], "kept": []}
-    assert rlm("memory", "search", "roses", "--db", db, "--json").json[0]["id"] == waiting
+    assert rlm("memory", "search", "roses", "--db", db, "--json").json[0]["memory_id"] == waiting
     assert rlm("memory", "show", waiting, "--db", db, "--json").json["provenance"]["approved_by"] == "ada"
 
 
@@ -62,4 +62,4 @@ def test_nothing_changes_when_one_of_the_names_is_wrong(rlm: Run, add: Callable[
     assert rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", "ffffffff").code == 1
     assert rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", trusted).code == 2
     assert rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", waiting).code == 2
-    assert [entry["id"] for entry in rlm("memory", "review", "--db", db, "--json").json] == [waiting]
+    assert [entry["memory_id"] for entry in rlm("memory", "review", "--db", db, "--json").json] == [waiting]

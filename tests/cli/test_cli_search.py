@@ -34,7 +34,9 @@ def test_filters_and_k(rlm: Run, add: Callable[..., str], db: str) -> None:
     bad = add("Find subclasses slowly", "Two.", "--outcome", "failure", "--ontology", "sio")
 
     def ids(*options: str) -> set[str]:
-        return {hit["id"] for hit in rlm("memory", "search", "find subclasses", "--db", db, "--json", *options).json}
+        return {
+            hit["memory_id"] for hit in rlm("memory", "search", "find subclasses", "--db", db, "--json", *options).json
+        }
 
     assert ids() == {good, bad} and ids("--outcome", "failure") == {bad} and ids("--ontology", "prov") == {good}
     assert len(ids("-k", "1")) == 1
@@ -72,7 +74,7 @@ def test_a_search_neither_waits_nor_fails_while_another_process_writes(
     assert isinstance(writer, SQLiteMemoryBackend)
     with writer.db.write():
         started = time.monotonic()
-        assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["id"] == found
+        assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"] == found
         assert time.monotonic() - started < 30
         monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "0.05")
         locked = rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
@@ -89,4 +91,4 @@ def test_a_search_counts_as_an_access(rlm: Run, add: Callable[..., str], db: str
 def test_a_long_task_comes_from_stdin(rlm: Run, add: Callable[..., str], db: str) -> None:
     found = add("Prune the orchard", "Cut in winter.")
     task = b"how do I prune an orchard " + b"and other words " * 20_000
-    assert rlm("memory", "search", "-", "--db", db, "--json", stdin=task).json[0]["id"] == found
+    assert rlm("memory", "search", "-", "--db", db, "--json", stdin=task).json[0]["memory_id"] == found

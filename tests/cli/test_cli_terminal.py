@@ -6,13 +6,12 @@ import io
 import json
 import os
 import pty
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_running import Run
+from cli_running import Run, on_a_terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,23 +72,6 @@ def test_an_error_repeats_no_escape_code(rlm: Run, db: str, add: Callable[..., s
 def test_plain_text_is_harmless_and_json_loses_nothing(text: str) -> None:
     assert harmless(output.plain(text)) and harmless(output.encode_json(text))
     assert json.loads(output.encode_json(text)) == text
-
-
-def on_a_terminal(*args: str) -> str:
-    """What a pseudo-terminal is sent by one run of `rlm`."""
-    outer, inner = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "160", "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env) as process:
-        os.close(inner)
-        sent = b""
-        try:
-            while part := os.read(outer, 1 << 16):
-                sent += part
-        except OSError:  # how Linux says that the other end was closed
-            pass
-    os.close(outer)
-    assert process.returncode == 0, sent
-    return sent.decode()
 
 
 def test_on_a_terminal_a_table_shows_markup_as_text(add: Callable[..., str], db: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pack_making import memory, state, store
 
 from rlm.errors import PackError
 from rlm.packs import apply_candidates, import_pack, seal_pack, verify_pack, write_candidates
+from rlm.packs.candidates import ReviewReport
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import MemoryItem
 
@@ -110,6 +112,133 @@ def test_a_review_with_a_bad_line_changes_nothing(tmp_path: Path) -> None:
             apply_candidates(path, db)
         assert caught.value.line == 3
         assert state(db) == before
+
+
+def shared(db: Any) -> None:
+    """What `fill` makes, and seen by the whole organisation."""
+    db.add_many(
+        [
+            memory("Fit to ship", STEPS, source_type="success", level="org"),
+            memory("Names an ontology", f"{STEPS} of prov:Activity", source_type="success", level="org"),
+        ]
+    )
+
+
+def levels(db: Any) -> dict[str, str]:
+    """Title and level of everything that is live; a copy at another level would be one too many."""
+    items = db.list_items()
+    assert len({item.title for item in items}) == len(items), "there is a copy"
+    return {item.title: item.level for item in items}
+
+
+@pytest.fixture(params=["sqlite", "json"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    opened = store(tmp_path / "m.db") if request.param == "sqlite" else MemoryStore.open(tmp_path / "m.json")
+    with opened:
+        yield opened
+
+
+@pytest.mark.req("RB-11")
+def test_applying_twice_changes_once_and_keeps_the_level(tmp_path: Path, db: Any) -> None:
+    """New words give a new id, so the second time the file names an id that is gone."""
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    write_candidates(db, path)
+    found = records(path)
+    found[1]["content"] = f"{STEPS} of the class in question"
+    found[1]["title"] = "Names no ontology"
+    write(path, found)
+    assert apply_candidates(path, db) == ReviewReport(changed=1, added=0, unchanged=1)
+    before = [item.to_dict() for item in db.list_items()]
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2)
+    assert [item.to_dict() for item in db.list_items()] == before
+    assert levels(db) == {"Fit to ship": "org", "Names no ontology": "org"}
+
+
+@pytest.mark.req("RB-11")
+def test_a_file_that_is_edited_further_changes_the_same_memory(tmp_path: Path, db: Any) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    write_candidates(db, path)
+    found = records(path)
+    for change in ({"title": "Once"}, {"description": "Better said."}, {"title": "Twice"}, {"tags": ["x"]}):
+        found[0].update(change)
+        write(path, found)
+        assert apply_candidates(path, db) == ReviewReport(changed=1, added=0, unchanged=1), change
+    assert levels(db) == {"Twice": "org", "Names an ontology": "org"}
+    (item,) = [item for item in db.list_items() if item.title == "Twice"]
+    assert (item.description, item.tags) == ("Better said.", ["x"])
+
+
+@pytest.mark.req("RB-11")
+def test_a_line_takes_no_memory_that_another_line_describes(tmp_path: Path, db: Any) -> None:
+    """A reviewer copies a line to make two of it, and applies the file more than once."""
+    path = tmp_path / "reviewed.jsonl"
+    db.add(memory("One", STEPS, source_type="success", level="org"))
+    write_candidates(db, path)
+    (found,) = records(path)
+    write(path, [{**found, "title": "Two"}, found])
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=1, unchanged=1)
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2)
+    assert levels(db) == {"One": "org", "Two": "org"}
+    write(path, [{**found, "title": "Three"}, {**found, "title": "Four"}])
+    assert apply_candidates(path, db) == ReviewReport(changed=1, added=1, unchanged=0)
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2)
+    assert levels(db) == {"Two": "org", "Three": "org", "Four": "org"}
+
+
+@pytest.mark.req("RB-11")
+def test_two_edits_of_one_memory_leave_a_third_to_be_new(tmp_path: Path, db: Any) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    first = memory("One", STEPS, source_type="success", level="org")
+    db.add(first)
+    write_candidates(db, path)
+    (found,) = records(path)
+    db.update(found["_memory_id"], title="Two")
+    db.update(db.add(first), title="Three")
+    write(path, [{**found, "title": "Four"}])
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=1, unchanged=0)
+    assert levels(db) == {"Two": "org", "Three": "org", "Four": "org"}
+
+
+@pytest.mark.req("RB-11")
+def test_what_was_removed_comes_back_at_its_level(tmp_path: Path, db: Any) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    write_candidates(db, path)
+    found = records(path)
+    assert found[0]["_level"] == "org"
+    db.purge(found[0]["_memory_id"])
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=1, unchanged=1)
+    assert levels(db) == {"Fit to ship": "org", "Names an ontology": "org"}
+    found[0]["_level"] = "everywhere"
+    found[0]["title"] = "Another"
+    del found[0]["_memory_id"]
+    write(path, found)
+    with pytest.raises(PackError, match="_level"):
+        apply_candidates(path, db)
+
+
+@pytest.mark.req("RB-11")
+def test_a_new_line_with_the_words_of_a_shared_memory_makes_no_copy(tmp_path: Path, db: Any) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    kept = db.list_items()[0]
+    write(path, [{"title": kept.title, "content": kept.content}])
+    assert apply_candidates(path, db).added == 0
+    assert levels(db) == {"Fit to ship": "org", "Names an ontology": "org"}
+    assert db.get(kept.memory_id).description == kept.description, "what the line does not say stays"
+
+
+@pytest.mark.req("RB-11")
+def test_a_line_brings_back_what_was_archived_where_it_was(tmp_path: Path, db: Any) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    kept = db.list_items()[0]
+    db.delete(kept.memory_id)
+    write(path, [{"title": kept.title, "content": kept.content}])
+    assert apply_candidates(path, db).added == 1
+    assert levels(db) == {"Fit to ship": "org", "Names an ontology": "org"}
 
 
 @pytest.mark.req("RB-11")

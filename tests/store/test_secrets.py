@@ -147,6 +147,13 @@ PLACED = (  # these are known by where they stand: the kind, the text with a hol
     ("password", "tool --password={}", PASSWORD),
     ("password", "curl -u admin:{} https://example.org", PASSWORD),
     ("password", "export DB_PASS={}", PASSWORD),
+    ("password", "mysql -u root -p{} shop", PASSWORD),
+    ("password", "mysqldump --host=db -p{} --all-databases > out.sql", PASSWORD),
+    ("password", "sshpass -p '{}' ssh bob@host", PASSWORD),
+    ("password", "redis-cli -h cache -a {} ping", PASSWORD),
+    ("cookie", "Cookie: theme=dark; session={}; lang=en", body(ALNUM, 26)),
+    ("cookie", "Set-Cookie: sid={}; Path=/; HttpOnly", "s%3A" + body(URLSAFE, 30)),
+    ("cookie", "curl -H 'Cookie: auth={}' https://example.org", body(HEX, 32)),
     ("api-key", '"api_key": "{}"', STAPLE),
     ("api-key", "MISTRAL_API_KEY={}", STAPLE),
     ("api-key", "X-Api-Key: {}", STAPLE),
@@ -175,6 +182,12 @@ KEYS = (  # whole private keys
 SHA1, SHA256 = body(HEX, 40), body(HEX, 64)
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 CLEAN = (
+    "mysql -u root -p shop",
+    "mysql -u root -p$MYSQL_PASSWORD shop2",
+    "run mysql, then pip install -p python3",
+    "Cookie: theme=dark; lang=en; consent=accepted-all-2",
+    "Set-Cookie: sid=<session id>; Path=/; Max-Age=31536000",
+    "Check that the cookie is set: session=your-session-id-1",
     "",
     " ",
     "plain words",

@@ -86,4 +86,4 @@ def unit(name: str, doc: str) -> Decorator:
 def count(*names: str, default: int, doc: str, most: int | None = None, least: int = 1) -> Decorator:
     """An option that takes a whole number."""
     kind = click.IntRange(least, most)
-    return click.option(*names, type=kind, metavar="N", default=default, help=f"{doc} [{default}]")
+    return click.option(*names, type=kind, metavar="N", default=default, help=f"{doc.rstrip('.')} [{default}].")

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 SHORTEST = 4
 SHOWN = 8
+LISTED = {
+    "memory": "`rlm memory list` shows what there is",
+    "node": "`rlm graph list` shows what there is",
+    "edge": "`rlm graph show NODE` shows those of a node",
+}
 
 
 def find_memory(store: Store, text: str) -> MemoryItem:
@@ -30,6 +35,11 @@ def find_node(store: Store, text: str) -> str:
     return _the_one(_node_ids(store, text), text, "node")
 
 
+def find_edge(store: Store, text: str) -> str:
+    """The id of the hyperedge that an id or its beginning names."""
+    return _the_one(_edge_ids(store, text), text, "edge")
+
+
 def _the_one(found: list[str], text: str, kind: str) -> str:
     if not found:
         raise _unknown(text, kind)
@@ -40,9 +50,8 @@ def _the_one(found: list[str], text: str, kind: str) -> str:
 
 
 def _unknown(text: str, kind: str) -> NotFound:
-    where = "`rlm memory list`" if kind == "memory" else "`rlm graph search`"
     short = f"; give at least {SHORTEST} characters of the id" if len(text) < SHORTEST else ""
-    return NotFound(f"no {kind} {text!r} here{short}: {where} shows what there is")
+    return NotFound(f"no {kind} {text!r} here{short}: {LISTED[kind]}")
 
 
 def _memory_ids(store: Store, text: str) -> list[str]:
@@ -57,13 +66,21 @@ def _memory_ids(store: Store, text: str) -> list[str]:
 
 
 def _node_ids(store: Store, text: str) -> list[str]:
+    return _graph_ids(store, "SELECT id FROM nodes", text)
+
+
+def _edge_ids(store: Store, text: str) -> list[str]:
+    return _graph_ids(store, "SELECT id FROM hyperedges", text)
+
+
+def _graph_ids(store: Store, select: str, text: str) -> list[str]:
     from rlm.cli.session import graph_of
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
     graph_of(store)
     if not isinstance(store, SQLiteMemoryBackend) or len(text) < SHORTEST:
         return []
-    return _starting(store, "SELECT id FROM nodes", "id", text)
+    return _starting(store, select, "id", text)
 
 
 def _starting(store: SQLiteMemoryBackend, select: str, column: str, text: str) -> list[str]:

@@ -10,7 +10,7 @@ from rlm.cli.command import count, words
 from rlm.cli.ids import find_memory
 from rlm.cli.output import print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
-from rlm.cli.text import read_text
+from rlm.cli.text import read_stdin
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
 
 if TYPE_CHECKING:
@@ -29,8 +29,12 @@ def search(
     session: Session, query: tuple[str, ...], k: int, explain: bool, outcome: str | None, ontology: str | None
 ) -> None:
     """Find the memories that help with a task, best first. A single - reads the task from stdin."""
-    task = (read_text("-", None) or "") if query == ("-",) else " ".join(query)
-    hits = [] if session.lacks_store() else _hits(session, task, k, explain, outcome, ontology)
+    task = read_stdin() if query == ("-",) else " ".join(query)
+    hits: list[Hit] = []
+    if not session.lacks_store():
+        hits = _hits(session, task, k, explain, outcome, ontology)
+        if not hits:
+            session.talk(f"nothing found{_why_not(session, task)}")
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
         return
@@ -39,15 +43,15 @@ def search(
         for number, (row, hit) in enumerate(zip(rows, hits, strict=True), start=1):
             print_text(f"{number}. {row[1]}  {row[2]}\n   {row[3]}\n   {hit.why}")
     elif rows:
-        print_table(("score", "id", "title", "description"), rows)
-    if not hits:
-        session.talk("nothing found" + _why_not(session))
+        print_table(("score", "id", "title", "description"), rows, prose=("title", "description"))
 
 
-def _why_not(session: Session) -> str:
+def _why_not(session: Session, task: str) -> str:
     """What a person who expected a hit should know."""
-    if not session.path.exists():
+    if session.json:
         return ""
+    if not task.strip():
+        return ": the task is empty"
     with session.reading() as store:
         counts = store.stats()
     waiting = counts["quarantined"]
@@ -67,7 +71,7 @@ def _hits(session: Session, query: str, k: int, explain: bool, outcome: str | No
 def _hit_dict(hit: Hit) -> dict[str, Any]:
     item = hit.item
     found: dict[str, Any] = {
-        "id": item.memory_id,
+        "memory_id": item.memory_id,
         "score": round(hit.score, 6),
         "title": item.title,
         "description": item.description,
@@ -101,15 +105,15 @@ def list_memories(session: Session, source: str | None, pack: str | None, limit:
         with session.reading() as store:
             provenance = {"pack": pack} if pack else None
             found = store.list_items(source_type=source, provenance=provenance, limit=limit, **filters)
+        if not found:
+            session.talk("the archive is empty" if filters["archived"] else "no memories")
     if session.json:
         print_json([item.to_dict() for item in found])
         return
     if found:
         headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
-        print_table(headers, [_row(item) for item in found])
-    if not found:
-        session.talk("no memories")
-    elif len(found) == limit:
+        print_table(headers, [_row(item) for item in found], prose=("title",))
+    if len(found) == limit:
         session.talk(f"the newest {limit}: more with --limit or --offset")
 
 

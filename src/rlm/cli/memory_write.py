@@ -11,7 +11,7 @@ from rlm import config
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_memory
 from rlm.cli.output import print_json, print_table, print_text
-from rlm.cli.session import Session
+from rlm.cli.session import Session, together
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
@@ -59,7 +59,7 @@ def add(session: Session, title: str | None, content: str | None, file: str | No
     if session.json:
         trust = None if stored is None else stored.trust
         redacted = [] if stored is None else _redacted(item, stored)
-        print_json({"id": memory_id, "status": status, "trust": trust, "redacted": redacted})
+        print_json({"memory_id": memory_id, "status": status, "trust": trust, "redacted": redacted})
         return
     print_text(memory_id)
     session.talk(REMARKS[status])
@@ -98,7 +98,7 @@ def edit(session: Session, memory_id: str, content: str | None, file: str | None
     fields["content"] = read_text(content, file)
     changes = {name: _listed(value) for name, value in fields.items() if value not in (None, ())}
     scope = {name: changes.pop(name) for name in SCOPE if name in changes}
-    with session.store() as store:
+    with session.changing() as store:
         old = find_memory(store, memory_id)
         if scope:
             changes["scope"] = {**old.scope.to_dict(), **scope}
@@ -106,7 +106,7 @@ def edit(session: Session, memory_id: str, content: str | None, file: str | None
             changes = _from_editor(session, old, store)
         new = store.update(old.memory_id, **changes) if changes else old
     if session.json:
-        print_json({"id": new.memory_id, "was": old.memory_id, "changed": sorted(changes)})
+        print_json({"memory_id": new.memory_id, "was": old.memory_id, "changed": sorted(changes)})
         return
     print_text(new.memory_id)
     session.talk(f"changed {', '.join(sorted(changes))}" if changes else "nothing changed")
@@ -135,35 +135,39 @@ def _from_editor(session: Session, item: MemoryItem, store: Store) -> dict[str, 
     return changes
 
 
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--hard", is_flag=True, help="Remove it for good; needs --yes.")
 @click.option("--yes", is_flag=True, help="Yes, for good.")
-def remove(session: Session, memory_id: str, hard: bool, yes: bool) -> None:
-    """Archive a memory: `rlm memory restore` brings it back."""
+def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool) -> None:
+    """Archive memories: `rlm memory restore` brings one back.
+
+    All ids are looked up first; if one is unknown, nothing is changed.
+    """
     if hard and not yes:
         raise ValidationError("--hard removes a memory for good: add --yes if that is meant")
-    with session.store() as store:
-        item = find_memory(store, memory_id)
-        done = store.purge(item.memory_id) if hard else store.delete(item.memory_id)
-    status = "removed" if hard and done else "archived" if done else "unchanged"
-    _tell(session, item, status, "it was in the archive already" if not done else None)
+    with session.changing() as store, together(store):
+        found = {item.memory_id: item for item in (find_memory(store, each) for each in memory_ids)}
+        done = {each: store.purge(each) if hard else store.delete(each) for each in found}
+    word = "removed" if hard else "archived"
+    if session.json:
+        print_json([{"memory_id": each, "status": word if gone else "unchanged"} for each, gone in done.items()])
+        return
+    for each, gone in done.items():
+        print_text(each)
+        session.talk(f"{word}: {found[each].title}" if gone else "it was in the archive already")
 
 
 @click.argument("memory_id", metavar="ID")
 def restore(session: Session, memory_id: str) -> None:
     """Bring a memory back from the archive."""
-    with session.store() as store:
+    with session.changing() as store:
         item = find_memory(store, memory_id)
         done = store.restore(item.memory_id)
-    _tell(session, item, "restored" if done else "unchanged", None if done else "it was not in the archive")
-
-
-def _tell(session: Session, item: MemoryItem, status: str, remark: str | None) -> None:
     if session.json:
-        print_json({"id": item.memory_id, "status": status})
+        print_json({"memory_id": item.memory_id, "status": "restored" if done else "unchanged"})
         return
     print_text(item.memory_id)
-    session.talk(remark or f"{status}: {item.title}")
+    session.talk(f"restored: {item.title}" if done else "it was not in the archive")
 
 
 @click.option("--approve", metavar="ID|all", multiple=True, help="Trust it; repeatable.")
@@ -173,7 +177,9 @@ def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], 
     """List what is in quarantine and why; approve or reject it."""
     if not approve and not reject:
         return _list_quarantine(session, limit)
-    with session.store() as store:
+    if {*approve, *reject} == {"all"} and session.lacks_store():
+        return _tell_review(session, [], [], [])
+    with session.changing() as store:
         good, bad = _named(store, approve), _named(store, reject)
         both = sorted(good.keys() & bad.keys())
         if both:
@@ -183,6 +189,12 @@ def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], 
         for item in good.values():
             (approved if _approve(store, item) else kept).append(item.memory_id)
         rejected = [item.memory_id for item in bad.values() if store.delete(item.memory_id)]
+    if not good and not bad:
+        session.talk("nothing is in quarantine")
+    return _tell_review(session, approved, rejected, kept)
+
+
+def _tell_review(session: Session, approved: list[str], rejected: list[str], kept: list[str]) -> int:
     if session.json:
         print_json({"approved": approved, "rejected": rejected, "kept": kept})
     else:
@@ -199,15 +211,19 @@ def _list_quarantine(session: Session, limit: int) -> int:
     if not session.lacks_store():
         with session.reading() as store:
             found = store.list_items(trust="quarantined", limit=limit)
+        if not found:
+            session.talk("nothing is in quarantine")
     if session.json:
-        print_json([{"id": i.memory_id, "title": i.title, "reason": _reason(i), "content": i.content} for i in found])
-        return 0
-    if found:
-        print_table(("id", "title", "why"), [(i.memory_id, i.title, _reason(i)) for i in found])
+        print_json([_waiting(item) for item in found])
+    elif found:
+        rows = [(item.memory_id, item.title, _reason(item)) for item in found]
+        print_table(("id", "title", "why"), rows, prose=("title", "why"))
         session.talk("read one with `rlm memory show ID`; then --approve ID or --reject ID")
-    else:
-        session.talk("nothing is in quarantine")
     return 0
+
+
+def _waiting(item: MemoryItem) -> dict[str, str]:
+    return {"memory_id": item.memory_id, "title": item.title, "reason": _reason(item), "content": item.content}
 
 
 def _named(store: Store, names: tuple[str, ...]) -> dict[str, MemoryItem]:

@@ -2,7 +2,8 @@
 
 Stored text comes from models and from other people's packs, so nothing of it may steer a terminal: control
 characters, escape codes and marks that reorder text are shown as `\\x1b`, never sent. rich gets finished
-`Text` and no markup. It is imported only for a table on a terminal; a pipe gets one line a row, tabs between.
+`Text` and no markup. It is imported only for a table on a terminal (`table.py`); a pipe gets one line a row, tabs
+between.
 """
 
 from __future__ import annotations
@@ -65,24 +66,16 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
         _write(f"{name:<{width}}  {value}")
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table on a terminal, tab-separated lines elsewhere. The first column never wraps."""
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()) -> None:
+    """A table on a terminal, tab-separated lines elsewhere. Only the columns named in `prose` wrap."""
     cells = [[one_line(value) for value in row] for row in rows]
-    if not sys.stdout.isatty():
-        for line in cells:
-            _write("\t".join(line))
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    if sys.stdout.isatty():
+        from rlm.cli.table import show_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for place, header in enumerate(headers):
-        table.add_column(Text(header), no_wrap=place == 0, overflow="fold")
+        show_table(headers, cells, prose)
+        return
     for line in cells:
-        table.add_row(*(Text(value) for value in line))
-    Console(file=sys.stdout, markup=False, highlight=False, emoji=False).print(table)
+        _write("\t".join(line))
 
 
 def talk(message: str) -> None:

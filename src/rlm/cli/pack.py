@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from rlm.cli.output import print_fields, print_json, print_table, print_text, pr
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
+
+if TYPE_CHECKING:
+    from rlm.cli.session import Store
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
@@ -41,12 +44,21 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
             trusted_keys=session.settings.trusted_keys,
             on_progress=advance,
         )
+        archived = _archived(store, report.name, level) if report.present else 0
+    values = {**report.to_dict(), "in_archive": archived}
     if session.json:
-        print_json(report.to_dict())
+        print_json(values)
         return
-    print_fields(list(report.to_dict().items()))
+    print_fields([(name, value) for name, value in values.items() if name != "in_archive"])
+    if archived:
+        session.talk(f"left in the archive: {archived:,}; see `rlm memory list --archived --pack {report.name}`")
     if report.trust == "quarantined" and report.added:
         session.talk("no key that you trust signed it, so it waits in quarantine: see `rlm memory review`")
+
+
+def _archived(store: Store, name: str, level: str) -> int:
+    """How many of a pack's memories somebody put away: an import finds them present, a search does not."""
+    return len(store.list_items(provenance={"pack": name}, level=level, archived=True, limit=2**31))
 
 
 @command(app, "export")
@@ -65,11 +77,15 @@ def export(session: Session, file: str, threshold: float | None, **options: Any)
     if session.json:
         print_json(report.to_dict())
         return
-    values = report.to_dict()
+    values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
+    if values.pop("signature_lost"):
+        session.talk(f"the pack that was here was signed, this one is not: `rlm pack sign {file} --key KEY`")
     print_fields(list(values.items()))
     for reason, count in left_out.items():
         session.talk(f"left out {count}: {reason}")
+    if not report.count and not left_out:
+        session.talk("the pack is empty: no memory is fit to share")
 
 
 @command(app, "verify")
@@ -96,6 +112,8 @@ def list_packs(session: Session) -> None:
     if not session.lacks_store():
         with session.reading() as store:
             rows = list_packs(store)
+        if not rows:
+            session.talk("no pack was imported yet")
     shipped = shipped_packs()
     if session.json:
         named = {name: str(path) for name, path in shipped.items()}
@@ -116,9 +134,7 @@ def list_packs(session: Session) -> None:
         for r in rows
     ]
     if table:
-        print_table(headers, table)
-    else:
-        session.talk("no pack was imported yet")
+        print_table(headers, table, prose=("name", "signer"))
     session.talk(f"shipped, import by name: {', '.join(shipped) or 'none'}")
 
 
@@ -201,5 +217,7 @@ def candidates(
         print_json(values)
         return
     print_fields(list(values.items()))
-    if not apply:
+    if not apply and not values["count"]:
+        session.talk("the file is empty: no memory comes into question")
+    elif not apply:
         session.talk(f"edit it, then `rlm pack candidates {file} --apply`")

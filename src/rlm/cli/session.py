@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,12 +64,20 @@ class Session:
         scheme, _, rest = name.partition(":")
         return (scheme, rest) if scheme in ("json", "sqlite") and rest else ("", name)
 
+    @property
+    def _missing(self) -> bool:
+        return "://" not in self.settings.memory_db and not self.path.exists()
+
     def lacks_store(self) -> bool:
-        """Whether there is no file yet; says so. A command that lists has then nothing to list."""
-        missing = "://" not in self.settings.memory_db and not self.path.exists()
+        """Whether there is no file yet; says so. A command that lists has then nothing to list, and says no more."""
+        missing = self._missing
         if missing:
             self.talk(f"there is no store at {self.path} yet: `rlm memory add` makes one")
         return missing
+
+    def _require(self) -> None:
+        if self._missing:
+            raise NotFound(f"there is no store at {self.path}: check --db, or make one with `rlm memory add`")
 
     @contextmanager
     def store(self) -> Iterator[Store]:
@@ -78,6 +86,13 @@ class Session:
 
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
+            yield store
+
+    @contextmanager
+    def changing(self) -> Iterator[Store]:
+        """The store of a command that changes what it names: a missing file is NotFound and is not made."""
+        self._require()
+        with self.store() as store:
             yield store
 
     def _adopt(self, store: Store) -> None:
@@ -94,8 +109,7 @@ class Session:
         Access counts are written at the end if that is possible at once, and are dropped otherwise: a
         search must not fail, or wait, because somebody else writes.
         """
-        if "://" not in self.settings.memory_db and not self.path.exists():
-            raise NotFound(f"there is no store at {self.path}: check --db, or make one with `rlm memory add`")
+        self._require()
         from rlm.store.open import open_store
         from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
@@ -114,6 +128,13 @@ class Session:
         """A remark on stderr; with `--json` there is none."""
         if not self.json:
             output.talk(message)
+
+
+def together(store: Store) -> AbstractContextManager[object]:
+    """Several changes as one, on SQLite: all or none. A JSON store writes each by itself."""
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+
+    return store.db.write() if isinstance(store, SQLiteMemoryBackend) else nullcontext()
 
 
 def graph_of(store: Store) -> Graph:

@@ -12,7 +12,7 @@ MOST_BYTES = 4_000_000
 
 
 def read_text(given: str | None, file: str | None = None) -> str | None:
-    """The text itself, stdin for `-`, or a file's; None when neither was given."""
+    """The text itself, stdin for `-`, or a file's; None when neither was given. What was read must not be blank."""
     if given is not None and file is not None:
         raise ValidationError("give --content or --file, not both")
     if file is not None and file != "-":
@@ -21,10 +21,22 @@ def read_text(given: str | None, file: str | None = None) -> str | None:
                 data = stream.read(MOST_BYTES + 1)
         except OSError as exc:
             raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc
-        return _decoded(data, file)
+        return _filled(_decoded(data, file), file)
     if given != "-" and file is None:
         return given
+    return _filled(read_stdin(), "stdin")
+
+
+def read_stdin() -> str:
+    """All of stdin, which may be empty."""
     return _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
+
+
+def _filled(text: str, name: str) -> str:
+    """A pipe whose first half failed gives nothing: better to name the pipe than a missing field."""
+    if not text.strip():
+        raise ValidationError(f"{name} is empty: nothing to store")
+    return text
 
 
 def _decoded(data: bytes, name: str) -> str:

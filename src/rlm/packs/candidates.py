@@ -1,26 +1,30 @@
 """The review loop: candidates to a file, a person edits it, the result comes back.
 
 A candidate's line is a pack line that a person may change: it has no `sha256` and no `memory_id`, and its
-comments (`_memory_id`, `_ready`, `_score`, `_why`) are ignored by an import. `import_pack` takes the edited
-file as it is and adds what is new. `apply_candidates` goes further: a line whose `_memory_id` is still in the
-store changes that memory instead of adding another beside it.
+comments (`_memory_id`, `_level`, `_ready`, `_score`, `_why`) are ignored by an import. `import_pack` takes the
+edited file as it is and adds what is new. `apply_candidates` goes further: a line whose memory is still in the
+store changes that memory, at its level, instead of adding another beside it.
+
+New words give a memory a new id, so a file that is applied a second time names an id that is gone. The line's
+words, and what the store knows of edits, then say which memory is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import PackReader, dumps, item_of, record_of, write_atomically
-from rlm.packs.select import THRESHOLD, candidates
+from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
-from rlm.store.types import MemoryItem
+from rlm.store.types import LEVELS, MemoryItem
 
 EDITABLE = ("title", "description", "content", "tags", "scope", "task_query", "outcome")
 
@@ -61,6 +65,7 @@ def write_candidates(
     for candidate in found:
         record = record_of(candidate.item)
         record["_memory_id"] = record.pop("memory_id")
+        record["_level"] = candidate.item.level
         record["_ready"] = not candidate.bars
         record["_score"] = candidate.score
         record["_why"] = [candidate.because, *candidate.bars]
@@ -74,23 +79,20 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     """Bring a reviewed file back. A person has read it, so what is new in it is recorded as theirs.
 
     Every line is checked before the first change, and on SQLite all changes are one transaction. A line that
-    was deleted from the file changes nothing: archive a memory to be rid of it.
+    was deleted from the file changes nothing: archive a memory to be rid of it. Applying a file twice changes
+    nothing the second time.
     """
-    reader = PackReader(Path(path).expanduser())
+    lines = list(_read(Path(path).expanduser(), db))
+    meant = _Meant(db, lines)
     edits: list[tuple[str, dict[str, Any]]] = []
     fresh: list[MemoryItem] = []
     unchanged = 0
-    for number, record in reader:
-        try:
-            item = gate.admit_item(item_of(record), db.tenant, origin="review")
-            current = _current(record, db)
-            changes = None if current is None else _changes(current, item)
-        except ValidationError as exc:
-            raise PackError(str(exc), path=str(reader.path), line=number) from exc
+    for line in lines:
+        item, current = line.item, meant.by(line)
         if current is None:
-            item.source_type, item.trust = "human", "trusted"
+            item.source_type, item.trust, item.level = "human", "trusted", line.level
             fresh.append(item)
-        elif changes:
+        elif changes := _changes(current, line):
             edits.append((current.memory_id, changes))
         else:
             unchanged += 1
@@ -101,15 +103,82 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     return ReviewReport(changed=len(edits), added=len(fresh), unchanged=unchanged)
 
 
-def _current(record: dict[str, Any], db: MemoryBackend) -> MemoryItem | None:
-    named = record.get("_memory_id") or record.get("memory_id")
-    if named is not None and not isinstance(named, str):
-        raise ValidationError(f"_memory_id is {named!r}, expected text")
-    return None if named is None else db.get(named)
+@dataclass(slots=True)
+class _Line:
+    """One line as it was read: the id that it names, its level, the memory that it describes."""
+
+    record: dict[str, Any]
+    named: str | None
+    level: str
+    item: MemoryItem
 
 
-def _changes(current: MemoryItem, item: MemoryItem) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in EDITABLE if getattr(item, name) != getattr(current, name)}
+def _read(path: Path, db: MemoryBackend) -> Iterator[_Line]:
+    for number, record in PackReader(path):
+        try:
+            named = _comment(record, "_memory_id", "memory_id")
+            level = _comment(record, "_level") or "project"
+            if level not in LEVELS:
+                raise ValidationError(f"_level is {level[:80]!r}; use one of: {', '.join(LEVELS)}")
+            yield _Line(record, named, level, gate.admit_item(item_of(record), db.tenant, origin="review"))
+        except ValidationError as exc:
+            raise PackError(str(exc), path=str(path), line=number) from exc
+
+
+def _comment(record: dict[str, Any], *names: str) -> str | None:
+    """The first of these that the line has. Comments are not checked when a line is read."""
+    value = next((record[name] for name in names if record.get(name)), None)
+    if value is not None and not isinstance(value, str):
+        raise ValidationError(f"{names[0]} is {value!r}, expected text")
+    return value
+
+
+class _Meant:
+    """Which memory each line is about: that of the id it names, of its words, or what the named one became.
+
+    A memory that a line describes word for word belongs to that line, and no memory to two: a reviewer may have
+    copied a line to make two memories of one.
+    """
+
+    def __init__(self, db: MemoryBackend, lines: Sequence[_Line]) -> None:
+        self._db = db
+        self._taken = {line.item.memory_id for line in lines}
+
+    def by(self, line: _Line) -> MemoryItem | None:
+        """None for a memory to add. What is put away is added again, at its own level: that brings it back."""
+        found = self._free(line.named) if line.named != line.item.memory_id else None
+        if found is not None:
+            return found
+        found = self._db.get(line.item.memory_id)
+        if found is None and line.named is not None:
+            return self._free(self._edited.get(line.named))
+        if found is not None and found.memory_id != line.named and (found.archived_at or found.trust == "quarantined"):
+            line.level = found.level
+            return None
+        return found
+
+    def _free(self, memory_id: str | None) -> MemoryItem | None:
+        """The memory of this id, for the first line that asks, if no line describes it."""
+        if memory_id is None or memory_id in self._taken:
+            return None
+        self._taken.add(memory_id)
+        return self._db.get(memory_id)
+
+    @cached_property
+    def _edited(self) -> dict[str, str]:
+        """The id that an edit gave, by the one before, where only one did."""
+        found: dict[str, set[str]] = {}
+        for item in self._db.list_items(limit=EVERYTHING):
+            former = item.provenance.get("edited_from")
+            if isinstance(former, str) and item.trust != "quarantined":
+                found.setdefault(former, set()).add(item.memory_id)
+        return {former: min(ids) for former, ids in found.items() if len(ids) == 1}
+
+
+def _changes(current: MemoryItem, line: _Line) -> dict[str, Any]:
+    """What differs. A line that a person wrote from nothing changes only what it says."""
+    names = EDITABLE if line.named else [name for name in EDITABLE if name in line.record]
+    return {name: getattr(line.item, name) for name in names if getattr(line.item, name) != getattr(current, name)}
 
 
 @contextmanager

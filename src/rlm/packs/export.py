@@ -30,7 +30,11 @@ from rlm.store.types import MemoryItem, Tenant
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written. `left_out` counts, by reason, memories that came into question and were not."""
+    """What was written. `left_out` counts, by reason, memories that came into question and were not.
+
+    A signature is a part of the manifest, so writing over a signed pack leaves no old one behind: without a key
+    the pack is then unsigned, and `signature_lost` says that it was not so before.
+    """
 
     path: str
     manifest_path: str
@@ -38,6 +42,8 @@ class ExportReport:
     kind: str
     count: int
     sha256: str
+    signed: bool
+    signature_lost: bool
     left_out: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,17 +75,28 @@ def export_pack(
     manifest = Manifest(called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL)
     if key is not None:
         manifest = sign_manifest(manifest, key)
+    was_signed = _is_signed(manifest_path(target))
     write_atomically(target, data)
     write_manifest(manifest_path(target), manifest)
     return ExportReport(
-        str(target),
-        str(manifest_path(target)),
-        called,
-        manifest.kind,
-        len(lines),
-        manifest.sha256,
-        dict(left_out),
+        path=str(target),
+        manifest_path=str(manifest_path(target)),
+        name=called,
+        kind=manifest.kind,
+        count=len(lines),
+        sha256=manifest.sha256,
+        signed=manifest.signature is not None,
+        signature_lost=was_signed and manifest.signature is None,
+        left_out=dict(left_out),
     )
+
+
+def _is_signed(path: Path) -> bool:
+    """Whether there is a manifest with a signature; one that cannot be read vouches for nothing."""
+    try:
+        return read_manifest(path).signature is not None
+    except PackError:
+        return False
 
 
 def _lines(

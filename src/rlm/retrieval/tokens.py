@@ -209,9 +209,9 @@ def grams(text: str) -> str:
     """Words worth indexing that unicode61 does not produce, each once, in order, joined by spaces.
 
     Scripts without spaces give overlapping pairs of characters, identifiers give their parts, a word that
-    touches such a script or a new emoji is given without it, and so is the emoji. Ordinary English gives ''. Reading the
-    result with `words` gives back exactly these grams. At most 4096 characters, from the first 100,000 of
-    the text.
+    touches such a script or a new emoji is given without it, and so is the emoji. Ordinary English gives ''.
+    Reading the result with `words` gives back exactly these grams. At most 4096 characters, from the first
+    100,000 of the text.
 
     >>> grams("GraphMeta calls parseHTTPUrls2 in 数据库")
     'graph meta parse http urls 2 数据 据库'

@@ -137,6 +137,12 @@ _ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
 _ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
 _CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s\"'`,;&<>\\]{5})()")
+_SHORT_FLAG = re.compile(
+    r"\b(?:(?:mysql|mariadb)[\w-]{0,10}\b[^\n,;|&]{0,120}? -p|(?:sshpass|redis-cli)\b[^\n,;|&]{0,120}? -[pa] ?)"
+    r"[\"']?([^\s;|&\"'\[$<{%-][^\s;|&\"']{4,127})"
+)
+_COOKIE = re.compile(r"(?i:\b(?:set-)?cookie)[\"']?[:=][ \t]{0,4}[\"']?([^\n\"']{8,4096})")
+_COOKIE_PART = re.compile(r"([\w.-]{1,64}=)([^\s;,=]{12,4096})")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,128}")
 _BARE_REST = re.compile(r"[^\s\"'`,;&<>\\]*")
 _ANNOTATION = re.compile(r"[\w.\[\]| ]+")
@@ -240,6 +246,10 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
         text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
     if "/" in text and "curl " in text:
         text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
+    if "ookie" in text:
+        text = _COOKIE.sub(partial(_redact_cookies, kinds=kinds), text)
+    if (" -p" in text or " -a" in text) and ("sql" in text or "maria" in text or "sshpass" in text or "redis" in text):
+        text = _SHORT_FLAG.sub(partial(_redact_short_flag, kinds=kinds), text)
     if (":" in text or "=" in text) and _has_secret_name(text):
         text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
     return text
@@ -285,6 +295,26 @@ def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
     password = match[2]
     syntactic = password.startswith(("$", "<", "{", "%", "[redacted:")) or _FILLER.match(password)
     return match[0] if syntactic else f"{match[1]}{_mark('url-password', kinds)}@"
+
+
+def _redact_short_flag(match: re.Match[str], kinds: set[str]) -> str:
+    """`mysql -pSECRET`: no name and no separator, but the command says what it is."""
+    value = match[1]
+    if not _DIGIT.search(value) or _is_placeholder(value):
+        return match[0]
+    return match[0][: match.start(1) - match.start()] + _mark("password", kinds)
+
+
+def _redact_cookies(match: re.Match[str], kinds: set[str]) -> str:
+    """Every cookie whose value is long and mixed; preferences stay."""
+
+    def one(part: re.Match[str]) -> str:
+        value = part[2]
+        plain = not _is_mixed(value, cases=False) or _is_placeholder(value) or _WORDY.match(value)
+        return part[0] if plain or value.isdigit() else part[1] + _mark("cookie", kinds)
+
+    head = match[0][: match.start(1) - match.start()]
+    return head + _COOKIE_PART.sub(one, match[1])
 
 
 def _scrub_runs(text: str, kinds: set[str]) -> str:

@@ -1,0 +1,152 @@
+"""The graph commands that change something: add, link, edit, rm, unlink."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from rlm.cli.command import unit, with_options, words
+from rlm.cli.ids import find_edge, find_node
+from rlm.cli.output import print_json, print_text
+from rlm.cli.session import Session, graph_of, together
+from rlm.cli.text import read_text
+from rlm.errors import NotFound, ValidationError
+from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS
+
+FIELDS = (
+    click.option("--subtype", metavar="TEXT", help="A finer type, in your own words."),
+    click.option("--provenance", metavar="TEXT", help="Where it comes from."),
+    click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object."),
+)
+reason_option = click.option("--reason", metavar="TEXT", help="Why; the history keeps it.")
+
+
+@click.argument("type", type=click.Choice(NODE_TYPES), metavar="TYPE")
+@click.argument("content")
+@words("--tier", TIERS, "How long it is to live [task].")
+@unit("--confidence", "How sure it is [0.5].")
+@with_options(FIELDS)
+def add(session: Session, type: str, content: str, metadata: str | None, **values: Any) -> None:
+    """Add a node. Prints its id.
+
+    TYPE is entity, fact, experience, decision or snippet. CONTENT is what it says; - reads stdin.
+    """
+    values["metadata"] = _object(metadata)
+    given = {name: value for name, value in values.items() if value is not None}
+    text = read_text(content) or ""
+    with session.store() as store:
+        node_id = graph_of(store).create_node(type, text, **given)
+    if session.json:
+        print_json({"id": node_id})
+    else:
+        print_text(node_id)
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise ValidationError(f"--metadata is not JSON: {exc}", field="metadata") from exc
+    if not isinstance(value, dict):
+        raise ValidationError("--metadata is not a JSON object, like '{\"page\": 3}'", field="metadata")
+    return value
+
+
+@click.argument("type", type=click.Choice(EDGE_TYPES), metavar="EDGE_TYPE")
+@click.argument("label")
+@click.argument("nodes", metavar="NODE[:ROLE]...", nargs=-1, required=True)
+@click.option("--weight", type=click.FloatRange(min=0.0), metavar="X", default=1.0, help="How strong it is [1].")
+def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
+    """Join nodes with one edge. Prints the edge's id.
+
+    EDGE_TYPE is relation, composition, causation or context. ROLE is subject, object, context, participant,
+    cause or effect.
+    """
+    with session.changing() as store:
+        graph = graph_of(store)
+        members = []
+        for position, text in enumerate(nodes):
+            name, _, role = text.partition(":")
+            node_id = find_node(store, name)
+            members.append({"node_id": node_id, "role": role or "participant", "position": position})
+        edge_id = graph.create_edge(type, label, members, weight=weight)
+    if session.json:
+        print_json({"id": edge_id})
+    else:
+        print_text(edge_id)
+
+
+@click.argument("node_id", metavar="ID")
+@words("--type", NODE_TYPES, "Another type.")
+@click.option("--content", metavar="TEXT", help="What it says; - reads stdin.")
+@words("--tier", TIERS, "How long it is to live.")
+@unit("--confidence", "How sure it is.")
+@with_options(FIELDS)
+@reason_option
+def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> None:
+    """Change a node, which keeps its id.
+
+    An empty text clears a subtype or a provenance.
+    """
+    values["content"] = read_text(values["content"])
+    values["metadata"] = _object(values["metadata"])
+    given = {name: value for name, value in values.items() if value is not None}
+    for name in ("subtype", "provenance"):
+        if given.get(name) == "":
+            given[name] = None
+    if not given:
+        raise ValidationError("nothing to change: give --content, --tier or another field")
+    with session.changing() as store:
+        graph = graph_of(store)
+        full_id = find_node(store, node_id)
+        before = graph.get_node(full_id)
+        if before is None or not graph.update_node(full_id, reasoning=reason, **given):
+            raise NotFound(f"no node {node_id!r} here any more")
+    changed = sorted(name for name, value in given.items() if value != getattr(before, name))
+    if session.json:
+        print_json({"id": full_id, "changed": changed})
+        return
+    print_text(full_id)
+    session.talk(f"changed {', '.join(changed)}" if changed else "nothing changed")
+
+
+@click.argument("node_ids", metavar="ID...", nargs=-1, required=True)
+@reason_option
+def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> None:
+    """Move nodes to the archive: `rlm graph edit ID --tier task` brings one back.
+
+    All ids are looked up first; if one is unknown, nothing is changed.
+    """
+    with session.changing() as store, together(store):
+        graph = graph_of(store)
+        found = dict.fromkeys(find_node(store, each) for each in node_ids)
+        done = {each: graph.delete_node(each, reasoning=reason) for each in found}
+    if session.json:
+        print_json([{"id": each, "status": "archived" if gone else "unchanged"} for each, gone in done.items()])
+        return
+    for each, gone in done.items():
+        print_text(each)
+        session.talk("archived" if gone else "it was in the archive already")
+
+
+@click.argument("edge_ids", metavar="EDGE...", nargs=-1, required=True)
+@reason_option
+def unlink(session: Session, edge_ids: tuple[str, ...], reason: str | None) -> None:
+    """Remove edges for good; their nodes stay, and the history keeps what they joined.
+
+    `rlm graph show NODE` has their ids, of which the beginning is enough.
+    """
+    with session.changing() as store, together(store):
+        graph = graph_of(store)
+        found = dict.fromkeys(find_edge(store, each) for each in edge_ids)
+        done = {each: graph.delete_edge(each, reasoning=reason) for each in found}
+    if session.json:
+        print_json([{"id": each, "status": "removed" if gone else "unchanged"} for each, gone in done.items()])
+        return
+    for each, gone in done.items():
+        print_text(each)
+        session.talk("removed" if gone else "it was gone already")

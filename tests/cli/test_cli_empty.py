@@ -1,0 +1,102 @@
+"""Nothing there, nothing found, nothing given: one short line says so, and the exit code stays what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+from rlm import open_store
+
+
+@pytest.fixture
+def empty(db: str) -> str:
+    """A store that holds nothing."""
+    open_store(db, embedder="none").close()
+    return db
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (("memory", "list"), "no memories"),
+        (("memory", "list", "--archived"), "the archive is empty"),
+        (("memory", "list", "--tag", "x"), "no memories"),
+        (("memory", "search", "x"), "nothing found: the project local holds no memories (see --project)"),
+        (("memory", "review"), "nothing is in quarantine"),
+        (("memory", "review", "--approve", "all"), "nothing is in quarantine"),
+        (("memory", "review", "--reject", "all"), "nothing is in quarantine"),
+        (("graph", "list"), "no nodes"),
+        (("graph", "list", "--tier", "archive"), "no nodes"),
+        (("graph", "search", "x"), "nothing found"),
+    ],
+)
+def test_an_empty_store_says_so_in_one_line(rlm: Run, empty: str, line: tuple[str, ...], said: str) -> None:
+    done = rlm(*line, "--db", empty)
+    assert (done.code, done.out, done.err) == (0, "", f"{said}\n")
+    quiet = rlm(*line, "--db", empty, "--json")
+    assert quiet.code == 0 and quiet.err == "" and quiet.out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("memory", "list"),
+        ("memory", "search", "x"),
+        ("memory", "review"),
+        ("memory", "review", "--approve", "all"),
+        ("graph", "list"),
+        ("graph", "search", "x"),
+    ],
+)
+def test_no_store_is_one_line_too_and_none_is_made(rlm: Run, db: str, line: tuple[str, ...]) -> None:
+    done = rlm(*line, "--db", db)
+    assert (done.code, done.out) == (0, "") and db in done.err and done.err.count("\n") == 1
+    assert rlm(*line, "--db", db, "--json").err == "" and not Path(db).exists()
+
+
+def test_pack_list_without_a_store_says_it_once(rlm: Run, db: str) -> None:
+    done = rlm("pack", "list", "--db", db)
+    assert done.code == 0 and len(done.err.splitlines()) == 2
+    assert db in done.err.splitlines()[0] and done.err.splitlines()[1].startswith("shipped")
+
+
+@pytest.mark.parametrize("given", [b"", b" \n\t\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("memory", "add", "--title", "T", "--content", "-"),
+        ("memory", "add", "--title", "T", "--file", "-"),
+        ("graph", "add", "fact", "-"),
+        ("memory", "edit", "{id}", "--content", "-"),
+    ],
+)
+def test_empty_stdin_is_named_and_nothing_is_written(
+    rlm: Run, add: Callable[..., str], db: str, line: tuple[str, ...], given: bytes
+) -> None:
+    found = add()
+    failed = rlm(*(part.format(id=found) for part in line), "--db", db, stdin=given)
+    assert (failed.code, failed.out, failed.err) == (2, "", "error: stdin is empty: nothing to store\n")
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 1
+
+
+def test_an_empty_file_is_named(rlm: Run, db: str, tmp_path: Path) -> None:
+    (tmp_path / "steps.md").write_text("\n", "utf-8")
+    failed = rlm("memory", "add", "--title", "T", "--file", "steps.md", "--db", db)
+    assert (failed.code, failed.err) == (2, "error: steps.md is empty: nothing to store\n") and not Path(db).exists()
+
+
+def test_an_empty_task_finds_nothing_and_says_why(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add()
+    done = rlm("memory", "search", "-", "--db", db, stdin=b"")
+    assert (done.code, done.out, done.err) == (0, "", "nothing found: the task is empty\n")
+    assert rlm("memory", "search", "", "--db", db).err == "nothing found: the task is empty\n"
+
+
+def test_an_empty_pack_says_so(rlm: Run, empty: str, tmp_path: Path) -> None:
+    out = rlm("pack", "export", str(tmp_path / "out.jsonl"), "--db", empty)
+    assert out.code == 0 and out.err == "the pack is empty: no memory is fit to share\n"
+    candidates = rlm("pack", "candidates", str(tmp_path / "c.jsonl"), "--db", empty)
+    assert candidates.code == 0 and candidates.err == "the file is empty: no memory comes into question\n"
