@@ -33,6 +33,7 @@ from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
 PACK_BYTES = 2 << 30
+PIECE_BYTES = 1 << 18
 DEPTH = 8
 BEFORE_PACK = "before_pack"
 
@@ -91,23 +92,42 @@ class PackReader:
             yield number, record
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The same pass, without looking into the lines."""
-        digest, size, number, name = sha256(), 0, 0, str(self.path)
+        """The same pass, without looking into the lines; they come without their newline."""
+        for first, block in self.blocks(64):
+            yield from enumerate(block.split(b"\n")[:-1], first)
+
+    def blocks(self, least: int) -> Iterator[tuple[int, bytes]]:
+        """The same pass in blocks of whole lines, each with the number of its first: `least` lines and some more."""
+        digest, size, first, count, open_line = sha256(), 0, 1, 0, 0
+        parts: list[bytes] = []
         with open_regular(self.path) as file:
-            while line := file.readline(LINE_BYTES + 1):
-                number += 1
-                size += len(line)
-                if len(line) > LINE_BYTES:
-                    raise PackError(f"is longer than {LINE_BYTES:,} bytes", path=name, line=number)
+            while piece := file.read(PIECE_BYTES):
+                digest.update(piece)
+                size += len(piece)
                 if size > PACK_BYTES:  # it grew while we read it
-                    raise PackError(f"has more than {PACK_BYTES:,} bytes", path=name)
-                if line[-1] != 10:
-                    hint = "the file is cut short; if it is whole, end it with a newline"
-                    raise PackError(f"the last line has no newline: {hint}", path=name, line=number)
-                digest.update(line)
-                yield number, line
-        self.count = number
+                    raise PackError(f"has more than {PACK_BYTES:,} bytes", path=str(self.path))
+                parts.append(piece)
+                count += piece.count(b"\n")
+                end = piece.rfind(b"\n")
+                open_line = len(piece) - end - 1 if end >= 0 else open_line + len(piece)
+                if open_line > LINE_BYTES:
+                    raise PackError(_TOO_LONG, path=str(self.path), line=first + count)
+                if count >= least and end >= 0:
+                    block = b"".join(parts)
+                    cut = len(block) - open_line
+                    yield first, block[:cut]
+                    first, count, parts = first + count, 0, [block[cut:]]
+        block = b"".join(parts)
+        if open_line:
+            hint = "the file is cut short; if it is whole, end it with a newline"
+            raise PackError(f"the last line has no newline: {hint}", path=str(self.path), line=first + count)
+        if block:
+            yield first, block
+        self.count = first + count - 1
         self.sha256 = digest.hexdigest()
+
+
+_TOO_LONG = f"is longer than {LINE_BYTES:,} bytes"
 
 
 class Refused(Exception):
@@ -116,6 +136,8 @@ class Refused(Exception):
 
 def parse_line(line: bytes) -> dict[str, Any]:
     """The object of one line, with its `sha256` checked and taken out. Raises what `PackReader` maps."""
+    if len(line) > LINE_BYTES:
+        raise Refused(_TOO_LONG)
     record = parse_object(line)
     claimed = record.get("sha256")
     if claimed is not None:
@@ -164,12 +186,9 @@ def _canonical(data: bytes) -> dict[str, Any] | None:
         value = orjson.loads(data)
     except ValueError:
         return None
-    if type(value) is not dict or orjson.dumps(value, None, _LINE) != data:
+    if type(value) is not dict or orjson.dumps(value, None, orjson.OPT_SORT_KEYS) != data:
         return None
     return value
-
-
-_LINE = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
 def deeper_than(value: Any, depth: int) -> bool:

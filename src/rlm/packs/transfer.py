@@ -109,8 +109,8 @@ class _Intake:
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[MemoryItem]:
-        for first, lines in self.bundles(CHUNK):
-            admitted, keys = self.admit_lines(first, lines)
+        for first, block in self.bundles(CHUNK):
+            admitted, keys = self.admit_lines(first, block.split(b"\n")[:-1])
             self.claim(keys, first)
             yield from admitted
 
@@ -141,14 +141,12 @@ class _Intake:
         while chunk := list(islice(stream, CHUNK)):
             yield chunk
 
-    def bundles(self, size: int | None = None) -> Iterator[tuple[int, list[bytes]]]:
-        """The raw lines in bundles, each with the number of its first line."""
-        stream = self.reader.lines()
+    def bundles(self, size: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Whole lines in bundles of about `size`, each with the number of its first line."""
         if size is None:
             guess = self.source.path.stat().st_size // LINE_GUESS // 8
             size = min(MOST_BUNDLE, max(LEAST_BUNDLE, guess))
-        while bundle := list(islice(stream, size)):
-            yield bundle[0][0], [line for _, line in bundle]
+        yield from self.reader.blocks(size)
         self.source.check_read(self.reader)
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
@@ -191,7 +189,7 @@ class _Intake:
 
     def batch_of(self, frame: bytes, space: int, maker: BatchMaker) -> bytes:
         """In a worker: everything about a bundle that needs no database. What is wrong comes back as data."""
-        first, lines = marshal.loads(frame)
+        first, lines = int.from_bytes(frame[:8], "little"), frame[8:].split(b"\n")[:-1]
         self.scrubbed = 0
         keys: list[str] = []
         trusts: set[str | None] = set()
@@ -317,15 +315,15 @@ def _milled(
     maker = BatchMaker(db.embedder)
     maker.prepare()
     with Mill(lambda frame: intake.batch_of(frame, space, maker), workers) as mill:
-        sent: deque[tuple[int, list[bytes]]] = deque()
+        sent: deque[tuple[int, bytes]] = deque()
 
         def frames() -> Iterator[bytes]:
             for bundle in intake.bundles():
                 sent.append(bundle)
-                yield marshal.dumps(bundle)
+                yield bundle[0].to_bytes(8, "little") + bundle[1]
 
         for result in mill.map(frames()):
-            first, lines = sent.popleft()
+            first, block = sent.popleft()
             parts = marshal.loads(result)
             if len(parts) == 2:
                 raise PackError.located(*parts)
@@ -333,15 +331,17 @@ def _milled(
             intake.claim(keys, first)
             intake.scrubbed += scrubbed
             batch = None if made is None else Batch(*made)
-            if batch is None or not bulk.lacks(space, batch.ids) or items.existing(connection, space, batch.ids):
-                again, _ = intake.admit_lines(first, lines)
+            ids = batch.ids if batch else []
+            if batch is None or not bulk.lacks(space, ids) or items.existing(connection, space, ids):
+                again, _ = intake.admit_lines(first, block.split(b"\n")[:-1])
                 intake.scrubbed -= scrubbed  # they were counted by the worker
                 fresh = _absent(connection, space, again, lift=trust == "trusted")
                 yield len(keys), [item.memory_id for item in bulk.add(space, fresh)]
                 continue
             bulk.add_batch(batch)
-            bulk.note(space, batch.ids)
-            yield len(keys), batch.ids
+            bulk.note(space, ids)
+            connection.cache_flush()  # now, while we wait for the workers, rather than at the end when nobody does
+            yield len(keys), ids
 
 
 def _absent(connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool) -> list[MemoryItem]:

@@ -47,6 +47,7 @@ class Vocabulary:
         if max(ids.values()) != len(ids) - 1 or min(ids.values()) != 0:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
+        self._chars = frozenset(token for token in ids if len(token) == 1)
         self._cached_words = cached_words
         self._cache: dict[str, tuple[int, ...]] = {}
 
@@ -86,12 +87,16 @@ class Vocabulary:
             return (whole,)
         found: list[int] = []
         for start in range(0, len(word), WORD_CHARS):
+            piece = word[start : start + WORD_CHARS]
             symbols = [] if start else [SPACE]
-            for char in word[start : start + WORD_CHARS]:
-                if char in self._ids:
-                    symbols.append(char)
-                else:  # a lone surrogate has bytes too, and must not raise
-                    symbols += [self._bytes[byte] for byte in char.encode("utf-8", "surrogatepass")]
+            if self._chars.issuperset(piece):
+                symbols += piece
+            else:
+                for char in piece:
+                    if char in self._chars:
+                        symbols.append(char)
+                    else:  # a lone surrogate has bytes too, and must not raise
+                        symbols += [self._bytes[byte] for byte in char.encode("utf-8", "surrogatepass")]
             self._merge(symbols)
             found += [self._ids[symbol] for symbol in symbols]
         return tuple(found)

@@ -172,6 +172,8 @@ class _Tokens:
 
     def _encode(self, text: str) -> Iterator[int]:
         """The tokens of a text, after names are taken apart."""
+        if text.isascii() and text.isalpha() and text.islower():  # most chunks: one plain word
+            return iter(self._vocab.encode_word(text))
         parts = (_SEAM.sub(" ", word).lower().split() for word in _split(text))
         return chain.from_iterable(map(self._vocab.encode_word, chain.from_iterable(parts)))
 

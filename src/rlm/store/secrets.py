@@ -21,97 +21,14 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
-_EDGE = r"(?<![A-Za-z0-9])"
+from rlm.store.vendors import Rule, vendor_rules
+
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
-
-
-class _Rule(NamedTuple):
-    kind: str
-    pattern: re.Pattern[str]
-    mixed: bool  # only a match with a digit and both cases counts: the prefix is also an English one
-
-
-# kind, markers, what follows a marker. A kind that ends in "?" sets `mixed`.
-_VENDORS = (
-    ("age-key", "AGE-SECRET-KEY-", r"[A-Z0-9]{20,}"),
-    ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
-    ("anthropic-key", "sk-ant-", r"[\w-]{16,}"),
-    ("atlassian-token", "ATATT3x ATCTT3x", r"[\w-]{20,}"),
-    ("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
-    ("databricks-token", "dapi", r"[0-9a-f]{32}"),
-    ("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32,}"),
-    ("discord-token", ".", None),
-    ("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{16,}"),
-    ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.-]{16,}"),
-    ("gcp-api-key", "AIza", r"[\w-]{30,}"),
-    ("gcp-oauth", "ya29. GOCSPX-", r"[\w-]{20,}"),
-    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
-    ("github-token", "github_pat_", r"\w{20,}"),
-    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glsoat-", r"[\w-]{18,}"),
-    ("grafana-token", "glsa_ glc_", r"\w{20,}"),
-    ("groq-key", "gsk_", r"[A-Za-z0-9]{20,}"),
-    ("heroku-key", "HRKU-", r"[\w-]{20,}"),
-    ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,}"),
-    ("jwt", "eyJ", r"[\w-]*(?:\.[\w-]*){0,4}"),
-    ("langsmith-key", "lsv2_", r"\w{20,}"),
-    ("linear-key", "lin_api_", r"[A-Za-z0-9]{20,}"),
-    ("notion-token", "ntn_", r"[A-Za-z0-9]{20,}"),
-    ("npm-token", "npm_", r"[A-Za-z0-9]{20,}"),
-    ("nvidia-key", "nvapi-", r"[\w-]{20,}"),
-    ("openrouter-key", "sk-or-", r"[\w-]{16,}"),
-    ("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{16,}"),
-    ("openai-key?", "sk-", r"[\w-]{18,}"),
-    ("perplexity-key", "pplx-", r"[A-Za-z0-9]{20,}"),
-    ("pinecone-key", "pcsk_", r"\w{20,}"),
-    ("pypi-token?", "pypi-", r"[\w-]{20,}"),
-    ("replicate-token", "r8_", r"[A-Za-z0-9]{20,}"),
-    ("sendgrid-key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
-    ("shopify-token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{20,}"),
-    ("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[\w-]{10,}"),
-    ("slack-token", "xapp-", r"[\w-]{20,}"),
-    ("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"[A-Za-z0-9]{10,}"),
-    ("supabase-key", "sbp_ sb_secret_", r"[\w-]{20,}"),
-    ("tavily-key", "tvly-", r"[\w-]{20,}"),
-    ("telegram-token", ":", None),
-    ("twilio-key", "SK AC", r"[0-9a-f]{32}"),
-    ("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,}"),
-    ("xai-key", "xai-", r"[A-Za-z0-9]{20,}"),
-)
-_SHAPES = {  # tokens that have no prefix of their own
-    ".": r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
-    ":": r"(?<!\d)\d{8,10}:A[\w-]{32,}",
-}
-
-
-def _indexed_rules() -> dict[str, dict[str, list[_Rule]]]:
-    """The rules by the first punctuation mark of their marker and the two characters in front of it.
-
-    A run is split at the mark, and a look at the ends of the pieces then rules out nearly every rule.
-    Markers without a mark are under "", and those are tried one by one.
-    """
-    index: dict[str, dict[str, list[_Rule]]] = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
-    for kind, markers, tail in _VENDORS:
-        for marker in markers.split():
-            # A short or plain marker also occurs inside words and base64; the others may follow anything.
-            edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
-            source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
-            rule = _Rule(kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), kind.endswith("?"))
-            mark = next((char for char in marker if char in index), "")
-            key = marker.partition(mark)[0][-2:] if mark else marker
-            index[mark].setdefault(key, []).append(rule)
-    return index
-
-
-@cache
-def _rules() -> tuple[tuple[tuple[str, list[_Rule]], ...], dict[str, dict[str, list[_Rule]]]]:
-    """Rules without a mark, and the others by mark. Made when first needed: a search never needs them."""
-    index = _indexed_rules()
-    return tuple(index.pop("").items()), index
 
 
 _TOKEN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
@@ -141,6 +58,7 @@ _SHORT_FLAG = re.compile(
     r"\b(?:(?:mysql|mariadb)[\w-]{0,10}\b[^\n,;|&]{0,120}? -p|(?:sshpass|redis-cli)\b[^\n,;|&]{0,120}? -[pa] ?)"
     r"[\"']?([^\s;|&\"'\[$<{%-][^\s;|&\"']{4,127})"
 )
+_FLAG_COMMANDS = ("mysql", "mariadb", "sshpass", "redis-cli")
 _COOKIE = re.compile(r"(?i:\b(?:set-)?cookie)[\"']?[:=][ \t]{0,4}[\"']?([^\n\"']{8,4096})")
 _COOKIE_PART = re.compile(r"([\w.-]{1,64}=)([^\s;,=]{12,4096})")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,128}")
@@ -248,7 +166,7 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
         text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
     if "ookie" in text:
         text = _COOKIE.sub(partial(_redact_cookies, kinds=kinds), text)
-    if (" -p" in text or " -a" in text) and ("sql" in text or "maria" in text or "sshpass" in text or "redis" in text):
+    if any(map(text.__contains__, _FLAG_COMMANDS)):
         text = _SHORT_FLAG.sub(partial(_redact_short_flag, kinds=kinds), text)
     if (":" in text or "=" in text) and _has_secret_name(text):
         text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
@@ -346,8 +264,8 @@ def _scrub_runs(text: str, kinds: set[str]) -> str:
 
 
 def _scrub_run(run: str, kinds: set[str]) -> str:
-    rules: dict[_Rule, None] = {}  # as an ordered set
-    without_mark, by_mark = _rules()
+    rules: dict[Rule, None] = {}  # as an ordered set
+    without_mark, by_mark = vendor_rules()
     for marker, plain in without_mark:
         if marker in run:
             rules |= dict.fromkeys(plain)
@@ -363,7 +281,7 @@ def _scrub_run(run: str, kinds: set[str]) -> str:
     return run
 
 
-def _redact_token(match: re.Match[str], *, rule: _Rule, kinds: set[str]) -> str:
+def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
     token = match[0]
     if rule.mixed and not _is_mixed(token, cases=True):
         return token

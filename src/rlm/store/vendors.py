@@ -1,0 +1,91 @@
+"""Tokens that their vendors gave a shape of their own: a prefix, and what may follow it. Used by `secrets` alone."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+_EDGE = r"(?<![A-Za-z0-9])"
+
+
+class Rule(NamedTuple):
+    kind: str
+    pattern: re.Pattern[str]
+    mixed: bool  # only a match with a digit and both cases counts: the prefix is also an English one
+
+
+# kind, markers, what follows a marker. A kind that ends in "?" sets `mixed`.
+_VENDORS = (
+    ("age-key", "AGE-SECRET-KEY-", r"[A-Z0-9]{20,}"),
+    ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
+    ("anthropic-key", "sk-ant-", r"[\w-]{16,}"),
+    ("atlassian-token", "ATATT3x ATCTT3x", r"[\w-]{20,}"),
+    ("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
+    ("databricks-token", "dapi", r"[0-9a-f]{32}"),
+    ("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32,}"),
+    ("discord-token", ".", None),
+    ("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{16,}"),
+    ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.-]{16,}"),
+    ("gcp-api-key", "AIza", r"[\w-]{30,}"),
+    ("gcp-oauth", "ya29. GOCSPX-", r"[\w-]{20,}"),
+    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
+    ("github-token", "github_pat_", r"\w{20,}"),
+    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glsoat-", r"[\w-]{18,}"),
+    ("grafana-token", "glsa_ glc_", r"\w{20,}"),
+    ("groq-key", "gsk_", r"[A-Za-z0-9]{20,}"),
+    ("heroku-key", "HRKU-", r"[\w-]{20,}"),
+    ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,}"),
+    ("jwt", "eyJ", r"[\w-]*(?:\.[\w-]*){0,4}"),
+    ("langsmith-key", "lsv2_", r"\w{20,}"),
+    ("linear-key", "lin_api_", r"[A-Za-z0-9]{20,}"),
+    ("notion-token", "ntn_", r"[A-Za-z0-9]{20,}"),
+    ("npm-token", "npm_", r"[A-Za-z0-9]{20,}"),
+    ("nvidia-key", "nvapi-", r"[\w-]{20,}"),
+    ("openrouter-key", "sk-or-", r"[\w-]{16,}"),
+    ("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{16,}"),
+    ("openai-key?", "sk-", r"[\w-]{18,}"),
+    ("perplexity-key", "pplx-", r"[A-Za-z0-9]{20,}"),
+    ("pinecone-key", "pcsk_", r"\w{20,}"),
+    ("pypi-token?", "pypi-", r"[\w-]{20,}"),
+    ("replicate-token", "r8_", r"[A-Za-z0-9]{20,}"),
+    ("sendgrid-key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
+    ("shopify-token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{20,}"),
+    ("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[\w-]{10,}"),
+    ("slack-token", "xapp-", r"[\w-]{20,}"),
+    ("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"[A-Za-z0-9]{10,}"),
+    ("supabase-key", "sbp_ sb_secret_", r"[\w-]{20,}"),
+    ("tavily-key", "tvly-", r"[\w-]{20,}"),
+    ("telegram-token", ":", None),
+    ("twilio-key", "SK AC", r"[0-9a-f]{32}"),
+    ("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,}"),
+    ("xai-key", "xai-", r"[A-Za-z0-9]{20,}"),
+)
+_SHAPES = {  # tokens that have no prefix of their own
+    ".": r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+    ":": r"(?<!\d)\d{8,10}:A[\w-]{32,}",
+}
+
+
+def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
+    """The rules by the first punctuation mark of their marker and the two characters in front of it.
+
+    A run is split at the mark, and a look at the ends of the pieces then rules out nearly every rule.
+    Markers without a mark are under "", and those are tried one by one.
+    """
+    index: dict[str, dict[str, list[Rule]]] = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
+    for kind, markers, tail in _VENDORS:
+        for marker in markers.split():
+            # A short or plain marker also occurs inside words and base64; the others may follow anything.
+            edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
+            source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
+            rule = Rule(kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), kind.endswith("?"))
+            mark = next((char for char in marker if char in index), "")
+            key = marker.partition(mark)[0][-2:] if mark else marker
+            index[mark].setdefault(key, []).append(rule)
+    return index
+
+
+@cache
+def vendor_rules() -> tuple[tuple[tuple[str, list[Rule]], ...], dict[str, dict[str, list[Rule]]]]:
+    """Rules without a mark, and the others by mark. Made when first needed: a search never needs them."""
+    index = _indexed_rules()
+    return tuple(index.pop("").items()), index
