@@ -57,9 +57,12 @@ def rank_candidates(
 
 
 def most_confident(connection: apsw.Connection, spaces: tuple[int, ...]) -> float:
-    """The highest confidence that any memory of these spaces has; one look-up a space."""
-    sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ?"
-    return max((next(iter(connection.execute(sql, (space,))))[0] or 0.0 for space in spaces), default=0.0)
+    """At least the highest confidence that any memory of these spaces has; one look-up a space.
+
+    Only what is above the start of a distilled or packed memory is indexed: a bulk load then pays nothing for it.
+    """
+    sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ? AND confidence > 0.6"
+    return max((next(iter(connection.execute(sql, (space,))))[0] or 0.6 for space in spaces), default=0.6)
 
 
 def select(

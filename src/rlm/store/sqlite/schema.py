@@ -113,7 +113,7 @@ CREATE TABLE memory_items (
     embedding_model TEXT,
     UNIQUE(space_id, memory_id)
 );
-CREATE INDEX idx_items_confidence ON memory_items(space_id, confidence);
+CREATE INDEX idx_items_confidence ON memory_items(space_id, confidence) WHERE confidence > 0.6;
 CREATE INDEX idx_items_quarantined ON memory_items(space_id) WHERE trust = 'quarantined';
 
 CREATE TABLE memory_usage (
