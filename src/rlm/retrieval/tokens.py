@@ -26,7 +26,7 @@ from rlm.retrieval.porter import stem
 
 _CACHE_ENTRIES = 200_000
 _WORD_CHARS = 64  # a longer word is its own stem, is no identifier, and is not worth a place in a cache
-_GRAMS_CHARS = 4096
+GRAMS_CHARS = 4096
 _GRAMS_READ_CHARS = 100_000
 _IDENTIFIER_PARTS = 8  # what falls into more parts is a hash or base64, not a name
 _QUERY_CHARS = 20_000
@@ -239,7 +239,7 @@ def _has_grams(kinds: str) -> bool:
 
 def _join_grams(text: str, kinds: str) -> str:
     found: dict[str, None] = {}
-    room = _GRAMS_CHARS + 1
+    room = GRAMS_CHARS + 1
     end = 0
     for hint in _HINT.finditer(kinds):
         if hint.start() < end:

@@ -31,11 +31,8 @@ def scope_words(scope: Scope) -> str:
     return " ".join((*((scope.ontology,) if scope.ontology else ()), *scope.task_types, *scope.tools))
 
 
-def item_columns(item: MemoryItem, *, with_grams: bool = True) -> tuple[str, ...]:
-    """The text of each of `ITEM_COLUMNS`, as the `memory_live` view of SQLite gives it.
-
-    Without `with_grams` the caller knows that there are none.
-    """
+def item_columns(item: MemoryItem, known_grams: str | None = None) -> tuple[str, ...]:
+    """The text of each of `ITEM_COLUMNS`, as the `memory_live` view of SQLite gives it."""
     first = (
         item.title,
         item.description,
@@ -44,7 +41,7 @@ def item_columns(item: MemoryItem, *, with_grams: bool = True) -> tuple[str, ...
         item.task_query or "",
         item.content,
     )
-    return (*first, grams("\n".join(first)) if with_grams else "")
+    return (*first, grams("\n".join(first)) if known_grams is None else known_grams)
 
 
 def item_text(item: MemoryItem) -> tuple[str, str]:
@@ -54,9 +51,9 @@ def item_text(item: MemoryItem) -> tuple[str, str]:
 
 TEXT_WEIGHTS = tuple(
     ITEM_WEIGHTS[ITEM_COLUMNS.index(name)]
-    for name in ("title", "description", "tags", "task_query", "content", "content", "scope")
+    for name in ("title", "description", "tags", "scope", "task_query", "content", "content")
 )
-TEXT_PARTS = (HEAD, HEAD, HEAD, HEAD, BODY, NEITHER, NEITHER)
+TEXT_PARTS = (HEAD, HEAD, HEAD, NEITHER, HEAD, BODY, NEITHER)
 GRAMS_WEIGHT = ITEM_WEIGHTS[ITEM_COLUMNS.index("grams")]
 
 
@@ -69,12 +66,12 @@ def item_texts(item: MemoryItem) -> tuple[tuple[str, ...], bool]:
     tags = " ".join(item.tags)
     apart = len(title) + len(description) + len(tags) + len(task) + 3 > HEAD_CHARS
     if len(content) <= BODY_CHARS:
-        return (title, description, tags, task, content, "", scope_words(item.scope)), apart
+        return (title, description, tags, scope_words(item.scope), task, content, ""), apart
     body = cut_text(content, BODY_CHARS)
     rest = content[len(body) :]
     if rest and not rest[0].isspace():  # a word of no end was cut
-        return (title, description, tags, task, "", content, scope_words(item.scope)), True
-    return (title, description, tags, task, body, rest, scope_words(item.scope)), apart
+        return (title, description, tags, scope_words(item.scope), task, "", content), True
+    return (title, description, tags, scope_words(item.scope), task, body, rest), apart
 
 
 class Signals(Protocol):

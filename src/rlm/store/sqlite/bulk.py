@@ -25,7 +25,7 @@ from rlm.retrieval.codes import sign_codes
 from rlm.retrieval.embed import Embedder, ReadingEmbedder
 from rlm.retrieval.lexicon import Lexicon, Ragged, Reading, joined
 from rlm.retrieval.postings import Indexer
-from rlm.retrieval.tokens import grams
+from rlm.retrieval.tokens import GRAMS_CHARS, grams
 from rlm.store.document import GRAMS_WEIGHT, TEXT_PARTS, TEXT_WEIGHTS, item_columns, item_text, item_texts
 from rlm.store.sqlite import items
 from rlm.store.sqlite.recall import BULK_DOCUMENTS, SEAL_AT, Recall, Segment
@@ -67,6 +67,9 @@ class Batch:
         return (self.rows, self.live, self.vectors, self.model, self.lengths, self.codes, self.terms)
 
 
+_UNSURE = -1
+_LONG_CHARS = 50_000
+"""Of a longer content, grams come from the beginning only: the whole text has to be looked at."""
 GROUP = 1_024
 """So many memories at a time go through every step: few enough to stay near the processor, enough for numpy."""
 
@@ -78,7 +81,9 @@ class BatchMaker:
         self._embedder = embedder
         self._lexicon = Lexicon()
         self._indexer = Indexer()
-        self._grams = Ragged(lambda chunk: (1,) if not chunk.isascii() or grams(chunk) else ())
+        self._grams = Ragged(self._grams_of)
+        self._gram_names: list[str] = []
+        self._gram_numbers: dict[str, int] = {}
         self._start()
 
     def _start(self) -> None:
@@ -87,7 +92,8 @@ class BatchMaker:
         self._vectors: list[NDArray[np.float16]] = []
         self._lengths: list[int] = []
         self._readings: list[Reading] = []
-        self._extras: list[tuple[int, Reading]] = []
+        self._extras: list[Reading] = []
+        self._extra_places: list[int] = []
         self._quarantined: set[bool] = set()
 
     @property
@@ -112,15 +118,46 @@ class BatchMaker:
         if self._embedder is not None:
             alone = [place for place, cut in enumerate(apart) if cut]
             self._vectors.append(self._embed(self._embedder, group, reading, alone).astype(np.float16))
-        _, position = self._grams.spread(self._lexicon, reading.chunks)
-        with_grams = set((reading.texts[position] // reading.width).tolist())
-        columns = [item_columns(item, with_grams=place in with_grams) for place, item in enumerate(group)]
-        for place in with_grams:
-            self._extras.append((len(self._rows) + place, self._lexicon.read([columns[place][-1:]])))
+        known = self._known_grams(reading)
+        known |= {place: None for place, item in enumerate(group) if len(item.content) > _LONG_CHARS}
+        columns = [item_columns(item, known.get(place, "")) for place, item in enumerate(group)]
+        if known:
+            self._extra_places += [len(self._rows) + place for place in known]
+            self._extras.append(self._lexicon.read([columns[place][-1:] for place in known]))
         self._readings.append(reading)
         self._rows += items.prepare(space, group, columns)
         self._lengths += [sum(map(len, words)) for words in columns]
         self._quarantined.update([item.trust == "quarantined" for item in group])
+
+    def _grams_of(self, chunk: str) -> list[int]:
+        """The numbers of a chunk's grams; `_UNSURE` where only the whole text can tell."""
+        if not chunk.isascii():
+            return [_UNSURE]
+        found = []
+        for gram in grams(chunk).split():
+            number = self._gram_numbers.get(gram)
+            if number is None:
+                number = self._gram_numbers[gram] = len(self._gram_names)
+                self._gram_names.append(gram)
+            found.append(number)
+        return found
+
+    def _known_grams(self, reading: Reading) -> dict[int, str | None]:
+        """The grams of those documents that have some; None where the whole text has to be looked at."""
+        numbers, position = self._grams.spread(self._lexicon, reading.chunks)
+        if not len(numbers):
+            return {}
+        owners = reading.texts[position] // reading.width
+        found: dict[int, dict[int, None]] = {}
+        for owner, number in zip(owners.tolist(), numbers.tolist(), strict=True):
+            found.setdefault(owner, {})[number] = None
+        return {owner: self._spelled(list(grams_)) for owner, grams_ in found.items()}
+
+    def _spelled(self, numbers: list[int]) -> str | None:
+        if _UNSURE in numbers:
+            return None
+        text = " ".join([self._gram_names[number] for number in numbers])
+        return text if len(text) <= GRAMS_CHARS else None
 
     def finish(self) -> Batch:
         """What was added, as one batch; the next begins."""
@@ -141,8 +178,7 @@ class BatchMaker:
         lengths = np.array(self._lengths, np.int32)
         extra = None
         if self._extras:
-            places = np.array([place for place, _ in self._extras], np.int64)
-            extra = (joined([reading for _, reading in self._extras]), places, GRAMS_WEIGHT)
+            extra = (joined(self._extras), np.array(self._extra_places, np.int64), GRAMS_WEIGHT)
         terms = self._indexer.build(self._lexicon, joined(self._readings), TEXT_WEIGHTS, lengths, extra)
         return Batch(self._rows, True, vectors, model, lengths.tobytes(), codes, terms)
 
