@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rlm.errors import ModelError, ValidationError
+from rlm.retrieval import postings
+from rlm.store import gate
+from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
-from rlm.store.types import MemoryItem
+from rlm.store.sqlite.bulk import BatchMaker
+from rlm.store.types import LOCAL, MemoryItem, Scope
 
 
 def items(count, word="bulk"):
@@ -67,3 +74,41 @@ def test_a_bulk_load_takes_the_old_tail_along(tmp_path):
         assert db.retrieve("older item 7", k=1)[0].item.memory_id == old[7]
         assert old[3] not in [hit.item.memory_id for hit in db.retrieve("older item 3", k=40)]
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+
+
+WORDS = st.sampled_from(
+    ("plain words GraphMeta max_retries parseHTTPUrls2 v2 数据库 索引 it🤖 🤖🧠 Café Straße don't ไทย é́x ﬁx "
+     "https://example.org/aB1?q=x a\"b c\\d §4.2 SIO_000776 ½ kg42 x" + "y" * 70).split()
+)  # fmt: skip
+PROSE = st.lists(WORDS | st.text(max_size=5), min_size=1, max_size=30).map(" ".join)
+
+
+@st.composite
+def wordy(draw):
+    return MemoryItem(
+        title="t " + " ".join(draw(PROSE).split()[:8])[:120],
+        description=draw(PROSE)[:1_900],
+        content=(draw(PROSE) + " ") * draw(st.sampled_from((1, 1, 2, 9, 40))) + "end",
+        task_query=draw(st.none() | PROSE),
+        tags=[tag[:60] for tag in draw(st.lists(PROSE, max_size=3))],
+        scope=Scope(ontology=draw(st.none() | WORDS), task_types=tuple(draw(st.lists(WORDS, max_size=2)))),
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(wordy(), min_size=1, max_size=5))
+def test_a_batch_holds_what_each_memory_by_itself_would(embedder, told):
+    """Rows, vectors and postings from one look-up a word are those of the plain functions."""
+    admitted = list(gate.admit_items(told, LOCAL, origin="x"))
+    batch = BatchMaker(embedder).make(1, admitted)
+    columns = [item_columns(item) for item in admitted]
+    assert [row[-1] for row in batch.rows] == [words[-1] for words in columns]
+    vectors = np.frombuffer(batch.vectors, np.float16).reshape(len(admitted), -1).astype(np.float32)
+    np.testing.assert_allclose(vectors, embedder.embed_documents([item_text(item) for item in admitted]), atol=2e-3)
+    plain = dict(postings.build(columns, ITEM_WEIGHTS))
+    made = dict(batch.terms)
+    assert made.keys() == plain.keys()
+    for term, data in made.items():
+        (ours, impacts), (theirs, expected) = postings.decode(data), postings.decode(plain[term])
+        assert ours.tolist() == theirs.tolist()
+        assert np.abs(impacts.astype(int) - expected.astype(int)).max() <= 1

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rlm.store import gate
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
@@ -240,3 +241,23 @@ def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
         db.add_many([*weak, strong])
         db.search.recall.seal()
         assert db.retrieve("restart the service", k=1)[0].item.title == "Restart"
+
+
+def test_whoever_seals_does_not_chase_the_others(tmp_path, monkeypatch):
+    """While one process seals, others write on. What they add is for the next seal, however long that goes on."""
+    with open_store(tmp_path / "m.db") as mine, open_store(tmp_path / "m.db") as other:
+        arriving = iter(corpus(400, seed=8))
+        mine.add_many(corpus(1_000, seed=7))
+        monkeypatch.setattr("rlm.store.sqlite.recall.SEAL_AT", 500)
+        read = mine.search.recall._read_range
+
+        def read_while_others_write(low, high, limit):
+            rows = read(low, high, limit)
+            admitted = list(gate.admit_items([next(arriving)], other.tenant, origin="x"))
+            with other.db.write() as connection:  # as `add` does, but for its own seal
+                other.store_admitted(connection, admitted)
+            return rows
+
+        monkeypatch.setattr(mine.search.recall, "_read_range", read_while_others_write)
+        assert mine.search.recall.seal_if_due() == 1
+        assert mine.search.recall.tail_bound() == 1

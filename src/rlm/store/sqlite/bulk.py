@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+from unicodedata import is_normalized
 
 import apsw
 import numpy as np
@@ -67,6 +68,8 @@ class Batch:
         return (self.rows, self.live, self.vectors, self.model, self.lengths, self.codes, self.terms)
 
 
+FEW = 64
+"""Fewer memories are embedded one by one: a single write must not wait for a table of all vectors."""
 _UNSURE = -1
 _LONG_CHARS = 50_000
 """Of a longer content, grams come from the beginning only: the whole text has to be looked at."""
@@ -105,11 +108,11 @@ class BatchMaker:
         if isinstance(self._embedder, ReadingEmbedder):
             self._embedder.prepare()
 
-    def make(self, space: int, admitted: Sequence[MemoryItem]) -> Batch:
-        """All live, or all quarantined; at most `BULK_DOCUMENTS`."""
+    def make(self, space: int, admitted: Sequence[MemoryItem], *, sealed: bool = True) -> Batch:
+        """All live, or all quarantined; at most `BULK_DOCUMENTS`. Not `sealed`: rows and vectors only."""
         for start in range(0, len(admitted), GROUP):
             self.add(space, admitted[start : start + GROUP])
-        return self.finish()
+        return self.finish(sealed=sealed)
 
     def add(self, space: int, group: Sequence[MemoryItem]) -> None:
         """Take in some memories of the batch that `finish` will give."""
@@ -131,7 +134,7 @@ class BatchMaker:
 
     def _grams_of(self, chunk: str) -> list[int]:
         """The numbers of a chunk's grams; `_UNSURE` where only the whole text can tell."""
-        if not chunk.isascii():
+        if not is_normalized("NFC", chunk):  # never after the gate
             return [_UNSURE]
         found = []
         for gram in grams(chunk).split():
@@ -159,21 +162,21 @@ class BatchMaker:
         text = " ".join([self._gram_names[number] for number in numbers])
         return text if len(text) <= GRAMS_CHARS else None
 
-    def finish(self) -> Batch:
+    def finish(self, *, sealed: bool = True) -> Batch:
         """What was added, as one batch; the next begins."""
         try:
-            return self._finished()
+            return self._finished(sealed)
         finally:
             self._start()
 
-    def _finished(self) -> Batch:
+    def _finished(self, sealed: bool) -> Batch:
         if len(self._quarantined) > 1:
             raise ValueError("a batch is live or quarantined, not both")
         model = self.model
         halves = np.concatenate(self._vectors) if self._vectors else np.zeros((len(self._rows), 0), np.float16)
         vectors = halves.tobytes()
-        if True in self._quarantined:
-            return Batch(self._rows, False, vectors, model, b"", b"", [])
+        if True in self._quarantined or not sealed:
+            return Batch(self._rows, True not in self._quarantined, vectors, model, b"", b"", [])
         codes = np.ascontiguousarray(sign_codes(halves.view(np.int16)).T).tobytes()  # the sign is the same
         lengths = np.array(self._lengths, np.int32)
         extra = None
@@ -186,7 +189,7 @@ class BatchMaker:
         self, embedder: Embedder, group: Sequence[MemoryItem], reading: Reading, apart: list[int]
     ) -> NDArray[np.float32]:
         """`apart` are those whose embedded text is not what was read."""
-        if not isinstance(embedder, ReadingEmbedder):
+        if len(group) < FEW or not isinstance(embedder, ReadingEmbedder):
             return embedder.embed_documents([item_text(item) for item in group])
         vectors = embedder.embed_reading(self._lexicon, reading, TEXT_PARTS)
         if apart:
@@ -260,7 +263,7 @@ class Bulk:
     def _finish(self) -> None:
         """Write what still waits: a few rows to the full-text index, many as one more batch."""
         for (space, _), waiting in self._waiting.items():
-            batch = self._maker.make(space, waiting)
+            batch = self._maker.make(space, waiting, sealed=self.count >= SEAL_AT)
             if self.count >= SEAL_AT or not batch.live:
                 self.add_batch(batch)
             else:

@@ -241,11 +241,15 @@ class Recall:
         return int(self._db.value(sql, (self.source.counter, self.source.kind)))
 
     def seal_if_due(self) -> int:
-        """Seal a long tail and merge small segments; how many segments were made."""
-        if self.tail_bound() < SEAL_AT:
-            return 0
-        made = self.seal_all()
-        self.merge()
+        """Seal a long tail and merge small segments; how many segments were made.
+
+        What others add meanwhile stays for the next: whoever sealed until nothing was left would chase them.
+        """
+        made = 0
+        while self.tail_bound() >= SEAL_AT and self.seal():
+            made += 1
+        if made:
+            self.merge()
         return made
 
     def seal_all(self, *, indexed_to: int | None = None) -> int:
