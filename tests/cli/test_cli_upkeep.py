@@ -11,6 +11,7 @@ from cli_running import Run
 
 from rlm import MemoryItem, open_store
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.sqlite.connection import PAGE_BYTES
 
 
 def sqlite(db: str) -> SQLiteMemoryBackend:
@@ -69,7 +70,7 @@ def test_damaged_pages_are_reported_and_left_alone(
         pages = [row[0] - 1 for row in store.db.rows(sql)]
     data = bytearray(Path(db).read_bytes())
     for page in pages:  # the file still opens; only reading all of it shows the damage
-        data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+        data[page * PAGE_BYTES : page * PAGE_BYTES + 64] = b"\xa5" * 64
     Path(db).write_bytes(data)
     for end in ("-lock", "-turn"):
         Path(f"{db}{end}").unlink()
@@ -91,7 +92,7 @@ def test_a_damaged_file_keeps_the_journal_that_a_crash_left(
         store.add(MemoryItem("Written last", "", "Not yet in the file itself."))
         data = bytearray(Path(db).read_bytes())
         wal.write_bytes(Path(f"{db}-wal").read_bytes())
-    data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    data[page * PAGE_BYTES : page * PAGE_BYTES + 64] = b"\xa5" * 64
     crashed.write_bytes(data)
     journal = wal.read_bytes()
     assert journal
