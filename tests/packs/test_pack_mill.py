@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -11,6 +12,7 @@ import pytest
 from rlm.errors import PackError, RLMError
 from rlm.packs import export_pack, import_pack
 from rlm.packs.mill import WORTH_BYTES, Mill, workers_for
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
 from rlm.store.types import MemoryItem
@@ -89,6 +91,22 @@ def test_importing_again_adds_nothing_and_quarantine_holds(big, tmp_path):
         assert import_pack(big, db, trust=True, workers=2).added == 0
         assert db.stats()["memories"] == LINES
         assert db.retrieve("step 5 of many")
+
+
+@needs_fork
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_memory_that_the_gate_holds_back_takes_none_with_it(big, tmp_path, workers):
+    lines = big.read_bytes().splitlines(keepends=True)
+    record = {"title": "Recalled", "content": f"{RECALLED_HEADING} and more"}
+    lines.insert(1_100, json.dumps(record).encode() + b"\n")  # not among the first that a worker looks at together
+    mixed = tmp_path / "mixed_v1.jsonl"
+    mixed.write_bytes(b"".join(lines))
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        assert import_pack(mixed, db, trust=True, workers=workers).added == LINES + 1
+        stats = db.stats()
+        assert (stats["memories"], stats["quarantined"]) == (LINES + 1, 1)
+        assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+        assert db.retrieve("step 3210 of many", k=1)[0].item.title == "Step 3210 of many"
 
 
 @needs_fork

@@ -32,7 +32,7 @@ def test_every_chunk_is_read_in_its_place(documents: list[tuple[str, ...]]) -> N
     reading = lexicon.read(documents)
     found: dict[int, list[str]] = defaultdict(list)
     for chunk, text in zip(reading.chunks.tolist(), reading.texts.tolist(), strict=True):
-        found[text].append(lexicon.chunks[chunk])
+        found[text].append(lexicon.names[chunk])
     flat = [text for document in documents for text in document]
     assert (reading.documents, reading.width) == (len(documents), 3)
     for place, text in enumerate(flat):

@@ -13,7 +13,7 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
-from rlm.store.sqlite.bulk import BatchMaker
+from rlm.store.sqlite.bulk import FEW, BatchMaker
 from rlm.store.types import LOCAL, MemoryItem, Scope
 
 
@@ -99,7 +99,7 @@ def wordy(draw):
 @given(st.lists(wordy(), min_size=1, max_size=5))
 def test_a_batch_holds_what_each_memory_by_itself_would(embedder, told):
     """Rows, vectors and postings from one look-up a word are those of the plain functions."""
-    admitted = list(gate.admit_items(told, LOCAL, origin="x"))
+    admitted = list(gate.admit_items([*told, *items(FEW)], LOCAL, origin="x"))  # enough for the way of many
     batch = BatchMaker(embedder).make(1, admitted)
     columns = [item_columns(item) for item in admitted]
     assert [row[-1] for row in batch.rows] == [words[-1] for words in columns]
@@ -112,3 +112,12 @@ def test_a_batch_holds_what_each_memory_by_itself_would(embedder, told):
         (ours, impacts), (theirs, expected) = postings.decode(data), postings.decode(plain[term])
         assert ours.tolist() == theirs.tolist()
         assert np.abs(impacts.astype(int) - expected.astype(int)).max() <= 1
+
+
+def test_a_batch_that_was_begun_and_left_is_dropped():
+    maker = BatchMaker(None)
+    admitted = list(gate.admit_items(items(5), LOCAL, origin="x"))
+    maker.add(1, admitted[:3])
+    maker.start()
+    maker.add(1, admitted[3:])
+    assert maker.finish().ids == [item.memory_id for item in admitted[3:]]

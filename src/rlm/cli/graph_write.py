@@ -125,12 +125,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
         graph = graph_of(store)
         found = dict.fromkeys(find_node(store, each) for each in node_ids)
         done = {each: graph.delete_node(each, reasoning=reason) for each in found}
-    if session.json:
-        print_json([{"id": each, "status": "archived" if gone else "unchanged"} for each, gone in done.items()])
-        return
-    for each, gone in done.items():
-        print_text(each)
-        session.talk("archived" if gone else "it was in the archive already")
+    _tell(session, done, "archived", "it was in the archive already")
 
 
 @click.argument("edge_ids", metavar="EDGE...", nargs=-1, required=True)
@@ -144,9 +139,14 @@ def unlink(session: Session, edge_ids: tuple[str, ...], reason: str | None) -> N
         graph = graph_of(store)
         found = dict.fromkeys(find_edge(store, each) for each in edge_ids)
         done = {each: graph.delete_edge(each, reasoning=reason) for each in found}
+    _tell(session, done, "removed", "it was gone already")
+
+
+def _tell(session: Session, done: dict[str, bool], did: str, otherwise: str) -> None:
+    """What became of each id."""
     if session.json:
-        print_json([{"id": each, "status": "removed" if gone else "unchanged"} for each, gone in done.items()])
+        print_json([{"id": each, "status": did if gone else "unchanged"} for each, gone in done.items()])
         return
     for each, gone in done.items():
         print_text(each)
-        session.talk("removed" if gone else "it was gone already")
+        session.talk(did if gone else otherwise)

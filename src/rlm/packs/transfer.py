@@ -37,7 +37,7 @@ from rlm.store.sqlite.packs import PackRow
 from rlm.store.types import LEVELS, LOCAL, MemoryItem, Tenant
 
 CHUNK = 2_000
-LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8192
+LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8_192
 """So many lines a worker gets at a time; they become one sealed segment."""
 LINE_GUESS = 700
 
@@ -191,6 +191,7 @@ class _Intake:
         """In a worker: everything about a bundle that needs no database. What is wrong comes back as data."""
         first, lines = int.from_bytes(frame[:8], "little"), frame[8:].split(b"\n")[:-1]
         self.scrubbed = 0
+        maker.start()
         keys: list[str] = []
         trusts: set[str | None] = set()
         try:

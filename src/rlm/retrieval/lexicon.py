@@ -26,30 +26,37 @@ _MARK = "\x00end\x00"
 _GENERATIONS = count()
 
 
-class Lexicon(dict[str, int]):
-    """Chunk -> its number, from 1 on, given out in order of first appearance. 0 ends a text."""
+class Numbers(dict[str, int]):
+    """Name -> its number, given out in order of first appearance; `names` has each back by its number."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.chunks: list[str] = []
+        self.names: list[str] = []
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self.names)
+        self.names.append(name)
+        return number
+
+
+class Lexicon(Numbers):
+    """Chunk -> its number. 0 is the mark that ends a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.forget()
 
     def forget(self) -> None:
         """Start anew; every `Ragged` notices, and a `Reading` from before is of no use any more."""
         self.clear()
+        self.names = [_MARK]
         self[_MARK] = 0
-        self.chunks = [_MARK]
         self.generation = next(_GENERATIONS)
 
     def trim(self) -> None:
         """Forget if there is too much to remember. For the start of a batch."""
-        if len(self.chunks) > CACHED_CHUNKS:
+        if len(self) > CACHED_CHUNKS:
             self.forget()
-
-    def __missing__(self, chunk: str) -> int:
-        number = self[chunk] = len(self.chunks)
-        self.chunks.append(chunk)
-        return number
 
     def read(self, documents: Sequence[Sequence[str]]) -> Reading:
         """The chunks of some documents; each document has the same number of texts."""
@@ -125,6 +132,6 @@ class Ragged:
         if self._generation != lexicon.generation:
             self._generation = lexicon.generation
             self._starts, self._flat = array("q", [0]), array("q")
-        for chunk in lexicon.chunks[len(self._starts) - 1 :]:
+        for chunk in lexicon.names[len(self._starts) - 1 :]:
             self._flat.extend(self._make(chunk))
             self._starts.append(len(self._flat))

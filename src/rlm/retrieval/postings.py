@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlm.retrieval import bm25
-from rlm.retrieval.lexicon import CACHED_CHUNKS, Lexicon, Ragged, Reading
+from rlm.retrieval.lexicon import CACHED_CHUNKS, Lexicon, Numbers, Ragged, Reading
 from rlm.retrieval.tokens import stem_of, words
 
 MAX_DOCUMENTS = 65_536
@@ -27,8 +27,7 @@ class Indexer:
     """Makes postings of documents. Keeps what it knows of words from call to call; one thread at a time."""
 
     def __init__(self) -> None:
-        self._stems: dict[str, int] = {}
-        self._names: list[str] = []
+        self._stems = Numbers()
         self._ragged = Ragged(self._numbers)
 
     def build(
@@ -46,8 +45,8 @@ class Indexer:
         """
         if reading.documents > MAX_DOCUMENTS:
             raise ValueError(f"{reading.documents} documents in one segment, at most {MAX_DOCUMENTS}")
-        if len(self._names) > CACHED_CHUNKS:
-            self._stems, self._names, self._ragged = {}, [], Ragged(self._numbers)
+        if len(self._stems) > CACHED_CHUNKS:
+            self._stems, self._ragged = Numbers(), Ragged(self._numbers)
         term, position = self._ragged.spread(lexicon, reading.chunks)
         owner, place = np.divmod(reading.texts[position], reading.width)
         keys = (term << 24) | (owner << 8) | place
@@ -62,15 +61,7 @@ class Indexer:
 
     def _numbers(self, chunk: str) -> list[int]:
         """The numbers of a chunk's stems."""
-        found = []
-        for word in words(chunk):
-            name = stem_of(word)
-            number = self._stems.get(name)
-            if number is None:
-                number = self._stems[name] = len(self._names)
-                self._names.append(name)
-            found.append(number)
-        return found
+        return [self._stems[stem_of(word)] for word in words(chunk)]
 
     def _encode(
         self, keys: NDArray[np.int64], table: NDArray[np.float32], lengths: NDArray[np.float32]
@@ -86,7 +77,7 @@ class Indexer:
         impacts = quantise(sums, lengths[numbers])
         terms = pairs >> 16
         bounds = np.flatnonzero(np.concatenate(([True], terms[1:] != terms[:-1])))
-        names = [self._names[number] for number in terms[bounds].tolist()]
+        names = [self._stems.names[number] for number in terms[bounds].tolist()]
         ends = np.append(bounds[1:], len(terms)).tolist()
         documents, weighed = memoryview(numbers.tobytes()), memoryview(impacts.tobytes())
         made = [

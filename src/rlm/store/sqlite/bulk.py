@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rlm.retrieval.codes import sign_codes
 from rlm.retrieval.embed import Embedder, ReadingEmbedder
-from rlm.retrieval.lexicon import Lexicon, Ragged, Reading, joined
+from rlm.retrieval.lexicon import CACHED_CHUNKS, Lexicon, Numbers, Ragged, Reading, joined
 from rlm.retrieval.postings import Indexer
 from rlm.retrieval.tokens import GRAMS_CHARS, grams
 from rlm.store.document import GRAMS_WEIGHT, TEXT_PARTS, TEXT_WEIGHTS, item_columns, item_text, item_texts
@@ -84,13 +84,14 @@ class BatchMaker:
         self._embedder = embedder
         self._lexicon = Lexicon()
         self._indexer = Indexer()
-        self._grams = Ragged(self._grams_of)
-        self._gram_names: list[str] = []
-        self._gram_numbers: dict[str, int] = {}
-        self._start()
+        self._grams, self._gram_numbers = Ragged(self._grams_of), Numbers()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Begin a batch; what was added to one that was never finished is dropped."""
         self._lexicon.trim()
+        if len(self._gram_numbers) > CACHED_CHUNKS:
+            self._grams, self._gram_numbers = Ragged(self._grams_of), Numbers()
         self._rows: list[items.Row] = []
         self._vectors: list[NDArray[np.float16]] = []
         self._lengths: list[int] = []
@@ -136,14 +137,7 @@ class BatchMaker:
         """The numbers of a chunk's grams; `_UNSURE` where only the whole text can tell."""
         if not is_normalized("NFC", chunk):  # never after the gate
             return [_UNSURE]
-        found = []
-        for gram in grams(chunk).split():
-            number = self._gram_numbers.get(gram)
-            if number is None:
-                number = self._gram_numbers[gram] = len(self._gram_names)
-                self._gram_names.append(gram)
-            found.append(number)
-        return found
+        return [self._gram_numbers[gram] for gram in grams(chunk).split()]
 
     def _known_grams(self, reading: Reading) -> dict[int, str | None]:
         """The grams of those documents that have some; None where the whole text has to be looked at."""
@@ -159,7 +153,7 @@ class BatchMaker:
     def _spelled(self, numbers: list[int]) -> str | None:
         if _UNSURE in numbers:
             return None
-        text = " ".join([self._gram_names[number] for number in numbers])
+        text = " ".join([self._gram_numbers.names[number] for number in numbers])
         return text if len(text) <= GRAMS_CHARS else None
 
     def finish(self, *, sealed: bool = True) -> Batch:
@@ -167,7 +161,7 @@ class BatchMaker:
         try:
             return self._finished(sealed)
         finally:
-            self._start()
+            self.start()
 
     def _finished(self, sealed: bool) -> Batch:
         if len(self._quarantined) > 1:
