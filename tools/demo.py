@@ -5,6 +5,8 @@ Everything here is the public Python API; what is printed is what the calls retu
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -133,6 +135,10 @@ def main() -> None:
         assert isinstance(store, rlm.SQLiteMemoryBackend)
         for show in (show_packs, show_adding, show_search, show_graph, show_health):
             show(store)
+    here = Path(sys.executable).parent
+    if not shutil.which("rlm") and (here / "rlm").exists():
+        where = Path("$PWD", here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else here
+        console.print(f'\nSo that the shell finds rlm:  export PATH="{where}:$PATH"', markup=False, soft_wrap=True)
     console.print("\nWhat to try next:", style="bold")
     for line in (
         "rlm pack import core_v1",
