@@ -52,11 +52,12 @@ class Corpus:
 
 
 def memory(words: list[str]) -> MemoryItem:
-    """One memory of 45 words: title, description, tags and two steps."""
+    """One memory of these words: title, description, tags and two steps."""
+    title, description, step = (len(words) * share // WORDS_PER_MEMORY for share in (6, 18, 31))
     return MemoryItem(
-        title=" ".join(words[:6]),
-        description=" ".join(words[6:18]),
-        content="- " + " ".join(words[18:31]) + "\n- " + " ".join(words[31:]),
+        title=" ".join(words[:title]),
+        description=" ".join(words[title:description]),
+        content="- " + " ".join(words[description:step]) + "\n- " + " ".join(words[step:]),
         tags=words[:2],
         source_type="success",
     )

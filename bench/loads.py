@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -45,38 +46,60 @@ print(f"{worst:.3f}", flush=True)
 """
 
 
-def imports(folder: Path, size: int = 100_000) -> str:
-    """A pack of `size` memories, embeddings on, beside the same texts into a plain FTS5 table."""
+def imports(folder: Path, size: int = 100_000, lengths: tuple[int, ...] = (15, 25, 45)) -> str:
+    """Packs of `size` memories of so many words, beside two parts of the same job done by their own libraries."""
+    rows = []
+    for words in lengths:
+        rows += _imports(folder / str(words), size, words)
+    head = ("words", "what", "seconds", "items a second", "÷ wordllama alone")
+    return f"## Import of {size:,} memories\n\n{table(head, rows)}\n"
+
+
+def _imports(folder: Path, size: int, length: int) -> list[tuple[str, ...]]:
     folder.mkdir(parents=True)
     corpus = Corpus(size, seed=11)
     with open_store(folder / "source.db", embedder="none") as source:
         for chunk in corpus.draws():
-            source.add_many(memory(words) for words in chunk)
-        export_pack(source, folder / "big_v1.jsonl", name="big_v1", threshold=0.0)
-    rows = []
+            source.add_many(memory(words[:length]) for words in chunk)
+        report = export_pack(source, folder / "big_v1.jsonl", name="big_v1", threshold=0.0)
+    texts = [plain_text(words[:length]) for chunk in corpus.draws() for words in chunk]
+    spent = {}
     for name in ("static", "none"):
+        label = f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}"
         with open_store(folder / f"target-{name}.db", embedder=name) as db:
-            os.sync()  # what was written before is not ours to pay for
-            start = time.perf_counter()
-            import_pack(folder / "big_v1.jsonl", db, trust=True)
-            spent = time.perf_counter() - start
-            assert db.stats()["memories"] == size
-            rows.append((f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}", spent))
-    connection = apsw.Connection(str(folder / "plain.db"))
+            spent[label] = _seconds(lambda db=db: import_pack(folder / "big_v1.jsonl", db, trust=True))
+            assert db.stats()["memories"] == report.count
+    spent["plain FTS5 alone: the words, no rows or checks"] = _seconds(lambda: _peer_words(folder / "plain.db", texts))
+    alone = _seconds(lambda: _peer_vectors(texts))  # last: it leaves threads behind, and ours forks
+    spent["wordllama alone: the vectors, all cores"] = alone
+    return [
+        (str(length), name, f"{took:.1f}", f"{report.count / took:,.0f}", f"{alone / took:.2f}×")
+        for name, took in spent.items()
+    ]
+
+
+def _seconds(job: Callable[[], object]) -> float:
+    os.sync()  # what was written before is not ours to pay for
+    start = time.perf_counter()
+    job()
+    return time.perf_counter() - start
+
+
+def _peer_vectors(texts: list[str]) -> None:
+    """The library that our vectors come from, called as its page says."""
+    import wordllama
+
+    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    for start in range(0, len(texts), 10_000):
+        model.embed(texts[start : start + 10_000])
+
+
+def _peer_words(path: Path, texts: list[str]) -> None:
+    connection = apsw.Connection(str(path))
     connection.execute("PRAGMA journal_mode=wal").fetchall()
     connection.execute("CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
-    texts = [plain_text(words) for chunk in corpus.draws() for words in chunk]
-    os.sync()
-    start = time.perf_counter()
     with connection:
         connection.executemany("INSERT INTO plain(body) VALUES (?)", ((text,) for text in texts))
-    rows.append(("plain FTS5 insert, no rows, checks or vectors", time.perf_counter() - start))
-    cells = [
-        (name, f"{spent:.1f}", f"{size / spent:,.0f}", f"{rows[-1][1] and spent / rows[-1][1]:.1f}")
-        for name, spent in rows
-    ]
-    head = ("what", "seconds", "items a second", "÷ plain FTS5")
-    return f"## Import of {size:,} memories\n\n{table(head, cells)}\n"
 
 
 def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
