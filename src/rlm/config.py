@@ -25,6 +25,11 @@ def _setting(default: Any, env: str, doc: str) -> Any:
     return field(default=default, metadata={"env": env, "doc": doc})
 
 
+def _secret(env: str, doc: str) -> Any:
+    """A setting that comes from the environment only and that no repr shows."""
+    return field(default="", repr=False, metadata={"env": env, "doc": f"{doc} Environment only.", "secret": True})
+
+
 @dataclass(frozen=True)
 class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
@@ -48,7 +53,19 @@ class Settings:
         "", "RLM_EMBED_URL", "Base URL of an OpenAI-compatible embedding endpoint, with its `/v1`."
     )
     embed_model: str = _setting("", "RLM_EMBED_MODEL", "The model name sent to that endpoint.")
-    embed_key: str = _setting("", "RLM_EMBED_KEY", "The key sent to that endpoint. Environment only.")
+    embed_key: str = _secret("RLM_EMBED_KEY", "The key sent to that endpoint.")
+    model: str = _setting(
+        "",
+        "RLM_MODEL",
+        "`openai/NAME`, `anthropic/NAME`, `NAME` at `RLM_BASE_URL`, `offline`. Empty: by the keys found, else offline.",
+    )
+    sub_model: str = _setting(
+        "", "RLM_SUB_MODEL", "The model that `llm_query` asks inside a run. Empty: the same as `model`."
+    )
+    base_url: str = _setting("", "RLM_BASE_URL", "Base URL of an OpenAI-compatible model server, with its `/v1`.")
+    api_key: str = _secret("RLM_API_KEY", "The key for that server; without one, for the provider of the model.")
+    openai_api_key: str = _secret("OPENAI_API_KEY", "The key for OpenAI, sent to OpenAI only.")
+    anthropic_api_key: str = _secret("ANTHROPIC_API_KEY", "The key for Anthropic, sent to Anthropic only.")
     trusted_keys: str = _setting(
         "~/.config/rlm/trusted_keys",
         "RLM_TRUSTED_KEYS",
@@ -59,7 +76,7 @@ class Settings:
     )
 
 
-ENVIRONMENT_ONLY = frozenset({"embed_key"})
+ENVIRONMENT_ONLY = frozenset(spec.name for spec in fields(Settings) if spec.metadata.get("secret"))
 
 
 def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:

@@ -3,6 +3,15 @@
     RLMError
     ├── ConfigError            a setting that cannot be used
     ├── ModelError             an embedding or language model that cannot be reached or loaded
+    │   ├── ModelAuthError     the key is missing or refused
+    │   ├── ModelRateLimited   too many requests, after every retry
+    │   ├── ModelUnavailable   no connection, a dropped one, a time-out, a server's own fault
+    │   ├── ModelBadReply      an answer that is not what the protocol promises
+    │   └── CassetteDiverged   a replay was asked for something that was not recorded
+    ├── HandleError            no payload behind this key, or none of this kind (also a KeyError)
+    ├── SandboxError           the sealed REPL cannot be started, or was asked for what it does not have
+    │   └── SandboxUnfit       this machine cannot confine a process
+    ├── LimitExceeded          a limit of a run was reached; `partial` is what there is
     ├── StoreError             the store could not do what was asked
     │   ├── ValidationError    a value that a row may not hold (also a ValueError)
     │   ├── NotFound           no such memory, node or edge (also a KeyError)
@@ -31,6 +40,53 @@ class ConfigError(RLMError):
 
 class ModelError(RLMError):
     """A model that cannot be loaded or reached."""
+
+
+class ModelAuthError(ModelError):
+    """The key is missing, or the server refused it."""
+
+
+class ModelRateLimited(ModelError):
+    """Too many requests, after every retry. `retry_after_s` is what the server asked for, if it did."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ModelUnavailable(ModelError):
+    """No connection, a dropped one, a time-out, or a fault of the server's own."""
+
+
+class ModelBadReply(ModelError):
+    """An answer that is not what the protocol promises: HTML, broken JSON, no text."""
+
+
+class CassetteDiverged(ModelError):
+    """A replay was asked for something that was not recorded at this place."""
+
+
+class HandleError(RLMError, KeyError):
+    """No payload behind this key, or none of this kind."""
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return str(self.args[0]) if self.args else ""
+
+
+class SandboxError(RLMError):
+    """The sealed REPL cannot be started, or was asked for what it does not have."""
+
+
+class SandboxUnfit(SandboxError):
+    """This machine cannot confine a process: another engine, or running without confinement, must be asked for."""
+
+
+class LimitExceeded(RLMError):
+    """A limit of a run was reached. `partial` is what there is."""
+
+    def __init__(self, message: str, *, partial: str | None = None) -> None:
+        super().__init__(message)
+        self.partial = partial
 
 
 class StoreError(RLMError):
