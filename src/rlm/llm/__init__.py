@@ -1,0 +1,13 @@
+"""Language models: one protocol, and what stands behind it.
+
+OpenAI-compatible servers, Anthropic, `scripted` for tests, `offline` for none, and cassettes that
+record any of them. `open_client` goes from a name to a client. The clients over HTTP are imported
+when they are first needed.
+"""
+
+from rlm.llm.cassette import RecordingClient, ReplayClient
+from rlm.llm.open import open_client
+from rlm.llm.scripted import ScriptedClient
+from rlm.llm.types import Client, Message, Reply, Usage
+
+__all__ = ["Client", "Message", "RecordingClient", "ReplayClient", "Reply", "ScriptedClient", "Usage", "open_client"]

@@ -1,0 +1,273 @@
+"""Cassettes: the calls of a run, written down as they happen and played back without a model.
+
+A cassette is JSONL, one line a call, written when the call ends:
+
+    {"call": 1, "key": "…", "request": {"messages": […], "params": {…}}, "reply": {…}}
+
+or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by their
+start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at the same
+time may come back in any order, and equal requests are answered in the order in which they started.
+The model and the time-out are no part of the request: a replay needs neither. Keys are sent as
+headers, which are not recorded. A line is written with one `write`, so a run that is killed leaves a
+cassette that can be read, but for the line it died in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rlm import errors
+from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
+from rlm.llm import diverged
+from rlm.llm.types import Client, Message, Reply, checked
+
+PARAMS = ("max_tokens", "temperature", "json_schema")
+
+
+def request_key(request: Mapping[str, Any]) -> str:
+    """The hash that a request is found by."""
+    canonical = json.dumps(request, sort_keys=True, separators=(",", ":"))
+    return sha256(canonical.encode()).hexdigest()[:32]
+
+
+def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
+    given = {name: value for name, value in zip(PARAMS, params, strict=True) if value is not None}
+    return {"messages": checked(messages), "params": given}
+
+
+class RecordingClient:
+    """Another client, every call of which is written to a cassette. Safe to share between threads.
+
+    `beside(client)` records a second model into the same cassette. The file gets mode 0600; one that is
+    there already is not overwritten unless `overwrite` says so.
+    """
+
+    def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
+        """Raises ModelError when the file cannot be created or has something in it."""
+        self.model = client.model
+        self._client, self._tape, self._owner = client, _Tape(Path(path), overwrite=overwrite), True
+
+    def beside(self, client: Client) -> RecordingClient:
+        """A second model on the same cassette. Close it before this one."""
+        other = object.__new__(RecordingClient)
+        other.model, other._client, other._tape, other._owner = client.model, client, self._tape, False
+        return other
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        json_schema: dict[str, Any] | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """What the client answers or raises, written down."""
+        request = _request(messages, max_tokens, temperature, json_schema)
+        call = self._tape.start()
+        try:
+            reply = self._client.complete(
+                messages,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                json_schema=json_schema,
+                timeout_s=timeout_s,
+            )
+        except RLMError as exc:
+            error = {"type": type(exc).__name__, "message": str(exc)}
+            if isinstance(exc, ModelRateLimited):
+                error["retry_after_s"] = exc.retry_after_s  # type: ignore[assignment]
+            self._tape.write(call, request, {"error": error})
+            raise
+        self._tape.write(call, request, {"reply": asdict(reply)})
+        return reply
+
+    def close(self) -> None:
+        self._client.close()
+        if self._owner:
+            self._tape.close()
+
+    def __repr__(self) -> str:
+        return f"RecordingClient({self._client!r}, {str(self._tape.path)!r})"
+
+
+class _Tape:
+    """The file being written."""
+
+    def __init__(self, path: Path, *, overwrite: bool) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._calls = 0
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            if os.fstat(self._file).st_size and not overwrite:
+                os.close(self._file)
+                raise ModelError(f"the cassette {path} holds a recording: name another file, or delete it first")
+            os.fchmod(self._file, 0o600)
+            os.ftruncate(self._file, 0)
+        except OSError as exc:
+            raise ModelError(f"the cassette {path} cannot be written: {exc.strerror}. Name another file") from exc
+
+    def start(self) -> int:
+        with self._lock:
+            self._calls += 1
+            return self._calls
+
+    def write(self, call: int, request: dict[str, Any], outcome: dict[str, Any]) -> None:
+        line = {"call": call, "key": request_key(request), "request": request, **outcome}
+        raw = json.dumps(line).encode() + b"\n"
+        with self._lock:
+            if self._file < 0:
+                raise ModelError(f"the cassette {self.path} is closed: open a new one")
+            try:
+                while raw:  # a write may be short, when the disk is full or a signal comes
+                    raw = raw[os.write(self._file, raw) :]
+            except OSError as exc:
+                raise ModelError(f"the cassette {self.path} cannot be written: {exc.strerror}") from exc
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One line of a cassette."""
+
+    call: int
+    key: str
+    request: dict[str, Any]
+    outcome: Reply | RLMError
+
+
+class ReplayClient:
+    """Answers from a cassette, and from nothing else. Safe to share between threads.
+
+    `notice` is None, or says that the last line was torn and left out. `left` counts the answers not
+    yet given.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Raises ModelError when the file cannot be read or is damaged, with the line."""
+        self.path = Path(path)
+        self._recorded, self.notice = read_cassette(self.path)
+        replies = [line.outcome for line in self._recorded if isinstance(line.outcome, Reply)]
+        self.model = replies[0].model if replies else "replay"
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._waiting: defaultdict[str, deque[Recorded]] = defaultdict(deque)
+        for line in self._recorded:
+            self._waiting[line.key].append(line)
+
+    @property
+    def left(self) -> int:
+        with self._lock:
+            return sum(map(len, self._waiting.values()))
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        json_schema: dict[str, Any] | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """What was recorded for this request. Raises CassetteDiverged when nothing was."""
+        request = _request(messages, max_tokens, temperature, json_schema)
+        key = request_key(request)
+        with self._lock:
+            self._calls += 1
+            call, waiting = self._calls, self._waiting.get(key)
+            found = waiting.popleft() if waiting else None
+        if found is None:
+            raise CassetteDiverged(self._difference(call, key, request))
+        if isinstance(found.outcome, RLMError):
+            raise found.outcome
+        return found.outcome
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __repr__(self) -> str:
+        return f"ReplayClient({str(self.path)!r}, {len(self._recorded)} calls)"
+
+    def _difference(self, call: int, key: str, request: dict[str, Any]) -> str:
+        same = sum(line.key == key for line in self._recorded)
+        if same:
+            problem = f"the request was recorded {same} time{'s' * (same > 1)}, and this is one more"
+        else:
+            problem = diverged.explain(request, [(line.call, line.request) for line in self._recorded], call)
+        torn = f"\n{self.notice}" if self.notice else ""
+        return (
+            f"call {call} of the replay is not on the cassette {self.path}: {problem}{torn}\n"
+            "Replay with the same question, text, settings and version of rlm, or record again."
+        )
+
+
+def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
+    """The lines of a cassette by their call, and a notice when the last one is torn."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as exc:
+        raise ModelError(f"the cassette {path} cannot be read: {exc.strerror}. Record one first") from exc
+    found, last = [], lines.pop()  # what follows the last line break: nothing, unless the line is torn
+    for number, raw in enumerate(lines, 1):
+        try:
+            found.append(_parsed(raw))
+        except (ValueError, TypeError, LookupError, RecursionError) as exc:
+            raise ModelError(f"{path}:{number}: not a line of a cassette ({exc}). Record it again") from exc
+    notice = None
+    if last:
+        try:
+            found.append(_parsed(last))
+        except (ValueError, TypeError, LookupError, RecursionError):
+            notice = f"{path}:{len(lines) + 1}: the last line is torn, as when a run is killed, and was left out."
+    return sorted(found, key=lambda line: line.call), notice
+
+
+def _parsed(raw: bytes) -> Recorded:
+    """Raises ValueError, TypeError or LookupError for what is no line."""
+    line = json.loads(raw.decode("utf-8"))
+    request = line["request"]
+    request = {"messages": _messages(request["messages"]), "params": dict(request["params"])}
+    key = request_key(request)
+    if line["key"] != key:
+        raise ValueError("the request does not match its key: it was changed after the recording")
+    if not isinstance(line["call"], int):
+        raise TypeError("the call has no number")
+    return Recorded(line["call"], key, request, _reply(line["reply"]) if "reply" in line else _error(line["error"]))
+
+
+def _messages(found: Any) -> list[Message]:
+    try:
+        return checked(found)
+    except (ModelError, AttributeError) as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def _reply(found: dict[str, Any]) -> Reply:
+    known = {spec.name for spec in fields(Reply)}
+    reply = Reply(**{name: value for name, value in found.items() if name in known})
+    counts = (reply.input_tokens, reply.output_tokens)
+    if not isinstance(reply.text, str) or not isinstance(reply.model, str) or not all(type(n) is int for n in counts):
+        raise TypeError("the reply has a field of another type")
+    return reply
+
+
+def _error(found: dict[str, Any]) -> RLMError:
+    """The recorded error, as its own class where there still is one."""
+    kind, message = getattr(errors, str(found["type"]), None), str(found["message"])
+    if kind is ModelRateLimited:
+        return ModelRateLimited(message, retry_after_s=found.get("retry_after_s"))
+    return kind(message) if isinstance(kind, type) and issubclass(kind, RLMError) else ModelError(message)

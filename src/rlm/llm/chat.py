@@ -1,0 +1,180 @@
+"""What the clients over HTTP have in common: ask, ask in another way if refused, read, count, price.
+
+`openai` and `anthropic` say how a question is written and an answer read; everything else is here.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from rlm.errors import ModelBadReply, ModelError
+from rlm.llm import schema
+from rlm.llm.faults import Fault
+from rlm.llm.http import MAX_REPLY_BYTES, TIMEOUT_S, Server, same_host
+from rlm.llm.prices import PRICES, Price, cost_usd
+from rlm.llm.retry import Retry
+from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+
+
+class Habits(Protocol):
+    """How a server wants to be asked; learnt from its refusals, kept for the life of a client."""
+
+    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
+        """Other habits to try after a refusal, or None when the refusal is about something else."""
+
+
+H = TypeVar("H", bound=Habits)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question. `schema` is always of an object."""
+
+    messages: list[Message]
+    max_tokens: int | None
+    temperature: float | None
+    schema: schema.Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was read from one. Tokens are None when the server did not count them, the cost when it did not say."""
+
+    text: str
+    stop_reason: str
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a client reaches its server: how long a call may take, when to try again, what a reply may weigh."""
+
+    timeout_s: float = TIMEOUT_S
+    retry: Retry = field(default_factory=Retry)
+    max_reply_bytes: int = MAX_REPLY_BYTES
+
+
+class ChatClient(ABC, Generic[H]):
+    """A model behind one HTTP address. Safe to share between threads.
+
+    Prices are known for the provider's own server only (`home`); elsewhere the cost is what the server
+    says it is, or what `prices` says, or None.
+    """
+
+    path: str
+    home: str
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        headers: Mapping[str, str],
+        key: str,
+        key_name: str,
+        wire: Wire | None,
+        prices: Mapping[str, Price] | None,
+        habits: H,
+    ) -> None:
+        wire = wire or Wire()
+        self.model = model
+        self._server = Server(
+            base_url,
+            model=model,
+            headers=headers,
+            key=key,
+            key_name=key_name,
+            retry=wire.retry,
+            max_reply_bytes=wire.max_reply_bytes,
+        )
+        self._prices = prices if prices is not None else (PRICES if self.at_home() else {})
+        self._habits: H = habits
+        self._timeout_s = wire.timeout_s
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        json_schema: dict[str, Any] | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """One answer. `timeout_s` bounds all of it, retries included."""
+        started = time.perf_counter()
+        deadline = self._server.retry.deadline(self._timeout_s if timeout_s is None else timeout_s)
+        wanted, wrapped = (None, False) if json_schema is None else schema.as_object(json_schema)
+        ask = Ask(checked(messages), max_tokens, temperature, wanted)
+        found, habits = None, self._habits
+        while found is None:
+            body, tried = self._body(ask, habits), habits
+
+            def mend(status: int, said: str, body: dict[str, Any] = body, tried: H = tried) -> bool:
+                nonlocal habits
+                habits = tried.mended(status, said, body) or tried
+                return habits is not tried
+
+            found = self._server.post(self.path, body, deadline=deadline, mend=mend)
+        self._habits = habits
+        answer = self._read(found)
+        text = schema.unwrapped(clean(answer.text), wrapped=wrapped)
+        return self._reply(found, ask, answer, text, time.perf_counter() - started)
+
+    def at_home(self) -> bool:
+        """Whether this is the provider's own server."""
+        return same_host(self._server.url, self.home)
+
+    def close(self) -> None:
+        self._server.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, base_url={self._server.url!r})"
+
+    @abstractmethod
+    def _body(self, ask: Ask, habits: H) -> dict[str, Any]:
+        """The question as this protocol writes it."""
+
+    @abstractmethod
+    def _read(self, found: Mapping[str, Any]) -> Answer:
+        """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not promise."""
+
+    def _bad(self, problem: str) -> ModelError:
+        return self._server.error(Fault(ModelBadReply, problem))
+
+    def _reply(self, found: Mapping[str, Any], ask: Ask, answer: Answer, text: str, seconds: float) -> Reply:
+        tokens_in = estimate_prompt(ask.messages) if answer.input_tokens is None else answer.input_tokens
+        tokens_out = estimate_tokens(text) if answer.output_tokens is None else answer.output_tokens
+        cost = answer.cost_usd
+        named = found.get("model")
+        return Reply(
+            text=text,
+            model=named if isinstance(named, str) and named else self.model,
+            input_tokens=tokens_in,
+            output_tokens=tokens_out,
+            cost_usd=cost_usd(self.model, tokens_in, tokens_out, self._prices) if cost is None else cost,
+            stop_reason=answer.stop_reason,
+            seconds=seconds,
+            estimated=answer.input_tokens is None or answer.output_tokens is None,
+        )
+
+
+def count_of(usage: Any, name: str) -> int | None:
+    """A token count, or None when the server gave none that can be believed."""
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def clean(text: str) -> str:
+    """JSON can smuggle in lone surrogates, which no file and no terminal takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def sketch(found: Mapping[str, Any]) -> str:
+    """What an answer is made of, for a message about one that cannot be read."""
+    return f"an object with {', '.join(sorted(map(str, found)))[:200] or 'nothing in it'}"

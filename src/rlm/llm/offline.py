@@ -1,0 +1,272 @@
+"""`offline`: no language model, and it says so.
+
+A planner that speaks the protocol of the loop. It reads the question out of the prompt, looks at the text in the first
+turn, writes one program by fixed rules in the second, and answers in the third from what the program found; a fourth
+turn is there for a second try. It remembers nothing: which step comes next it reads from the line `# plan: …` in its
+own last reply. It believes one line of an output, the last that begins with `FOUND`; its programs print nothing else,
+and whatever they read stands inside of that line as JSON, so no text can pass itself off as an output.
+
+A prompt that holds no question of the loop is answered by a sentence that says what offline is. With a JSON schema the
+reply is the smallest JSON that the schema's types and required fields allow: false, 0, empty, and that sentence where a
+text is wanted. It is no judgement, and patterns or formats of strings are not looked at.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rlm.llm import offline_passages, offline_reading, offline_survey
+from rlm.llm.offline_answer import CANNOT, HOW_TO_SET, WHAT_IT_IS, answer, tidy
+from rlm.llm.offline_question import Plan, passage_plan, plan_for
+from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+
+FOUND = "offline-found "
+OUTPUT_CHARS = 9_000
+"""A report is no longer than this, and no longer than the loop would show."""
+TIME_S = 20.0
+"""For one program; a block has 30 seconds by default."""
+SHORT_TIME_S = 2.0
+"""For the second try after a time-out."""
+MAX_DEPTH = 8
+
+_SHARED = ("start_clock", "texts_of", "size_of", "fold", "blocks", "excerpt", "report")
+_NEEDS = {
+    "locate": ("needle_pattern",),
+    "passages": ("needle_pattern", "passage_ends"),
+    "common": ("word_counts",),
+    "structure": ("first_sentence", "headings_of"),
+}
+_CONTEXT = re.compile(r"Context: .* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?$")
+_PLAN = re.compile(r"^# plan: ([a-z]+)((?: instead| again)?)$", re.MULTILINE)
+_ERROR = re.compile(r"^Error in block \d+ \((\w+)\):\n(.*)", re.MULTILINE)
+_SHOWN = re.compile(r"at most ([\d,]+) characters of a block")
+
+
+class OfflineClient:
+    """Safe to share between threads: it holds nothing.
+
+    >>> OfflineClient().complete([{"role": "user", "content": "Write a poem."}]).text.split(":")[0]
+    'offline is no language model'
+    """
+
+    model = "offline"
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        json_schema: dict[str, Any] | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """The next step of the plan. The same messages give the same reply; the limits of a real model are ignored."""
+        sent = checked(messages)
+        text = next_reply(sent) if json_schema is None else json.dumps(least(json_schema), ensure_ascii=False)
+        return Reply(text, self.model, estimate_prompt(sent), estimate_tokens(text), 0.0, "stop", 0.0, estimated=True)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __repr__(self) -> str:
+        return "OfflineClient()"
+
+
+# -- the steps ---------------------------------------------------------------------------------------------
+
+
+def next_reply(messages: Sequence[Message]) -> str:
+    """What to say after these messages."""
+    question = question_in(messages)
+    if question is None:
+        return f"{WHAT_IT_IS} It cannot answer a free prompt. {HOW_TO_SET}"
+    room = _room(messages)
+    if re.search(r"^This is the last turn\.", messages[-1]["content"], re.MULTILINE) and len(messages) > 2:
+        return _final(_last_words(question, messages))
+    step, again, found, error = _state(messages[-2:])
+    wrapped = _wrapped(messages)
+    if not step:
+        return _code("look", "look", {}, room)
+    if found is None:
+        if error[0] in ("timeout", "memory") and not again and step != "look":
+            return _program(_planned(question, step, wrapped), room, " again", SHORT_TIME_S)
+        return _final(_failed(error))
+    if step == "look":
+        return _after_look(question, found, room)
+    plan = _planned(question, step, wrapped)
+    if not again and not found["count"] and plan.about.get("loose"):
+        other = passage_plan(question, wrapped=wrapped)
+        if other.kind == "passages":
+            return _program(other, room, " instead")
+    return _final(_answered(question, step, again, found))
+
+
+def question_in(messages: Sequence[Message]) -> str | None:
+    """The question of a run; None when the prompt is something else."""
+    first = next((message["content"] for message in messages if message["role"] == "user"), "")
+    head, *rest = first.split("\n")
+    if not head.startswith("Question:"):
+        return None
+    lines = [head.removeprefix("Question:").strip()]
+    for line in rest:
+        if line.startswith("  "):
+            if not re.match(r"  \[… \d+ more characters: the whole question is in the REPL", line):
+                lines.append(line[2:])
+        else:
+            return "\n".join(lines) if _CONTEXT.match(line) else None
+    return None
+
+
+def _state(messages: Sequence[Message]) -> tuple[str, str, dict[str, Any] | None, tuple[str, str]]:
+    """The step that our last reply took, its kind of try, what it found, and else the error."""
+    if len(messages) < 2 or messages[-2]["role"] != "assistant":
+        return "", "", None, ("", "")
+    mark = _PLAN.search(messages[-2]["content"])
+    if mark is None:
+        return "", "", None, ("", "")
+    told = messages[-1]["content"]
+    found = None
+    for line in reversed(told.split("\n")):
+        if line.startswith(FOUND):
+            try:
+                found = json.loads(line.removeprefix(FOUND))
+            except ValueError:
+                break  # cut
+            found = found if isinstance(found, dict) and "size" in found else None
+            break
+    fault = _ERROR.search(told)
+    return mark[1], mark[2].strip(), found, (fault[1], fault[2]) if fault else ("output", "")
+
+
+def _wrapped(messages: Sequence[Message]) -> bool:
+    """What the first look said about the lines of the text."""
+    looks = (_state(messages[at : at + 2]) for at in range(1, len(messages) - 1))
+    return any(bool(found and found.get("wrapped")) for step, _, found, _ in looks if step == "look")
+
+
+def _planned(question: str, step: str, wrapped: bool) -> Plan:
+    plan = plan_for(question, wrapped=wrapped)
+    return plan if plan.kind == step else passage_plan(question, wrapped=wrapped)
+
+
+def _after_look(question: str, found: dict[str, Any], room: int) -> str:
+    plan = plan_for(question, wrapped=bool(found["wrapped"]))
+    if plan.kind == "none":
+        return _final(f"{CANNOT}\nThe text has {found['size']:,} characters.")
+    if plan.kind == "texts":
+        return _final(f"{found['texts']} {plan.about['unit']}.")
+    if not found["size"]:
+        zero = "0. " if plan.kind in ("count", "measure", "distinct", "headings", "extract") else ""
+        return _final(f"{zero}The context is empty (0 characters), so there is nothing to find or to quote in it.")
+    return _program(plan, room)
+
+
+def _answered(question: str, step: str, again: str, found: dict[str, Any]) -> str:
+    said = answer(_planned(question, step, False), found)
+    if again != "instead":
+        return said
+    plan = plan_for(question)
+    return f"“{tidy(plan.about['needle'])}” as such does not occur in the text. {said}"
+
+
+def _failed(error: tuple[str, str]) -> str:
+    kind, message = error
+    if kind == "output":
+        return f"offline could not read the output of its own program: it was cut or is not there. {HOW_TO_SET}"
+    return f"offline's program failed in the REPL ({kind}: {tidy(message)[:300]}), so there is no answer. {HOW_TO_SET}"
+
+
+def _last_words(question: str, messages: Sequence[Message]) -> str:
+    """What is known when the turns are over."""
+    for end in range(len(messages), 2, -2):
+        step, again, found, _ = _state(messages[end - 2 : end])
+        if found is not None and step and step != "look" and (found["count"] or plan_for(question).kind == step):
+            return _answered(question, step, again, found)
+        if found is not None and step == "look":
+            begins = f" It begins: “{tidy(found['begins'])}”." if found["begins"] else ""
+            return (
+                f"The turns were over before offline could look for an answer. The context has {found['size']:,} "
+                f"characters in {found['texts']} text{'s' * (found['texts'] != 1)}.{begins}"
+            )
+    return f"The turns were over before anything was known. {WHAT_IT_IS}"
+
+
+# -- what a reply is made of -------------------------------------------------------------------------------
+
+
+def _room(messages: Sequence[Message]) -> int:
+    shown = next((_SHOWN.search(message["content"]) for message in messages if message["role"] == "system"), None)
+    return min(OUTPUT_CHARS, max(100, int(shown[1].replace(",", "")) - 300)) if shown else OUTPUT_CHARS
+
+
+def _program(plan: Plan, room: int, attempt: str = "", seconds: float = TIME_S) -> str:
+    return _code(plan.kind + attempt, plan.program, plan.args, room, seconds)
+
+
+def _code(mark: str, program: str, args: dict[str, Any], room: int, seconds: float = TIME_S) -> str:
+    """A reply with one block: the functions that the program needs, and its call. Values go in as literals only."""
+    sources = [_source(name) for name in (*_SHARED, *_NEEDS.get(program, ()), program)]
+    given = ", ".join(["context", *(["clock"] if program != "look" else [])])
+    given += "".join(f", {name}={value!a}" for name, value in args.items())
+    call = (
+        f"clock = start_clock({seconds})\nfound = {program}({given})\n"
+        'found.update({"size": size_of(context), "texts": len(texts_of(context)), "read": clock["chars"], '
+        f'"partial": clock["partial"]}})\nprint(report(found, {room}))'
+    )
+    imports = "import itertools\nimport json\nimport math\nimport re\nimport time\nfrom collections import Counter"
+    body = "\n\n".join([f"# plan: {mark}\n{imports}", *sources, call])
+    return f"offline is no language model. Its next step by rule: {mark}.\n\n```repl\n{body}\n```"
+
+
+def _source(name: str) -> str:
+    for module in (offline_reading, offline_passages, offline_survey):
+        function: Callable[..., Any] | None = getattr(module, name, None)
+        if function is not None:
+            return inspect.getsource(function).rstrip()
+    raise LookupError(name)
+
+
+def _final(text: str) -> str:
+    """The text as a Python literal, so that no parenthesis or quote in it ends the call."""
+    text = text.encode("utf-8", "replace").decode()
+    text = "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'FINAL("""{escaped}""")'
+
+
+# -- replies to a schema -----------------------------------------------------------------------------------
+
+
+def least(schema: Any, *, root: Any = None, depth: int = 0) -> Any:
+    """The smallest value that a simple JSON schema allows."""
+    root = schema if root is None else root
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return None
+    for name in ("const", "default"):
+        if name in schema:
+            return schema[name]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if isinstance(schema.get("$ref"), str):
+        named = schema["$ref"].rpartition("/")[2]
+        return least({**root.get("$defs", {}), **root.get("definitions", {})}.get(named), root=root, depth=depth + 1)
+    for name in ("anyOf", "oneOf", "allOf"):
+        if schema.get(name):
+            return least(schema[name][0], root=root, depth=depth + 1)
+    kind = schema.get("type", "object" if "properties" in schema or not depth else "null")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    if kind == "object":
+        known, wanted = schema.get("properties", {}), schema.get("required", [])
+        if not wanted and not depth and schema.get("additionalProperties") is not False:
+            return {"error": WHAT_IT_IS}
+        return {name: least(known.get(name, {"type": "null"}), root=root, depth=depth + 1) for name in wanted}
+    if kind == "array":
+        number = min(100, int(schema.get("minItems", 0)))
+        return [least(schema.get("items", {"type": "null"}), root=root, depth=depth + 1) for _ in range(number)]
+    if kind in ("number", "integer"):
+        return max(0, schema.get("minimum", 0)) if schema.get("maximum", 0) >= 0 else schema["maximum"]
+    return {"string": WHAT_IT_IS[: schema.get("maxLength")], "boolean": False}.get(str(kind))

@@ -1,0 +1,190 @@
+"""Programs that `offline` writes into its replies: reading a text of any length, and finding words in it.
+
+The functions here run in the sealed REPL, not in this process: `offline` takes their source text. So they use
+nothing but their arguments, each other, and the modules that a block imports at its top. All of them read the text in
+blocks that end at the end of a line where there is one, and stop reading when their time is over; `clock` keeps count,
+and what was left out is reported. What a block prints of the text stands in strings inside of one line of JSON.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+Clock = dict[str, Any]
+
+
+def start_clock(seconds: float) -> Clock:
+    return {"until": time.monotonic() + seconds, "reads": 0, "chars": 0, "partial": False}
+
+
+def texts_of(context: Any) -> list[tuple[Any, Any]]:
+    """Every text with its name: an index, a key, or None for the only one."""
+    if isinstance(context, dict):
+        return list(context.items())
+    if isinstance(context, (list, tuple)):
+        return list(enumerate(context))
+    return [(None, context)]
+
+
+def size_of(context: Any) -> int:
+    return sum([len(text) for name, text in texts_of(context)])
+
+
+def fold(text: str) -> str:
+    """Lower case, every character in its place."""
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join([c.lower() if len(c.lower()) == 1 else c for c in text])
+    return low
+
+
+def blocks(text: Any, clock: Clock, size: int = 1_000_000) -> Iterator[tuple[int, int, str, int]]:
+    """Offset, line number, some characters, and how many of them belong to this block; the rest is a look ahead."""
+    at, line, total = 0, 1, len(text)
+    while at < total:
+        if time.monotonic() > clock["until"] or clock["reads"] > 9_000:
+            clock["partial"] = True
+            return
+        part = text[at : at + size + 600]
+        if not isinstance(part, str):
+            part = part.removeprefix("")  # a view, taken in whole
+        clock["reads"] += 1 + len(part) // 250_000
+        own = len(part)
+        if at + own < total:
+            ends = [part.rfind(mark, size // 2, size) + len(mark) for mark in ("\n\n", "\n", " ")]
+            own = next((end for end in ends if end > size // 2), min(size, own))
+        if not own:
+            return
+        yield at, line, part, own
+        clock["chars"] += own
+        line += part.count("\n", 0, own)
+        at += own
+
+
+def excerpt(part: str, place: int, room: int = 240) -> str:
+    """The line around a place, or as much of it as there is room for."""
+    start, stop = part.rfind("\n", 0, place) + 1, part.find("\n", place)
+    stop = len(part) if stop < 0 else stop
+    if stop - start <= room:
+        return part[start:stop].strip()
+    low, high = max(start, place - room // 2), min(stop, place + room // 2)
+    while low > start and low > place - room // 2 - 20 and not part[low - 1].isspace():
+        low -= 1
+    while high < stop and high < place + room // 2 + 20 and not part[high].isspace():
+        high += 1
+    return ("…" if low > start else "") + part[low:high].strip() + ("…" if high < stop else "")
+
+
+def report(found: dict[str, Any], limit: int) -> str:
+    """The result as one line of JSON with at most `limit` characters; items give way first."""
+    items = found.get("items", [])
+    found["dropped"] = 0
+    line = json.dumps(found, ensure_ascii=False)
+    while len(line) > limit and items:
+        if len(items) > 1:
+            items.pop()
+            found["dropped"] += 1
+        else:
+            room = len(items[0].get("quote", "")) // 2
+            if room < 20:
+                items.pop()
+            else:
+                items[0]["quote"] = items[0]["quote"][:room] + "…"
+        line = json.dumps(found, ensure_ascii=False)
+    return "offline-found " + line
+
+
+def look(context: Any) -> dict[str, Any]:
+    """The size, the beginning, and whether sentences run on over the ends of lines."""
+    texts = texts_of(context)
+    chars = size_of(context)
+    first = next((text for name, text in texts if len(text)), "")
+    whole = min(len(first), 20_000)
+    sample = first[:whole] if whole < 20_000 else first[: whole // 2] + first[len(first) // 2 :][: whole // 2]
+    lines = sample.split("\n")
+    going_on = sum(
+        [1 for a, b in itertools.pairwise(lines) if len(a) > 30 and re.match(r"[^.!?]$", a[-1:]) and b[:1].islower()]
+    )
+    return {
+        "texts": len(texts),
+        "chars": chars,
+        "begins": sample[:200],
+        "wrapped": going_on * 8 > len([line for line in lines if line.strip()]),
+        "headings": len([line for line in lines if line.startswith("#")]),
+    }
+
+
+def needle_pattern(needle: str, mode: str) -> str:
+    """White space in a needle is any white space. Letters come first in the pattern: that is what makes it fast.
+
+    Modes: `whole` (no word goes on at either end), `stem` (an ending may follow), else anywhere.
+    """
+    first, *more = [re.escape(word) for word in needle.split()]
+    rest = "".join([r"\s+" + word for word in more])
+    if mode not in ("whole", "stem"):
+        return first + rest
+    return first + r"(?<!\w" + first + ")" + rest + (r"\w{0,4}" if mode == "stem" else "") + r"(?!\w)"
+
+
+def locate(context: Any, clock: Clock, needle: str, mode: str, keep: int) -> dict[str, Any]:
+    """Where a needle occurs: as a word (`whole`), anywhere (`any`), or with its capitals as given (`exact`)."""
+    needle = needle if mode == "exact" else fold(needle)
+    wanted = re.compile(needle_pattern(needle, mode))
+    by_line = re.compile(wanted.pattern + r"[^\n]*")  # a match takes the rest of its line with it
+    single = len(needle.split()) == 1
+    found: dict[str, Any] = {"count": 0, "anywhere": 0, "lines": 0, "texts_with": 0, "per_text": [], "items": []}
+    for name, text in texts_of(context):
+        here = 0
+        for at, line, part, own in blocks(text, clock):
+            low = part if mode == "exact" else fold(part)
+            if single:
+                end = own + len(needle) - 1
+                here += len(wanted.findall(low, 0, end))
+                found["anywhere"] += low.count(needle.strip(), 0, end)
+            else:
+                here += sum([1 for match in wanted.finditer(low) if match.start() < own])
+            if not here:
+                continue
+            for match in by_line.finditer(low, 0, own):
+                found["lines"] += 1
+                if len(found["items"]) < keep:
+                    place = match.start()
+                    there = {"text": name, "line": line + part.count("\n", 0, place), "at": at + place}
+                    found["items"].append({**there, "quote": excerpt(part, place)})
+        found["count"] += here
+        if here:
+            found["texts_with"] += 1
+            if len(found["per_text"]) < 20:
+                found["per_text"].append([name, here])
+    return found
+
+
+def extract(context: Any, clock: Clock, pattern: str, keep: int) -> dict[str, Any]:
+    """Every value of a form, in the order of first appearance, with how often it occurs."""
+    form = re.compile(pattern)
+    seen: dict[str, int] = {}
+    items: list[dict[str, Any]] = []
+    total = 0
+    for name, text in texts_of(context):
+        for at, line, part, own in blocks(text, clock):
+            for match in form.finditer(part):
+                if match.start() >= own:
+                    break
+                value = match.group()[:300]
+                total += 1
+                if value in seen:
+                    seen[value] += 1
+                elif len(seen) < 300_000:
+                    seen[value] = 1
+                    if len(items) < keep:
+                        place = {"text": name, "line": line + part.count("\n", 0, match.start()), "at": at}
+                        items.append({**place, "quote": value})
+    for item in items:
+        item["times"] = seen[item["quote"]]
+        item.pop("at")
+    return {"count": total, "distinct": len(seen), "items": items}

@@ -1,0 +1,137 @@
+"""From a name to a client.
+
+    openai/NAME        OpenAI, or the OpenAI-compatible server at RLM_BASE_URL where one is set
+    anthropic/NAME     Anthropic
+    NAME               with RLM_BASE_URL set: that server; the name may have slashes in it
+    offline            no language model: a deterministic planner
+    scripted:FILE      replies read from a JSON list or from JSON lines
+
+Without a name: RLM_MODEL, else a small model of the provider whose key is found, else offline.
+A provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider and to nobody else;
+the server at RLM_BASE_URL gets RLM_API_KEY. So `openai/anthropic/claude-…` with RLM_BASE_URL names a
+model of that server.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rlm import config
+from rlm.errors import ConfigError, ModelAuthError
+from rlm.llm.http import same_host
+from rlm.llm.scripted import ScriptedClient
+from rlm.llm.types import Client
+
+DEFAULT_OPENAI_MODEL = "gpt-6-luna"
+DEFAULT_ANTHROPIC_MODEL = "claude-haiku-5-5"
+KNOWN = "openai/NAME, anthropic/NAME, NAME (with RLM_BASE_URL set), scripted:FILE, offline"
+
+
+def open_client(
+    spec: str | None = None, *, settings: config.Settings | None = None, base_url: str | None = None
+) -> Client:
+    """The client that `spec` names. `base_url` beats RLM_BASE_URL, for `anthropic/…` too.
+
+    Raises ConfigError for a name that means nothing, ModelAuthError when the key it needs is missing.
+    """
+    settings = settings or config.load()
+    named = (spec or settings.model or _found(settings, base_url)).strip()
+    provider, slash, name = named.partition("/")
+    if named == "offline":
+        from rlm.llm.offline import OfflineClient
+
+        return OfflineClient()
+    if named.partition(":")[0] == "scripted":
+        return _scripted(named)
+    if slash and not name and provider in ("openai", "anthropic"):
+        raise ConfigError(f"{named!r} names no model: write {provider}/NAME")
+    if slash and provider == "openai":
+        return _openai(name, settings, base_url)
+    if slash and provider == "anthropic":
+        return _anthropic(name, settings, base_url)
+    if base_url or settings.base_url:
+        return _openai(named, settings, base_url)
+    if slash:
+        raise ConfigError(f"{provider!r} in the model {named!r} is no provider that rlm knows. Known: {KNOWN}")
+    raise ConfigError(
+        f"the model {named!r} names no provider, and RLM_BASE_URL is not set: write openai/{named} or "
+        f"anthropic/{named}, or set RLM_BASE_URL to its server. Known: {KNOWN}"
+    )
+
+
+def _found(settings: config.Settings, base_url: str | None) -> str:
+    """The model to use when nobody named one."""
+    if base_url or settings.base_url:
+        raise ConfigError("RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give --model")
+    if settings.anthropic_api_key:
+        return f"anthropic/{DEFAULT_ANTHROPIC_MODEL}"
+    if settings.openai_api_key:
+        return f"openai/{DEFAULT_OPENAI_MODEL}"
+    return "offline"
+
+
+def _openai(name: str, settings: config.Settings, base_url: str | None) -> Client:
+    from rlm.llm.openai import OPENAI_URL, OpenAIClient
+
+    url = base_url or settings.base_url or OPENAI_URL
+    if not same_host(url, OPENAI_URL):
+        return OpenAIClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY")
+    key, key_name = _own_key(settings, settings.openai_api_key, "OPENAI_API_KEY", f"openai/{name}", OPENAI_URL)
+    return OpenAIClient(name, base_url=url, key=key, key_name=key_name)
+
+
+def _anthropic(name: str, settings: config.Settings, base_url: str | None) -> Client:
+    from rlm.llm.anthropic import ANTHROPIC_URL, AnthropicClient
+
+    url = base_url or ANTHROPIC_URL  # RLM_BASE_URL is of a server that speaks the other protocol
+    if not same_host(url, ANTHROPIC_URL):
+        return AnthropicClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY")
+    own = settings.anthropic_api_key
+    key, key_name = _own_key(settings, own, "ANTHROPIC_API_KEY", f"anthropic/{name}", ANTHROPIC_URL)
+    return AnthropicClient(name, base_url=url, key=key, key_name=key_name)
+
+
+def _own_key(settings: config.Settings, own: str, own_name: str, spec: str, url: str) -> tuple[str, str]:
+    """The key for a provider's own server. RLM_API_KEY is that of RLM_BASE_URL, where one is set."""
+    if own:
+        return own, own_name
+    if settings.api_key and (not settings.base_url or same_host(settings.base_url, url)):
+        return settings.api_key, "RLM_API_KEY"
+    raise ModelAuthError(
+        f"the model {spec} needs a key: set {own_name}, or RLM_BASE_URL for a server of your own, "
+        "or do without a model: --model offline"
+    )
+
+
+def _scripted(named: str) -> Client:
+    path = named.partition(":")[2]
+    if not path:
+        raise ConfigError("scripted needs its replies: write scripted:FILE, a file with a JSON list of texts")
+    try:
+        text = Path(path).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"the script {path} cannot be read: {exc}") from exc
+    return ScriptedClient(_replies(text, path))
+
+
+def _replies(text: str, path: str) -> list[Any]:
+    """The texts of a JSON list, or of JSON lines."""
+    try:
+        found = json.loads(text)
+        found = found if isinstance(found, list) else [found]
+    except (ValueError, RecursionError):
+        found = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                try:
+                    found.append(json.loads(line))
+                except (ValueError, RecursionError) as exc:
+                    raise ConfigError(f"{path}:{number}: neither a JSON list nor a line of JSON ({exc})") from exc
+    for number, reply in enumerate(found, 1):
+        if not isinstance(reply, str):
+            raise ConfigError(f"{path}: reply {number} is {type(reply).__name__}, not text")
+    if not found:
+        raise ConfigError(f"{path} holds no reply: write a JSON list of texts")
+    return found

@@ -1,0 +1,156 @@
+"""What a language model is to rlm: messages in, one reply out, and a count of what it cost.
+
+A message is a plain dict of role and content, so that a prompt can be logged, hashed and compared as
+it is. Nothing here knows a provider.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rlm.errors import ModelError
+
+Message = dict[str, str]
+"""`{"role": "system" | "user" | "assistant", "content": text}`."""
+
+ROLES = ("system", "user", "assistant")
+CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered. `cost_usd` is None when nobody knows the price.
+
+    `stop_reason` is `stop`, `length` (cut at the token limit), `refusal`, or the server's own word.
+    `estimated`: the server counted no tokens, so they were taken as one per four characters.
+    """
+
+    text: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    stop_reason: str
+    seconds: float
+    estimated: bool = False
+
+
+class Client(Protocol):
+    """A model to talk to. `complete` may be called from several threads at once."""
+
+    model: str
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        json_schema: dict[str, Any] | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """One answer. Raises ModelError or one of its children, and nothing foreign."""
+
+    def close(self) -> None:
+        """Let go of connections and files. Calling it twice is fine."""
+
+
+class Usage:
+    """Calls, tokens and cost, added up. Safe to share between threads.
+
+    `cost_usd` is the sum of what is known: None when calls were made and none had a price.
+    `unpriced_calls` says how many are missing from it, `estimated_calls` how many were not counted by
+    the server.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = self._input_tokens = self._output_tokens = 0
+        self._known_usd, self._unpriced, self._estimated = 0.0, 0, 0
+
+    def add(self, reply: Reply) -> None:
+        with self._lock:
+            self._calls += 1
+            self._input_tokens += reply.input_tokens
+            self._output_tokens += reply.output_tokens
+            self._estimated += reply.estimated
+            if reply.cost_usd is None:
+                self._unpriced += 1
+            else:
+                self._known_usd += reply.cost_usd
+
+    @property
+    def calls(self) -> int:
+        return self._calls
+
+    @property
+    def input_tokens(self) -> int:
+        return self._input_tokens
+
+    @property
+    def output_tokens(self) -> int:
+        return self._output_tokens
+
+    @property
+    def total_tokens(self) -> int:
+        with self._lock:
+            return self._input_tokens + self._output_tokens
+
+    @property
+    def cost_usd(self) -> float | None:
+        with self._lock:
+            return self._cost()
+
+    @property
+    def unpriced_calls(self) -> int:
+        return self._unpriced
+
+    @property
+    def estimated_calls(self) -> int:
+        return self._estimated
+
+    def to_dict(self) -> dict[str, Any]:
+        """All counts of one moment."""
+        with self._lock:
+            return {
+                "calls": self._calls,
+                "input_tokens": self._input_tokens,
+                "output_tokens": self._output_tokens,
+                "cost_usd": self._cost(),
+                "unpriced_calls": self._unpriced,
+                "estimated_calls": self._estimated,
+            }
+
+    def _cost(self) -> float | None:
+        return None if self._calls and self._unpriced == self._calls else self._known_usd
+
+    def __repr__(self) -> str:
+        return f"Usage({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text has: one per four characters, rounded up."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def estimate_prompt(messages: Sequence[Message]) -> int:
+    """The same for a whole prompt."""
+    return sum(estimate_tokens(message["content"]) for message in messages)
+
+
+def checked(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """A copy of the messages with role and content only. Raises ModelError for what is no message."""
+    if not messages:
+        raise ModelError("a model was called without a message: give at least one")
+    found = []
+    for number, message in enumerate(messages, 1):
+        role, content = message.get("role"), message.get("content")
+        if role not in ROLES:
+            raise ModelError(f"message {number} has the role {role!r}: use one of {', '.join(ROLES)}")
+        if not isinstance(content, str):
+            raise ModelError(f"message {number} ({role}) holds {type(content).__name__}, not text")
+        found.append({"role": role, "content": content})
+    return found
