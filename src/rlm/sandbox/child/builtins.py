@@ -1,0 +1,124 @@
+"""The built-in names of model-written code, and its `print`."""
+
+from __future__ import annotations
+
+import builtins
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rlm.sandbox.child import guards, modules
+from rlm.sandbox.child.policy import words
+from rlm.sandbox.child.texts import Text
+
+FLUSH_CHARS = 16_384
+FLUSH_S = 0.2
+_TAKEN = words("""
+    abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format frozenset
+    hash hex id int isinstance issubclass iter len list map max min next object oct ord pow property range repr
+    reversed round set slice sorted staticmethod classmethod str sum tuple zip True False None Ellipsis NotImplemented
+    ArithmeticError AssertionError AttributeError BufferError ConnectionError DeprecationWarning EOFError Exception
+    FileNotFoundError FloatingPointError IOError ImportError IndentationError IndexError KeyError KeyboardInterrupt
+    LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError OverflowError PermissionError
+    RecursionError RuntimeError StopAsyncIteration StopIteration SyntaxError SystemExit TimeoutError TypeError
+    UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError UserWarning ValueError Warning
+    ZeroDivisionError
+""")
+
+
+class Out:
+    """What the code prints. It keeps up to a limit, counts the rest, and passes on what it has from time to time."""
+
+    def __init__(self, limit: int, send: Callable[[str], None]) -> None:
+        self._limit, self._send = limit, send
+        self._parts: list[str] = []
+        self._waiting = 0
+        self._left = limit
+        self._last = time.monotonic()
+        self.cut = 0
+
+    def start(self) -> None:
+        self._parts, self._waiting, self._left, self.cut = [], 0, self._limit, 0
+        self._last = time.monotonic()
+
+    def write(self, text: str) -> None:
+        if self._left < len(text):
+            self.cut += len(text) - self._left
+            text = text[: self._left]
+        if text:
+            self._left -= len(text)
+            self._parts.append(text)
+            self._waiting += len(text)
+            if self._waiting >= FLUSH_CHARS or time.monotonic() - self._last > FLUSH_S:
+                self.flush()
+
+    def flush(self) -> None:
+        if self._parts:
+            text = "".join(self._parts)
+            self._parts, self._waiting = [], 0
+            for start in range(0, len(text), 100_000):
+                self._send(text[start : start + 100_000])
+        self._last = time.monotonic()
+
+
+def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The dictionary that stands for `__builtins__`."""
+
+    def write(
+        *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+    ) -> None:
+        """`print`: a text on the host shows itself as a handle, not as its characters."""
+        text = (" " if sep is None else sep).join(
+            repr(value) if isinstance(value, Text) and value.sz > 20_000 else str(value) for value in values
+        ) + ("\n" if end is None else end)
+        if file is None:
+            out.write(text)
+        else:
+            guards.guarded_getattr(file, "write")(text)
+
+    def kind(value: Any, *more: Any) -> Any:
+        if more:
+            raise TypeError("type() takes one value here: use a class statement")
+        return type(value)
+
+    def refuse(what: str) -> Callable[..., Any]:
+        def function(*_: Any, **__: Any) -> Any:
+            raise PermissionError(what)
+
+        return function
+
+    def names(*value: Any) -> list[str]:
+        return guards.names_of(value[0]) if value else sorted(user_names())
+
+    def vars_(*value: Any) -> dict[str, Any]:
+        return guards.vars_of(value[0]) if value else user_names()
+
+    def sum_(values: Any, /, start: Any = 0) -> Any:
+        return sum(values, start)
+
+    made = {name: getattr(builtins, name) for name in _TAKEN}
+    made |= {
+        "print": write,
+        "type": kind,
+        "getattr": guards.guarded_getattr,
+        "hasattr": guards.guarded_hasattr,
+        "setattr": guards.guarded_setattr,
+        "delattr": guards.guarded_delattr,
+        "vars": vars_,
+        "dir": names,
+        "sum": sum_,
+        "globals": user_names,
+        "locals": user_names,
+        "open": refuse("there are no files in the sealed REPL: the text is in `context`"),
+        "input": refuse("nobody can answer in the sealed REPL"),
+        "exit": _leave,
+        "quit": _leave,
+        "__import__": modules.importer,
+        "__build_class__": builtins.__build_class__,
+        "__debug__": True,
+    }
+    return made
+
+
+def _leave(*_: Any) -> None:
+    raise SystemExit

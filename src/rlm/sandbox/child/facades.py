@@ -1,0 +1,184 @@
+"""Functions that stand for those of the standard library that would lead out.
+
+Some read attributes by name, some run text as code, some need all of a text: these ask the guards, check the names,
+and take a text on the host. `modules.py` says which module offers them.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import keyword
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rlm.sandbox.child import guards
+from rlm.sandbox.child.policy import is_field
+from rlm.sandbox.child.texts import Text, find_matches
+
+# -- re: the same functions, which also take a text on the host ------------------------------------------
+
+
+def _compiled(pattern: Any, flags: int = 0) -> re.Pattern[str]:
+    return pattern._pattern if isinstance(pattern, Pattern) else re.compile(pattern, flags)
+
+
+def _subject(value: Any) -> Any:
+    return value._whole() if isinstance(value, Text) else value
+
+
+def _finditer(pattern: re.Pattern[str], subject: Any) -> Iterable[Any]:
+    return find_matches(pattern, subject) if isinstance(subject, Text) else pattern.finditer(subject)
+
+
+def _search(pattern: re.Pattern[str], subject: Any) -> Any:
+    return next(iter(find_matches(pattern, subject)), None) if isinstance(subject, Text) else pattern.search(subject)
+
+
+def _match(pattern: re.Pattern[str], subject: Any) -> Any:
+    return pattern.match(subject._read(0, min(subject.sz, 100_000)) if isinstance(subject, Text) else subject)
+
+
+def _findall(pattern: re.Pattern[str], subject: Any) -> list[Any]:
+    if not isinstance(subject, Text):
+        return pattern.findall(subject)
+    whole = pattern.groups == 0
+    return [
+        found.group() if whole else found.group(1) or "" if pattern.groups == 1 else found.groups("")
+        for found in find_matches(pattern, subject)
+    ]
+
+
+class Pattern:
+    """A compiled pattern."""
+
+    __slots__ = ("_pattern",)
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def __repr__(self) -> str:
+        return repr(self._pattern)
+
+    @property
+    def pattern(self) -> str:
+        return self._pattern.pattern
+
+    @property
+    def flags(self) -> int:
+        return self._pattern.flags
+
+    @property
+    def groups(self) -> int:
+        return self._pattern.groups
+
+    @property
+    def groupindex(self) -> dict[str, int]:
+        return dict(self._pattern.groupindex)
+
+    def search(self, subject: Any, *bounds: int) -> Any:
+        return self._pattern.search(_subject(subject), *bounds) if bounds else _search(self._pattern, subject)
+
+    def match(self, subject: Any, *bounds: int) -> Any:
+        return self._pattern.match(_subject(subject), *bounds) if bounds else _match(self._pattern, subject)
+
+    def fullmatch(self, subject: Any, *bounds: int) -> Any:
+        return self._pattern.fullmatch(_subject(subject), *bounds)
+
+    def findall(self, subject: Any, *bounds: int) -> list[Any]:
+        return self._pattern.findall(_subject(subject), *bounds) if bounds else _findall(self._pattern, subject)
+
+    def finditer(self, subject: Any, *bounds: int) -> Iterable[Any]:
+        return self._pattern.finditer(_subject(subject), *bounds) if bounds else _finditer(self._pattern, subject)
+
+    def sub(self, new: Any, subject: Any, count: int = 0) -> str:
+        return self._pattern.sub(new, _subject(subject), count)
+
+    def subn(self, new: Any, subject: Any, count: int = 0) -> tuple[str, int]:
+        return self._pattern.subn(new, _subject(subject), count)
+
+    def split(self, subject: Any, maxsplit: int = 0) -> list[Any]:
+        return self._pattern.split(_subject(subject), maxsplit)
+
+
+def re_functions() -> dict[str, Any]:
+    def plain(name: str) -> Callable[..., Any]:
+        def function(pattern: Any, subject: Any, flags: int = 0) -> Any:
+            return getattr(Pattern(_compiled(pattern, flags)), name)(subject)
+
+        return function
+
+    def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> str:
+        return _compiled(pattern, flags).sub(repl, _subject(string), count)
+
+    def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> tuple[str, int]:
+        return _compiled(pattern, flags).subn(repl, _subject(string), count)
+
+    def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
+        return _compiled(pattern, flags).split(_subject(string), maxsplit)
+
+    def compiled(pattern: Any, flags: int = 0) -> Pattern:
+        return Pattern(_compiled(pattern, flags))
+
+    parts = {name: plain(name) for name in ("search", "match", "fullmatch", "findall", "finditer")}
+    return {**parts, "sub": sub, "subn": subn, "split": split, "compile": compiled, "Pattern": Pattern}
+
+
+# -- functions that would read by name, or run text ------------------------------------------------------
+
+
+def attrgetter(*names: str) -> Callable[[Any], Any]:
+    """`operator.attrgetter`, through the guards."""
+
+    def one(value: Any, dotted: str) -> Any:
+        for name in dotted.split("."):
+            value = guards.guarded_getattr(value, name)
+        return value
+
+    if len(names) == 1:
+        return lambda value: one(value, names[0])
+    return lambda value: tuple(one(value, name) for name in names)
+
+
+def methodcaller(name: str, /, *args: Any, **words: Any) -> Callable[[Any], Any]:
+    return lambda value: guards.guarded_getattr(value, name)(*args, **words)
+
+
+def wraps(wrapped: Any) -> Callable[[Any], Any]:
+    """`functools.wraps` without a choice of attributes: with one it would write where it likes."""
+
+    def note(wrapper: Any) -> Any:
+        with contextlib.suppress(AttributeError, TypeError):
+            wrapper.__name__, wrapper.__doc__ = guards.name_of(wrapped), guards.doc_of(wrapped)
+        return wrapper
+
+    return note
+
+
+def namedtuple(typename: str, field_names: Any, *, defaults: Any = None, rename: bool = False) -> type:
+    """`collections.namedtuple`, which runs its names as code, with names that are names."""
+    names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
+    for name in (typename, *names):
+        if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or not is_field(name):
+            raise ValueError(f"{name!r} is no name for a field or a type")
+    if defaults is not None:
+        defaults = list(defaults)
+    return guards.adopt(collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename)))
+
+
+def dataclass(kind: Any = None, /, **options: Any) -> Any:
+    """`dataclasses.dataclass` for classes that were defined here."""
+
+    def make(kind: Any) -> Any:
+        if not isinstance(kind, type) or not guards.is_born(kind):
+            raise TypeError("dataclass() takes a class that was defined here")
+        made: type = dataclasses.dataclass(kind, **options)
+        return guards.adopt(made)
+
+    return make if kind is None else make(kind)
+
+
+def sleep(seconds: float) -> None:
+    """Waiting is of no use here: it returns at once."""

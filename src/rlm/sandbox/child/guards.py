@@ -1,0 +1,271 @@
+"""What stands behind every attribute, item and class of model-written code.
+
+The policy turns `a.b` into `_getattr_(a, "b")`, `a[b] = c` into a write through `_write_`, and so on; these are those
+functions. They hold even for code that builds a name at run time. They are the first wall, not the last: what gets
+past them meets an operating system that lets it do nothing (`confine.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+import string
+from abc import ABCMeta
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import BuiltinMethodType, FunctionType, MethodDescriptorType, ModuleType
+from typing import Any
+from weakref import WeakSet
+
+from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
+
+from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, private
+
+_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "%=": operator.imod,
+    "**=": operator.ipow, "<<=": operator.ilshift, ">>=": operator.irshift, "|=": operator.ior, "^=": operator.ixor,
+    "&=": operator.iand, "//=": operator.ifloordiv, "@=": operator.imatmul,
+}  # fmt: skip
+_PLAIN = (dict, list, bytearray, deque, defaultdict, Counter, OrderedDict, set)
+_born: WeakSet[type] = WeakSet()
+"""Classes that model-written code defined: the only ones whose attributes it may set."""
+_NO_DEFAULT = object()
+
+
+def attribute_name(name: Any) -> str:
+    """A name that may be read or set, as it is called inside. AttributeError else."""
+    if type(name) is not str:
+        raise TypeError(f"an attribute's name is text, not {type(name).__name__}")
+    plain = private(name)
+    if (plain.startswith("_") and plain != "_") or plain in FORBIDDEN:
+        raise AttributeError(f'the attribute "{name}" is not available here')
+    return plain
+
+
+def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
+    """`getattr` for names that may be read."""
+    plain = attribute_name(name)
+    if isinstance(value, ModuleType):  # none is ever handed out; if one is found, it is shut
+        raise AttributeError(f'the attribute "{name}" is not available here')
+    if plain == "register" and isinstance(value, ABCMeta):  # it makes a stranger an instance, and patterns believe it
+        raise AttributeError(f'the attribute "{name}" is not available here')
+    if plain in _TUPLE_NAMES and _is_named_tuple(value):
+        plain = _TUPLE_NAMES[plain]
+    found = getattr(value, plain) if default is _NO_DEFAULT else getattr(value, plain, default)
+    return _harmless(found) if plain in ("format", "format_map") else found
+
+
+_TUPLE_NAMES = {private(name): name for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")}
+
+
+def _is_named_tuple(value: Any) -> bool:
+    kind = value if isinstance(value, type) else type(value)
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _harmless(found: Any) -> Any:
+    """`str.format` reads attributes by itself, however it was come by; any other `format` is as it is."""
+    if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):
+        return _Format(found.__self__, mapped=found.__name__ == "format_map")
+    if isinstance(found, MethodDescriptorType) and issubclass(found.__objclass__, str):
+        return _format_unbound
+    return found
+
+
+class _Format:
+    """`text.format`, with every field read through the guard."""
+
+    __slots__ = ("_mapped", "_text")
+
+    def __init__(self, text: str, *, mapped: bool) -> None:
+        self._text, self._mapped = text, mapped
+
+    def __call__(self, *args: Any, **words: Any) -> str:
+        if self._mapped:
+            return _Formatter().vformat(self._text, (), args[0])
+        return _Formatter().vformat(self._text, args, words)
+
+
+def _format_unbound(text: str, *args: Any, **words: Any) -> str:
+    return _Formatter().vformat(text, args, words)
+
+
+class _Formatter(string.Formatter):
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        first, rest = _split_field(str(field_name))
+        value = self.get_value(first, args, kwargs)
+        for is_attribute, key in rest:
+            value = guarded_getattr(value, str(key)) if is_attribute else value[key]
+        return value, first
+
+
+def _split_field(name: str) -> tuple[int | str, Iterator[tuple[bool, int | str]]]:
+    from _string import formatter_field_name_split  # type: ignore[import-not-found]
+
+    return formatter_field_name_split(name)  # type: ignore[no-any-return]
+
+
+def guarded_hasattr(value: Any, name: str) -> bool:
+    try:
+        guarded_getattr(value, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _may_write_attributes(value: Any) -> bool:
+    kind = value if isinstance(value, type) else type(value)
+    return kind in _born or (isinstance(value, FunctionType) and value.__module__ == "repl")
+
+
+def guarded_setattr(value: Any, name: str, new: Any) -> None:
+    """`setattr` on what model-written code defined, and on nothing else."""
+    plain = attribute_name(name)
+    if not _may_write_attributes(value):
+        raise TypeError(f"the attributes of a {type(value).__name__} cannot be changed here")
+    setattr(value, plain, new)
+
+
+def guarded_delattr(value: Any, name: str) -> None:
+    plain = attribute_name(name)
+    if not _may_write_attributes(value):
+        raise TypeError(f"the attributes of a {type(value).__name__} cannot be changed here")
+    delattr(value, plain)
+
+
+def guarded_write(value: Any) -> Any:
+    """What stands on the left of `=` and after `del`, when it may be changed."""
+    if type(value) in _PLAIN or _may_write_attributes(value):
+        return value
+    if isinstance(value, _PLAIN):  # a subclass of ours is born; any other is not ours to change
+        return value
+    raise TypeError(f"a {type(value).__name__} cannot be changed here")
+
+
+def set_item(value: Any, key: Any, new: Any) -> None:
+    guarded_write(value)[key] = new
+
+
+def get_item(value: Any, key: Any) -> Any:
+    return value[key]
+
+
+def inplace(sign: str, left: Any, right: Any) -> Any:
+    return _INPLACE[sign](left, right)
+
+
+def apply(function: Callable[..., Any], *args: Any, **words: Any) -> Any:
+    return function(*args, **words)
+
+
+def get_iter(value: Any) -> Any:
+    return value
+
+
+# -- types --------------------------------------------------------------------------------------------
+
+
+def type_of(value: Any) -> Any:
+    return type(value)
+
+
+def name_of(value: Any) -> str:
+    """`__name__` of a class or function."""
+    name = getattr(value, "__name__", None)
+    if type(name) is not str:
+        raise AttributeError(f"a {type(value).__name__} has no name")
+    return name
+
+
+def doc_of(value: Any) -> str | None:
+    text = getattr(value, "__doc__", None)
+    return text if type(text) is str else None
+
+
+def vars_of(value: Any = _NO_DEFAULT) -> dict[str, Any]:
+    """What an object holds, as a copy."""
+    if value is _NO_DEFAULT or type(value) not in _born:
+        raise TypeError("vars() takes an object of a class that was defined here")
+    return {name: part for name, part in object.__getattribute__(value, "__dict__").items() if not name.startswith("_")}
+
+
+def names_of(value: Any) -> list[str]:
+    """`dir()` without what cannot be reached anyway."""
+    return [name for name in dir(value) if not name.startswith("_") and name not in FORBIDDEN]
+
+
+def make_super(owner: Any, instance: Any) -> Any:
+    if not isinstance(owner, type) or owner not in _born:
+        raise TypeError("super() works in classes that were defined here")
+    return super(owner, instance)
+
+
+def magic_of_super(found: Any, name: str) -> Any:
+    """`super().__init__` and its like."""
+    if type(found) is not super or name not in MAGIC:
+        raise AttributeError(f'the attribute "{name}" is not available here')
+    return getattr(found, name)
+
+
+class _Metaclass:
+    """What makes every class of model-written code; it remembers them."""
+
+    def __call__(self, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
+        kind = self._kind(bases)
+        space.setdefault("__module__", "repl")
+        made: type = kind(name, bases, space)
+        _born.add(made)
+        return made
+
+    @staticmethod
+    def _kind(bases: tuple[type, ...]) -> Any:
+        kind: type = type
+        for base in bases:
+            if not isinstance(base, type):
+                raise TypeError(f"{type(base).__name__} is no class to inherit from")
+            if issubclass(type(base), kind):
+                kind = type(base)
+        return kind
+
+    def __prepare__(self, name: str, bases: tuple[type, ...], **_: Any) -> Any:
+        return enum.EnumType.__prepare__(name, bases) if _any_enum(bases) else {}
+
+
+def _any_enum(bases: tuple[type, ...]) -> bool:
+    return any(isinstance(base, enum.EnumType) for base in bases)
+
+
+make_class = _Metaclass()
+
+
+def adopt(kind: type) -> type:
+    """Note a class that a facade made for the code (a named tuple, a dataclass with slots)."""
+    _born.add(kind)
+    return kind
+
+
+def is_born(kind: type) -> bool:
+    return kind in _born
+
+
+GUARDS: dict[str, Any] = {
+    "_getattr_": guarded_getattr,
+    "_getitem_": get_item,
+    "_getiter_": get_iter,
+    "_write_": guarded_write,
+    "_set_attribute_": guarded_setattr,
+    "_set_item_": set_item,
+    "_slice_": slice,
+    "_inplacevar_": inplace,
+    "_apply_": apply,
+    "_unpack_sequence_": guarded_unpack_sequence,
+    "_iter_unpack_sequence_": guarded_iter_unpack_sequence,
+    "_name_of_": name_of,
+    "_doc_of_": doc_of,
+    "_type_of_": type_of,
+    "_vars_of_": vars_of,
+    "_super_": make_super,
+    "_magic_of_super_": magic_of_super,
+    "__metaclass__": make_class,
+    "__name__": "repl",
+}

@@ -1,0 +1,386 @@
+"""The worker: one process that runs model-written code for one REPL.
+
+It is started with an empty environment, no open file but its pipes, and a first message that says how to shut itself
+in. It loads what it needs, confines itself, says which layers hold, and then serves: run a block, set or tell a
+variable. While a block runs it may call the host. When the pipe closes it ends.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from types import FrameType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+from rlm.sandbox import frames
+from rlm.sandbox.child import confine, guards
+from rlm.sandbox.child.builtins import Out, make_builtins
+from rlm.sandbox.child.policy import PRIVATE, Policy, Rename, TooLarge, measure, private, spelled
+from rlm.sandbox.child.texts import Parts, Text, Words
+
+NAMES_SHOWN = 200
+_SHORT = 120
+_BLOCK = "<block {}>"
+
+
+class Interrupted(BaseException):
+    """The host says that the time is over."""
+
+
+class ToolError(Exception):
+    """A tool refused, or failed. The message says why."""
+
+
+class Tool:
+    """A function of the host's."""
+
+    __slots__ = ("_doc", "_name", "_worker")
+
+    def __init__(self, worker: Worker, name: str, doc: str) -> None:
+        self._worker, self._name, self._doc = worker, name, doc
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        return self._worker.call(self._name, args, words)
+
+    def __repr__(self) -> str:
+        return f"<tool {self._name}>"
+
+
+class Worker:
+    """The life of one worker."""
+
+    def __init__(self, taken: int, given: int) -> None:
+        self._in, self._out_fd = taken, given
+        first = self._receive()
+        self._limit = int(first["frame_bytes"])
+        self._language = bool(first["language"])
+        self._code_chars = int(first["code_chars"])
+        self._interrupted = False
+        self._running = False
+        self._block = 0
+        self._sources: dict[str, list[str]] = {}
+        self._out = Out(int(first["output_chars"]), lambda text: self._send({"op": "out", "text": _clean(text)}))
+        self._space: dict[str, Any] = {}
+        self._start_space(first["tools"])
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        layers = self._confine(first)
+        self._send({"op": "ready", "layers": layers})
+
+    def _confine(self, first: dict[str, Any]) -> list[str]:
+        if not first["layers"]:
+            return []
+        only = frozenset(first["layers"])
+        return confine.confine(int(first["memory_mb"]), drop_uid="uid" in only, only=only)
+
+    def _start_space(self, tools: dict[str, str]) -> None:
+        space: dict[str, Any] = {}
+        sys.modules["repl"] = ModuleType("repl")  # dataclasses look up the module of a class; this one is empty
+        if self._language:
+            space["__builtins__"] = make_builtins(self._out, self._user_values)
+            space.update(guards.GUARDS)
+        else:
+            space["__builtins__"] = {**vars(sys.modules["builtins"])}
+            space["print"] = make_builtins(self._out, self._user_values)["print"]
+            space["__name__"] = "repl"
+        space["ToolError"] = ToolError
+        space["SHOW_VARS"] = self._show
+        for name, doc in tools.items():
+            space[name] = Tool(self, name, doc)
+        self._space = space
+        self._given = dict(space)
+        """What was there before any code ran: no variable of the code's."""
+
+    # -- the pipe ------------------------------------------------------------------------------------
+
+    def _receive(self) -> dict[str, Any]:
+        """One message. The host sends one at a time, so what is read belongs to it."""
+        data = os.read(self._in, 65_536)
+        if len(data) < frames.HEAD.size:
+            data += frames.read_exactly(self._in, frames.HEAD.size - len(data))
+            if len(data) < frames.HEAD.size:
+                _end()
+        missing = frames.HEAD.unpack_from(data)[0] + frames.HEAD.size - len(data)
+        if missing:
+            data += frames.read_exactly(self._in, missing)
+        return json.loads(data[frames.HEAD.size :])  # type: ignore[no-any-return]
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._write(frames.encode(message, 1 << 31))
+
+    def _write(self, data: bytes) -> None:
+        """All of it: a signal between its parts would break the pipe, so it waits until the end."""
+        was, self._running = self._running, False
+        try:
+            frames.write_all(self._out_fd, data)
+        finally:
+            self._running = was
+        if was and self._interrupted:
+            raise Interrupted
+
+    def serve(self) -> NoReturn:
+        """Answer the host until it goes away."""
+        while True:
+            message = self._receive()
+            op = message["op"]
+            if op == "run":
+                self._run(message["code"])
+            elif op == "set":
+                self._space[message["name"]] = self._from_wire(message["value"])
+                self._given.pop(message["name"], None)
+                self._send({"op": "ok"})
+            elif op == "get":
+                self._tell(message["name"])
+            elif op == "vars":
+                self._send({"op": "vars", "vars": self._described()})
+
+    # -- calls to the host ---------------------------------------------------------------------------
+
+    def call(self, name: str, args: Any, words: dict[str, Any]) -> Any:
+        message = {
+            "op": "call",
+            "name": name,
+            "args": [self._to_wire(value) for value in args],
+            "words": {str(key): self._to_wire(value) for key, value in words.items()},
+        }
+        self._out.flush()
+        data = frames.encode(message, self._limit)  # too much for the pipe raises here, in the code
+        self._running = False  # the host's time is not ours to interrupt: half a message would break the pipe
+        try:
+            frames.write_all(self._out_fd, data)
+            answer = self._receive()
+        finally:
+            self._running = True
+        if self._interrupted:
+            raise Interrupted
+        if answer["op"] == "raise":
+            raise ToolError(answer["message"])
+        return self._from_wire(answer["value"])
+
+    def _hidden(self, name: str, *args: Any) -> Any:
+        return self.call(name, args, {})
+
+    def _to_wire(self, value: Any, depth: int = 0) -> Any:
+        if value is None or type(value) in (bool, int, float):
+            return value
+        if isinstance(value, str):
+            return _clean(str.__str__(value))
+        if isinstance(value, Text):
+            if value._fold:
+                return _clean(str(value))
+            return {"$ref": {"key": value._key, "start": value._start, "stop": value._stop}}
+        if depth > 50:
+            raise ValueError("a value for a tool is nested too deep")
+        if isinstance(value, dict):
+            named = {_clean(str(key)): self._to_wire(part, depth + 1) for key, part in dict.items(value)}
+            if len(named) == 1 and isinstance(named.get("$ref"), dict):
+                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
+            return named
+        if isinstance(value, list | tuple | set | frozenset | Parts | Words) or _is_view(value):
+            return [self._to_wire(part, depth + 1) for part in value]
+        if isinstance(value, int | float):
+            return value + 0
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "replace")
+        raise TypeError(f"a {type(value).__name__} cannot be given to a tool: use text, numbers, lists or dictionaries")
+
+    def _from_wire(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._from_wire(part) for part in value]
+        if isinstance(value, dict):
+            if set(value) == {"$ref"} and isinstance(value["$ref"], dict):
+                ref = value["$ref"]
+                start = int(ref.get("start", 0))
+                return Text(self._hidden, ref["key"], start, int(ref["stop"] if "stop" in ref else ref["sz"]),
+                            ref.get("dtype", "text"), ref.get("prev", ""))  # fmt: skip
+            return {key: self._from_wire(part) for key, part in value.items()}
+        return value
+
+    # -- running -------------------------------------------------------------------------------------
+
+    def _run(self, code: str) -> None:
+        self._block += 1
+        name = _BLOCK.format(self._block)
+        self._sources[name] = code.splitlines()
+        if len(self._sources) > 100:
+            del self._sources[next(iter(self._sources))]
+        self._out.start()
+        self._interrupted = False
+        started = time.perf_counter()
+        error: str | None = None
+        said, shown = "", {}
+        try:
+            self._running = True
+            try:
+                program = self._compiled(code, name)
+                exec(program, self._space)
+            finally:
+                self._running = False
+        except Refused as exc:
+            error, said = "refused", str(exc)
+        except Interrupted:
+            error, said = "timeout", "stopped: the time of this block is over"
+        except MemoryError as exc:
+            error, said = "memory", self._trace(exc)
+        except (SystemExit, KeyboardInterrupt):
+            pass
+        except BaseException as exc:
+            error, said = "error", self._trace(exc)
+        try:
+            self._tidy()
+            self._out.flush()
+            shown = self._described()
+        except MemoryError:
+            self._space = {**self._given}
+            error, said = "memory", said or "MemoryError: the variables did not fit and were dropped"
+        self._send({
+            "op": "done", "error": error, "stderr": _clean(said), "vars": shown, "cut": self._out.cut,
+            "seconds": time.perf_counter() - started,
+        })  # fmt: skip
+
+    def _compiled(self, code: str, name: str) -> Any:
+        if len(code) > self._code_chars:
+            raise Refused(f"the block has {len(code):,} characters, over the limit of {self._code_chars:,}: split it")
+        try:
+            tree = ast.parse(code, name)
+            if not self._language:
+                return compile(tree, name, "exec")
+            measure(tree)
+            errors: list[str] = []
+            tree = Policy(errors, [], {}).visit(Rename().visit(tree))
+            if errors:
+                raise Refused("not allowed here: " + "; ".join(dict.fromkeys(errors)))
+            return compile(tree, name, "exec", dont_inherit=True)
+        except SyntaxError as exc:
+            line = (exc.text or "").rstrip()
+            raise Refused(f"SyntaxError: {exc.msg} (line {exc.lineno})" + (f"\n    {line}" if line else "")) from None
+        except TooLarge as exc:
+            raise Refused(str(exc)) from None
+        except (RecursionError, MemoryError, ValueError, OverflowError) as exc:
+            raise Refused(f"the block cannot be read: {exc or type(exc).__name__}") from None
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._interrupted = True
+        if self._running:
+            raise Interrupted
+
+    def _trace(self, error: BaseException) -> str:
+        """The traceback as the code's author needs it: lines of the blocks, none of ours."""
+        lines: list[str] = []
+        trace: TracebackType | None = error.__traceback__
+        while trace is not None and len(lines) < 40:
+            code = trace.tb_frame.f_code
+            source = self._sources.get(code.co_filename)
+            if source is not None:
+                at = trace.tb_lineno
+                lines.append(f"  {code.co_filename} line {at}, in {code.co_name}")
+                if 0 < at <= len(source):
+                    lines.append(f"    {source[at - 1].strip()[:200]}")
+            trace = trace.tb_next
+        with contextlib.suppress(Exception):
+            text = str(error)[:2_000].replace(f"'{PRIVATE}", "'_")
+            return "\n".join(
+                ["Traceback:", *lines, f"{type(error).__name__}: {text}" if text else type(error).__name__]
+            )
+        return f"{type(error).__name__} (it could not be shown)"
+
+    # -- variables -----------------------------------------------------------------------------------
+
+    def _user_values(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self._space.items()
+            if not name.startswith("_") and not (name in self._given and self._given[name] is value)
+        }
+
+    def _tidy(self) -> None:
+        for name in [name for name in self._space if name.startswith("_tmp")]:
+            del self._space[name]
+        if self._language:
+            for name, value in self._given.items():  # a block may hide a tool, but not a guard
+                if name.startswith("_") and self._space.get(name) is not value:
+                    self._space[name] = value
+
+    def _described(self) -> dict[str, str]:
+        values = self._user_values()
+        return {_clean(spelled(name)): _clean(_short(values[name])) for name in list(values)[:NAMES_SHOWN]}
+
+    def _show(self) -> dict[str, str]:
+        """The names of all variables, each with a short description."""
+        return self._described()
+
+    def _tell(self, name: str) -> None:
+        values, name = self._user_values(), private(name)
+        if name not in values:
+            self._send({"op": "missing"})
+            return
+        try:
+            self._send({"op": "value", "value": self._to_wire(values[name]), "plain": True})
+        except (TypeError, ValueError, RecursionError, MemoryError):
+            self._send({"op": "value", "value": _clean(_short(values[name])), "plain": False})
+
+
+class Refused(Exception):
+    """The block is not run."""
+
+
+def _is_view(value: Any) -> bool:
+    return type(value) in (type({}.keys()), type({}.values()), type({}.items()), range)
+
+
+def _clean(text: str) -> str:
+    """Without lone surrogates, which no pipe and no file takes."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
+def _short(value: Any) -> str:
+    """What a value is, in a few words. No method of the code's is called."""
+    kind = type(value)
+    if value is None or kind in (bool, float):
+        return repr(value)
+    if kind is int:
+        return repr(value) if value.bit_length() < 200 else f"int of {value.bit_length()} bits"
+    if kind is str:
+        return repr(value) if len(value) <= _SHORT else f"str of {len(value)} characters"
+    if kind is Text:
+        return repr(value)
+    if kind in (list, tuple, set, frozenset, dict, bytes, bytearray):
+        return f"{kind.__name__} of {len(value)}"
+    return kind.__name__
+
+
+def _end() -> NoReturn:
+    os._exit(0)
+
+
+def main(memory_cpu_s: int = 3_600) -> None:
+    """Take the pipes as descriptors 0 and 1, and serve."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    given = os.dup(1)
+    taken = os.dup(0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (memory_cpu_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    try:
+        worker = Worker(taken, given)
+    except Exception as exc:
+        frames.write_all(
+            given, frames.encode({"op": "failed", "error": f"{type(exc).__name__}: {exc}"[:2_000]}, 1 << 20)
+        )
+        _end()
+    gc.freeze()
+    gc.enable()
+    worker.serve()

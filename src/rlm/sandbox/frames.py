@@ -1,0 +1,44 @@
+"""Messages on the pipe between host and worker: four bytes of length, then JSON in UTF-8.
+
+Both sides use this module; it imports nothing of ours. A reader refuses what is too long before it reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any
+
+HEAD = struct.Struct(">I")
+
+
+class BrokenFrame(Exception):
+    """What came is no message: cut short, too long, or no JSON object."""
+
+
+def encode(message: dict[str, Any], limit: int) -> bytes:
+    """One message as bytes; BrokenFrame when it is longer than `limit`."""
+    body = json.dumps(message, separators=(",", ":"), allow_nan=True).encode("ascii")
+    if len(body) > limit:
+        raise BrokenFrame(f"a message of {len(body):,} bytes is over the limit of {limit:,}")
+    return HEAD.pack(len(body)) + body
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Every byte, however often the pipe takes only some."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def read_exactly(fd: int, size: int) -> bytes:
+    """`size` bytes, or fewer at the end of the pipe."""
+    parts, missing = [], size
+    while missing:
+        part = os.read(fd, min(missing, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,424 @@
+"""The second engine: model-written code in monty, an interpreter of its own that has no way to the machine.
+
+Monty (`pip install 'rlm-memory[monty]'`) runs in a worker process of its own with an empty environment, so that a
+panic costs a worker and not the host. It knows less Python than the first engine: no inheritance, `@property`,
+`yield` or `del`, and fewer modules. Code that uses these is refused with a message that names them.
+
+What differs from the first engine:
+
+- `ToolError` is another name for RuntimeError, for monty has no classes of errors of one's own.
+- A handle is a dictionary `{"$ref": {"key", "dtype", "sz", "prev"}}`. Tools take it as it is; the code reads the text
+  through them, not by slicing.
+- Monty does not vouch for its memory after a time-out, so the worker is thrown away. Before each block its state is
+  saved, if that is quick, and a worker that takes its place goes on from there; then `restarted` is not set.
+
+A turn of the worker's is awaited in a thread, because waiting inside the package would hold up ctrl-C. Tools run in the
+thread that called `run`. The worker counts its own time too, so that it ends when the host is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import signal
+import time
+import tokenize
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from rlm.errors import SandboxError
+from rlm.sandbox.channel import MAX_LOCALS, Stopped
+from rlm.sandbox.frames import BrokenFrame, encode
+from rlm.sandbox.monty_prelude import PRELUDE, TOOL
+from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
+from rlm.sandbox.values import LOST, TOOL_FAULTS, plain_text, unwired, wired
+
+ASIDE_S = 20.0
+"""How long a question outside of any block may take."""
+SAVED_BYTES = 64 << 20
+QUICK_S = 0.1
+SAVING_SHARE = 0.1
+"""At most this share of the time goes into saving that is not quick."""
+OVER = "stopped: the time of this block is over"
+END = "\n\npass"
+"""Follows a block, else the value of its last expression would be carried over to the host."""
+_CALL = "_rlm_call"
+_UNKNOWN = "The monty syntax parser does not yet support "
+_OVERTIME = ("feed time limit exceeded", "turn time limit exceeded")
+_PRELUDE_FILE = "<python-input-0>"
+
+
+@dataclass
+class _Block:
+    """What is known of the block that runs."""
+
+    started: float
+    ends: float
+    deadline: float | None
+    output: list[str] = field(default_factory=list)
+    room: int = 0
+    cut: int = 0
+    calls: int = 0
+
+    def until(self) -> float:
+        return self.ends if self.deadline is None else min(self.ends, self.deadline)
+
+    def take(self, stream: str, text: str) -> None:
+        kept = text[: self.room]
+        self.output.append(kept)
+        self.room -= len(kept)
+        self.cut += len(text) - len(kept)
+
+
+class MontyRepl:
+    """A REPL whose code runs in monty."""
+
+    engine = "monty"
+
+    def __init__(self, surroundings: Surroundings | None = None, limits: SandboxLimits | None = None) -> None:
+        self._session: Any = None
+        self._given = surroundings or Surroundings()
+        self.limits = limits or SandboxLimits()
+        self._set: dict[str, Any] = {}
+        self._known: dict[str, str] = {}
+        self._lost = False
+        self._save_after = 0.0
+        for name in self._given.tools:
+            if not name.isidentifier():
+                raise SandboxError(f"{name!r} is no name for a tool: use letters, digits and underscores")
+        self._monty = _package()
+        self._start()
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def _start(self, saved: bytes | None = None) -> None:
+        """A fresh worker, with what was saved or with what the host had set."""
+        limits = {
+            "max_feed_duration_secs": self.limits.block_s, "max_memory": self.limits.memory_mb << 20,
+            "max_suspensions": 1 << 31,  # calls are counted here, by block
+        }  # fmt: skip
+        self._thread = ThreadPoolExecutor(1, "rlm-monty")
+        try:
+            self._pool = self._monty.Monty(max_processes=1, checkout_timeout=ASIDE_S)
+            self._pool.__enter__()
+            # a sleep would not count as time, so it returns at once
+            session = self._pool.checkout(limits=limits, os_policy={"sleep": "zero"})
+            session.__enter__()
+        except (OSError, RuntimeError, self._monty.MontyError) as exc:
+            self._thread.shutdown()
+            raise SandboxError(f"the sandbox's worker (monty) cannot be started: {exc}") from exc
+        self._session, self._pid = session, session.worker_pid
+        try:
+            if saved is not None:
+                self._turn(lambda: session.load_session(saved), time.monotonic() + ASIDE_S)
+                return
+            names = [*self._given.tools, "SHOW_VARS", "ToolError"]
+            code = PRELUDE + "".join(TOOL.format(name=name) for name in self._given.tools)
+            self._aside(f"{code}\n_rlm_given = {{{', '.join(f'{name!r}: {name}' for name in names)}}}")
+            self._aside("pass", dict(self._set))
+        except (Stopped, self._monty.MontyError) as exc:
+            self._kill()
+            raise SandboxError(f"the sandbox's worker (monty) did not start: {exc}") from exc
+
+    def _alive(self) -> Any:
+        if self._session is None:
+            self._start()
+        return self._session
+
+    def _kill(self) -> None:
+        session, self._session = self._session, None
+        if session is None:
+            return
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self._pid, signal.SIGKILL)
+        self._thread.shutdown()
+        for held in (session, self._pool):
+            with contextlib.suppress(RuntimeError, self._monty.MontyError):
+                held.__exit__(None, None, None)
+
+    def close(self) -> None:
+        """End the worker. A closed REPL can be closed again and starts anew when it is used."""
+        self._kill()
+        self._known = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self._kill()
+
+    def _saved(self) -> bytes | None:
+        """The worker's state, or None when saving it would take too long or too much."""
+        before = time.monotonic()
+        if before < self._save_after:
+            return None
+        try:
+            state: bytes = self._turn(self._session.dump, before + ASIDE_S)
+        except self._monty.MontyRuntimeError:
+            return None
+        now = time.monotonic()
+        self._save_after = now + (now - before) / SAVING_SHARE if now - before > QUICK_S else 0.0
+        return state if len(state) <= SAVED_BYTES else None
+
+    # -- turns ---------------------------------------------------------------------------------------
+
+    def _turn(self, step: Callable[[], Any], until: float) -> Any:
+        """What the worker answers. Late, or gone: Stopped. What the code raised is raised as monty's error."""
+        future: Future[Any] = self._thread.submit(step)
+        try:
+            wait([future], max(0.0, until - time.monotonic()))
+            if not future.done():
+                raise Stopped("timeout", OVER)
+            return future.result()
+        except self._monty.MontyCrashedError as exc:
+            if exc.timed_out:
+                raise Stopped("timeout", OVER) from exc
+            raise Stopped("died", "the worker ended (a fault of the interpreter)") from exc
+        except self._monty.MontyRuntimeError as exc:
+            if str(exc.exception()).startswith(_OVERTIME):
+                raise Stopped("timeout", OVER) from exc
+            raise
+
+    def _aside(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
+        """Code of ours, outside of any block. It cannot call the host."""
+        session = self._session
+        return self._turn(
+            lambda: session.feed_run(code, inputs=inputs, print_callback=_nowhere), time.monotonic() + ASIDE_S
+        )
+
+    def _ask(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
+        self._alive()
+        try:
+            return self._aside(code, inputs)
+        except (Stopped, self._monty.MontyError) as exc:
+            self._kill()
+            self._lost, self._known = True, {}
+            raise SandboxError(f"the sandbox's worker was lost: {exc}") from exc
+
+    # -- running -------------------------------------------------------------------------------------
+
+    def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
+        lost, self._lost = self._lost, False
+        self._alive()
+        started = time.monotonic()
+        block = _Block(started, started + self.limits.block_s, deadline, room=self.limits.output_chars)
+        if len(code) > self.limits.code_chars:
+            most = self.limits.code_chars
+            why = f"the block has {len(code):,} characters, over the limit of {most:,}: split it"
+            return self._result(block, "refused", why, lost)
+        saved = None
+        try:
+            saved = self._saved()
+            block.started = time.monotonic()
+            block.ends = block.started + self.limits.block_s
+            error, said = self._serve(block, code)
+            self._known = self._described()
+        except Stopped as exc:
+            return self._result(block, exc.kind, f"{exc.why}; {self._replace(saved)}", lost)
+        except BaseException:  # ctrl-C, or a fault of ours: the worker's state is unknown
+            self._kill()
+            self._lost, self._known = True, {}
+            raise
+        return self._result(block, error, said, lost)
+
+    def _replace(self, saved: bytes | None) -> str:
+        """Throw the worker away; what became of the variables."""
+        self._kill()
+        if saved is not None:
+            with contextlib.suppress(SandboxError):
+                self._start(saved)
+                return "the variables are as they were before this block"
+        self._lost, self._known = True, {}
+        return LOST
+
+    def _result(self, block: _Block, error: str | None, said: str, lost: bool) -> REPLResult:
+        return REPLResult(
+            stdout=plain_text("".join(block.output)), stderr=plain_text(said)[:20_000], locals=dict(self._known),
+            execution_time=time.monotonic() - block.started, error=error, calls=block.calls, cut_chars=block.cut,
+            restarted=self._lost or lost,
+        )  # fmt: skip
+
+    def _serve(self, block: _Block, code: str) -> tuple[str | None, str]:
+        """Answer the worker until the block is done: its error, and what to say of it."""
+        code = _with_locals(plain_text(code))
+        session, monty = self._session, self._monty
+        try:
+            at = self._turn(lambda: session.feed_start(code + END, print_callback=block.take), block.until())
+            while not isinstance(at, monty.MontyComplete):
+                at = self._turn(self._step(block, at), block.until())
+        except monty.MontySyntaxError as exc:
+            return "refused", _misread(exc, code)
+        except monty.MontyRuntimeError as exc:
+            return self._blame(exc)
+        return None, ""
+
+    def _blame(self, error: Any) -> tuple[str | None, str]:
+        """What went wrong in the code."""
+        inner = error.exception()
+        if isinstance(inner, SystemExit | KeyboardInterrupt):
+            return None, ""
+        if isinstance(inner, NotImplementedError) and str(inner).startswith(_UNKNOWN):
+            what = str(inner).removeprefix(_UNKNOWN)
+            at = error.traceback()[-1:]
+            line = f" (line {at[0].line})\n    {(at[0].source_line or '').strip()[:200]}" if at else ""
+            return "refused", f"not known here: {what}; write it another way{line}"
+        if isinstance(inner, MemoryError):
+            return "memory", _trace(error)
+        return "error", _trace(error)
+
+    def _step(self, block: _Block, at: Any) -> Callable[[], Any]:
+        """What resumes the worker after what it asks for."""
+        monty = self._monty
+        if isinstance(at, monty.NameLookupSnapshot):
+            return at.resume  # type: ignore[no-any-return]
+        if not isinstance(at, monty.FunctionSnapshot):
+            raise Stopped("died", "the worker waits for something that there is not")
+        if at.is_os_function:
+            return at.resume_not_handled  # type: ignore[no-any-return]
+        if at.function_name != _CALL:
+            answer = {"exc_type": "NameError", "message": f"name {at.function_name!r} is not defined"}
+        else:
+            answer = self._answer(block, at.args)
+        if time.monotonic() >= block.until():
+            raise Stopped("timeout", OVER)
+        return lambda: at.resume(answer)
+
+    def _answer(self, block: _Block, call: Any) -> dict[str, Any]:
+        """What a tool returns, or what went wrong as far as it concerns the code, in monty's form."""
+        name, args, words = call if len(call) == 3 else ("", [], {})
+        if name == "SHOW_VARS":
+            return {"return_value": dict(self._known)}
+        tool = self._given.tools.get(name) if isinstance(name, str) else None
+        if tool is None or not isinstance(args, list) or not isinstance(words, dict):
+            return _raised(f"there is no tool {str(name)[:80]!r}")
+        block.calls += 1
+        if block.calls > self.limits.calls:
+            raise Stopped("calls", f"the block made more than {self.limits.calls:,} tool calls")
+        before = time.monotonic()
+        try:
+            args, words = self._sized(wired([args, words], same))
+            made = [unwired(value, self._given.from_wire) for value in args]
+            named = {key: unwired(value, self._given.from_wire) for key, value in words.items()}
+            return {"return_value": self._sized(wired(tool(*made, **named), self._given.to_wire))}
+        except TOOL_FAULTS as exc:
+            return _raised(plain_text(str(exc) or type(exc).__name__)[:2_000])
+        except Exception as exc:
+            return _raised(f"{name} failed inside ({type(exc).__name__}); try another way")
+        finally:
+            if name in self._given.patient:
+                block.ends += time.monotonic() - before
+
+    def _sized(self, value: Any) -> Any:
+        """The value, unless it is more than may cross."""
+        try:
+            encode({"value": value}, self.limits.frame_bytes)
+        except BrokenFrame as exc:
+            raise SandboxError(f"too much for the sandbox's pipe: {exc}") from exc
+        return value
+
+    # -- variables -----------------------------------------------------------------------------------
+
+    def set(self, name: str, value: Any) -> None:
+        if not name.isidentifier() or name.startswith("_"):
+            raise SandboxError(f"{name!r} is no name for a variable: use letters, digits and inner underscores")
+        data = self._sized(wired(value, self._given.to_wire))
+        self._ask("pass", {name: data})
+        self._set[name] = data
+
+    def get(self, name: str) -> Any:
+        found = self._ask("_rlm_told(_rlm_locals(), _rlm_given, _rlm_name)", {"_rlm_name": plain_text(str(name))[:500]})
+        if not isinstance(found, list) or len(found) != 1:
+            known = ", ".join(list(self.variables())[:20]) or "none"
+            raise SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {known}")
+        return unwired(self._sized(wired(found[0], same)), self._given.from_wire)
+
+    def variables(self) -> dict[str, str]:
+        self._alive()
+        try:
+            self._known = self._described()
+        except Stopped as exc:
+            self._kill()
+            self._lost, self._known = True, {}
+            raise SandboxError(f"the sandbox's worker was lost: {exc.why}") from exc
+        return dict(self._known)
+
+    def _described(self) -> dict[str, str]:
+        try:
+            found = self._aside("_rlm_described(_rlm_locals(), _rlm_given)")
+        except self._monty.MontyRuntimeError as exc:
+            if isinstance(exc.exception(), MemoryError):
+                raise Stopped("memory", "MemoryError: the variables do not fit") from exc
+            return dict(self._known)  # the code broke our helpers, which is its own loss
+        if not isinstance(found, dict):
+            return dict(self._known)
+        return {
+            plain_text(str(name))[:200]: plain_text(str(text))[:300] for name, text in list(found.items())[:MAX_LOCALS]
+        }
+
+
+def _package() -> Any:
+    try:
+        return importlib.import_module("pydantic_monty")
+    except ImportError as exc:
+        raise SandboxError("the engine 'monty' is not installed: pip install 'rlm-memory[monty]'") from exc
+
+
+def _raised(message: str) -> dict[str, Any]:
+    return {"exc_type": "RuntimeError", "message": message}
+
+
+def _nowhere(stream: str, text: str) -> None:
+    """Output of our own code: there is none."""
+
+
+def _misread(error: Any, code: str) -> str:
+    """Why the code is no Python, and where; what we put behind it is not named."""
+    lines = code.split("\n")
+    at = error.traceback()[-1:]
+    if not at or at[0].filename == "main.py":  # monty gives the place only when it read that far
+        return f"SyntaxError: {str(error.exception())[:500]}"
+    if at[0].line > len(lines):
+        return f"SyntaxError: something is missing at the end (line {len(lines)})\n    {lines[-1][:200]}"
+    return f"SyntaxError: {str(error.exception())[:500]} (line {at[0].line})\n    {lines[at[0].line - 1][:200]}"
+
+
+def _trace(error: Any) -> str:
+    """The traceback as the code's author needs it: lines of the blocks, none of ours."""
+    lines = []
+    for frame in [frame for frame in error.traceback() if frame.filename != _PRELUDE_FILE][:40]:
+        lines.append(f"  line {frame.line}, in {frame.function_name or '<module>'}")
+        if frame.source_line:
+            lines.append(f"    {frame.source_line.strip()[:200]}")
+    return "\n".join(["Traceback:", *lines, error.display("type-msg")[:2_000]])
+
+
+def _with_locals(code: str) -> str:
+    """`SHOW_VARS()` sees the variables where it stands: monty has no other way to tell them to a function."""
+    if "SHOW_VARS" not in code:
+        return code
+    lines = list(io.StringIO(code))
+    try:
+        tokens = list(tokenize.generate_tokens(iter(lines).__next__))
+    except (tokenize.TokenError, SyntaxError):
+        return code
+    for place in range(len(tokens) - 3, -1, -1):
+        name, opened, closed = tokens[place : place + 3]
+        if (name.string, opened.string, closed.string) != ("SHOW_VARS", "(", ")"):
+            continue
+        if place and tokens[place - 1].string in ("def", "."):
+            continue
+        row, column = opened.end
+        lines[row - 1] = lines[row - 1][:column] + "locals()" + lines[row - 1][column:]
+    return "".join(lines)
