@@ -1,0 +1,260 @@
+"""Reading a model's reply: its code blocks and its final answer.
+
+A reply is read line by line, once, left to right, and every line is looked at a bounded number of times, so that no
+reply however odd takes more than linear time. What counts:
+
+- ```` ```repl ```` blocks are code. A reply without any may use `python`, `py` or `python3` instead. Tildes and
+  indented fences are fine. A fence that is never closed reaches to the end of the reply and is noted.
+- A line of backticks inside a triple-quoted string of the code does not end the block, as long as that string ends
+  before the next block begins.
+- `FINAL(…)` and `FINAL_VAR(name)` count at the start of a line outside of code blocks. Inside of one they are code:
+  the REPL has functions of these names.
+
+This module runs nothing and knows no REPL.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rlm.loop.final import FINAL_CALL, Final, clean, closing_parenthesis, final_of
+
+REPL = frozenset({"repl"})
+PYTHON = frozenset({"python", "py", "python3"})
+
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`\n]*)$")
+_LATE_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*(repl|python|py|python3)[ \t]*$", re.IGNORECASE)
+_LEXEME = re.compile(r"""\\.|\"\"\"|'''|["'#]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of code. `closed` is False when its fence was left open."""
+
+    code: str
+    closed: bool = True
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a reply says. `notes` are told to the model."""
+
+    blocks: list[Block] = field(default_factory=list)
+    final: Final | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class _Fence(NamedTuple):
+    """An opening fence."""
+
+    indent: int
+    mark: str
+    language: str
+
+
+def parse_reply(reply: str, *, max_blocks: int = 50) -> Parsed:
+    """The code blocks, the final answer and what is odd about them.
+
+    >>> parse_reply("Let me see.\\n```repl\\nprint(1)\\n```\\n").blocks
+    [Block(code='print(1)', closed=True)]
+    >>> parse_reply("FINAL(forty-two (42))").final
+    Final(value='forty-two (42)', is_variable=False)
+    """
+    reader = _Reader(clean(reply))
+    reader.read()
+    parsed = Parsed(final=reader.final, notes=reader.notes)
+    blocks = reader.repl or reader.python
+    if not blocks and parsed.final is None:
+        parsed.final = reader.fenced_final
+    parsed.blocks = blocks[:max_blocks]
+    if any(not block.closed for block in parsed.blocks):
+        parsed.notes.append("The fence of a block was never closed; everything after it was taken as code.")
+    if len(blocks) > max_blocks:
+        parsed.notes.append(
+            f"The reply had {len(blocks)} blocks; only the first {max_blocks} were run. Write one block with a loop."
+        )
+    return parsed
+
+
+class _Reader:
+    """One pass over a reply. `at` is the line that comes next."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = _offsets(self.lines)
+        self.at = 0
+        self.repl: list[Block] = []
+        self.python: list[Block] = []
+        self.final: Final | None = None
+        self.fenced_final: Final | None = None
+        self.fenced_tried = False
+        self.notes: list[str] = []
+
+    def read(self) -> None:
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            fence = _opening(line)
+            if fence is None:
+                if self.final is None and (match := FINAL_CALL.match(line)):
+                    self._read_final(match)
+                else:
+                    self.at += 1
+                continue
+            self.at += 1
+            if fence.language in REPL | PYTHON:
+                block = self._read_code(fence)
+                if block.code.strip():
+                    (self.repl if fence.language in REPL else self.python).append(block)
+            else:
+                self._skip_other(fence)
+
+    def _read_final(self, match: re.Match[str]) -> None:
+        """Take the final answer that begins on this line, and go on behind it."""
+        start = self.starts[self.at] + match.end()
+        stop = closing_parenthesis(self.text, start)
+        if stop is None:
+            stop = self._next_code(self.at + 1)
+            self.notes.append("The parenthesis of FINAL was never closed.")
+        self.final = final_of(match, self.text[start:stop])
+        while self.at < len(self.lines) and self.starts[self.at] <= stop:
+            self.at += 1
+
+    def _next_code(self, line: int) -> int:
+        """Where the next code block begins, or the text ends."""
+        for number in range(line, len(self.lines)):
+            fence = _opening(self.lines[number])
+            if fence is not None and fence.language in REPL | PYTHON:
+                return max(0, self.starts[number] - 1)
+        return len(self.text)
+
+    def _read_code(self, fence: _Fence) -> Block:
+        """The block whose first line is next. Leaves `at` behind its closing fence."""
+        begin, inside, depth = self.at, "", 0
+        candidate: int | None = None  # a closing fence that was passed over, being inside a string
+        for number in range(begin, len(self.lines)):
+            line = self.lines[number]
+            other = _opening(line)
+            if inside and other is not None and inside not in line:
+                if _closes(line, fence) and depth == 0:
+                    candidate = number if candidate is None else candidate
+                elif candidate is not None and other.language in REPL | PYTHON:
+                    break  # the string was never closed and this is the next block
+                else:
+                    depth = max(0, depth + (1 if other.language else -1))
+                continue
+            if not inside and _closes(line, fence):
+                return self._block(fence, begin, number)
+            if not inside and (short := _before_mark(line, fence)) is not None:
+                self.lines[number] = short
+                return self._block(fence, begin, number + 1, resume=number + 1)
+            before = inside
+            inside = _string_state(line, inside)
+            if before and not inside:
+                candidate, depth = None, 0
+        if candidate is not None:
+            return self._block(fence, begin, candidate)
+        return self._block(fence, begin, len(self.lines), closed=False)
+
+    def _block(self, fence: _Fence, begin: int, end: int, *, closed: bool = True, resume: int | None = None) -> Block:
+        self.at = end + 1 if resume is None else resume
+        return Block(_dedent(self.lines[begin:end], fence.indent), closed)
+
+    def _skip_other(self, fence: _Fence) -> None:
+        """Pass a block that is no code; a FINAL in it counts only where the reply says nothing else."""
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if _closes(line, fence):
+                self.at += 1
+                return
+            other = _opening(line)
+            if other is not None and other.language in REPL and other.mark == fence.mark:
+                return  # the model forgot to close this one
+            if not self.fenced_tried and not fence.language and (match := FINAL_CALL.match(line)):
+                self.fenced_tried = True  # one look, or a reply of nothing but FINAL( would take quadratic time
+                start = self.starts[self.at] + match.end()
+                stop = closing_parenthesis(self.text, start)
+                self.fenced_final = None if stop is None else final_of(match, self.text[start:stop])
+            self.at += 1
+
+
+def _offsets(lines: list[str]) -> list[int]:
+    offsets, at = [], 0
+    for line in lines:
+        offsets.append(at)
+        at += len(line) + 1
+    return offsets
+
+
+def _opening(line: str) -> _Fence | None:
+    """The fence that this line opens (or, bare, closes)."""
+    if "```" not in line and "~~~" not in line:
+        return None
+    if match := _FENCE.match(line):
+        words = match.group(3).lower().split()
+        return _Fence(len(match.group(1)), match.group(2), words[0].strip("{}.,:") if words else "")
+    # text in front of it: only where it can be nothing else
+    if match := _LATE_FENCE.search(line[-200:]):
+        return _Fence(0, match.group(1), match.group(2).lower())
+    return None
+
+
+def _closes(line: str, fence: _Fence) -> bool:
+    bare = line.strip()
+    return len(bare) >= len(fence.mark) and bare.count(fence.mark[0]) == len(bare)
+
+
+def _before_mark(line: str, fence: _Fence) -> str | None:
+    """The code in front of a fence that closes at the end of a line of code, if it does."""
+    bare = line.rstrip()
+    if not bare.endswith(fence.mark):
+        return None
+    code = bare[: -len(fence.mark)]
+    return None if _in_comment_or_string(code) else code
+
+
+def _in_comment_or_string(line: str) -> bool:
+    """Whether the end of this line, which begins outside of strings, is in a comment or an open string."""
+    inside = ""
+    for lexeme in _LEXEME.finditer(line):
+        found = lexeme.group()
+        if not inside:
+            if found == "#":
+                return True
+            inside = found if found[0] in "\"'" else ""
+        elif found == inside or (len(inside) == 1 and found[0] == inside):
+            inside = ""
+    return bool(inside)
+
+
+def _string_state(line: str, inside: str) -> str:
+    """The triple quote that is open behind this line, or ''; `inside` is the one open in front of it."""
+    if not inside and '"""' not in line and "'''" not in line:
+        return ""
+    single = ""
+    for lexeme in _LEXEME.finditer(line):
+        found = lexeme.group()
+        if inside:
+            inside = "" if found == inside else inside
+        elif single:
+            single = "" if found[0] == single else single
+        elif found == "#":
+            return ""
+        elif len(found) == 3:
+            inside = found
+        elif found[0] in "\"'":
+            single = found
+    return inside
+
+
+def _dedent(lines: list[str], indent: int) -> str:
+    """Take the fence's indentation off, and what every line has in common where the first line has any."""
+    if indent:
+        lines = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
+    filled = [line for line in lines if line.strip()]
+    if filled and filled[0][0] in " \t":
+        common = min(len(line) - len(line.lstrip(" \t")) for line in filled)
+        lines = [line[common:] if line.strip() else "" for line in lines]
+    return "\n".join(lines)

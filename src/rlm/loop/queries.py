@@ -1,0 +1,171 @@
+"""The functions by which code in the REPL asks models: `llm_query`, `llm_query_batched` and `rlm_query`.
+
+They run on the host. A prompt may hold marks of handles; the passages are put in their place here, so that a sub-model
+reads what neither the sandbox nor the main model's prompt ever holds. Every call goes through the run's budget.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rlm.errors import LimitExceeded, RLMError
+from rlm.handles import Meter, Ref, Store, View, expand, mark
+from rlm.llm import Client, Reply
+from rlm.loop.budget import Budget
+from rlm.loop.final import clean
+from rlm.loop.types import SubCall
+from rlm.loop.values import Context, as_text
+
+PROMPT_CHARS = 1_000_000
+"""What a sub-call may read of passages, in characters."""
+ERROR = "[error] "
+
+Recurse = Callable[[str, Context], str]
+"""Runs a question over a context one level deeper and gives its answer."""
+
+
+class Queries:
+    """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every block."""
+
+    def __init__(
+        self, store: Store, budget: Budget, client: Client, *, meter: Meter, recurse: Recurse | None, context: Any
+    ) -> None:
+        """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when nothing else is named."""
+        self._store, self._budget, self._client = store, budget, client
+        self._meter, self._recurse = meter, recurse
+        self._context = context
+        self._lock = threading.Lock()
+        self._calls: list[SubCall] = []
+
+    def take_calls(self) -> list[SubCall]:
+        """The calls since the last time, in the order in which they ended."""
+        with self._lock:
+            calls, self._calls = self._calls, []
+        return calls
+
+    def llm_query(self, prompt: str, model: str | None = None) -> str:
+        """Ask a language model; it sees this prompt and nothing else."""
+        return self._ask(self._prompt(prompt, "llm_query"), model)
+
+    def llm_query_batched(self, prompts: Sequence[str], model: str | None = None) -> list[str]:
+        """Ask many prompts at once; the answers come in the same order, a failed one as `[error] …`."""
+        if isinstance(prompts, str | Ref | View) or not isinstance(prompts, list | tuple):
+            raise TypeError(f"llm_query_batched takes a list of prompts, not {type(prompts).__name__}")
+        self._check_model(model)
+        return _in_parallel(
+            lambda prompt: self._ask(self._prompt(prompt, "the prompt"), model),
+            prompts,
+            self._budget.limits.batch_workers,
+        )
+
+    def rlm_query(self, question: str, context: Any = None) -> str:
+        """A helper with a REPL of its own answers a question over a part of the text (by default all of it)."""
+        asked = self._prompt(question, "rlm_query")
+        about = self._context if context is None else context
+        if self._recurse is None:
+            return self._without_recursion(asked, about)
+        if reason := self._budget.spent():
+            raise LimitExceeded(reason)
+        begun = time.monotonic()
+        answer = self._recurse(self._expanded(asked), about)
+        self._note(SubCall("rlm_query", self._client.model, asked, answer, seconds=time.monotonic() - begun))
+        return answer
+
+    def _without_recursion(self, question: str, context: Any) -> str:
+        """At the deepest level one plain call has to do, over as much of the context as a prompt may hold."""
+        text = as_text(self._store, context, limit=PROMPT_CHARS // 2)
+        answer = self._ask(f"{self._expanded(question)}\n\nText:\n{text}", None, shown=question)
+        return f"[note] rlm_query is at its deepest level here; a single llm_query answered.\n{answer}"
+
+    def _ask(self, prompt: str, model: str | None, *, shown: str | None = None) -> str:
+        self._check_model(model)
+        reply: Reply | None = None
+        error: str | None = None
+        begun = time.monotonic()
+        try:
+            text = clean(self._expanded(prompt)) if shown is None else clean(prompt)
+            reply = self._budget.ask(self._client, [{"role": "user", "content": text}])
+            return clean(reply.text)
+        except RLMError as exc:
+            error = str(exc)
+            raise
+        finally:
+            self._note(
+                SubCall(
+                    "llm_query",
+                    reply.model if reply else self._client.model,
+                    shown or prompt,
+                    clean(reply.text) if reply else "",
+                    reply.input_tokens if reply else 0,
+                    reply.output_tokens if reply else 0,
+                    reply.seconds if reply else time.monotonic() - begun,
+                    error,
+                )
+            )
+
+    def _expanded(self, prompt: str) -> str:
+        return expand(self._store, prompt, max_chars=PROMPT_CHARS)
+
+    def _prompt(self, prompt: object, what: str) -> str:
+        """A prompt as text; a bare handle is the passage that it names, still as a mark."""
+        if isinstance(prompt, Ref):
+            prompt = View(prompt.key, 0, self._store.size(prompt))
+        if isinstance(prompt, View):
+            return mark(self._store, prompt)
+        if not isinstance(prompt, str):
+            raise TypeError(f"{what} must be text, not {type(prompt).__name__}: make an f-string of it")
+        if not prompt.strip():
+            raise ValueError(f"{what} is empty: write what the model should do")
+        return prompt
+
+    def _check_model(self, model: str | None) -> None:
+        if model is not None and model != self._client.model:
+            raise ValueError(f"there is no model {model!r} here, only {self._client.model!r}: leave `model` out")
+
+    def _note(self, call: SubCall) -> None:
+        self._meter.note(call.kind, len(call.response), to_prompt=False)
+        with self._lock:
+            self._calls.append(call)
+
+
+def _in_parallel(ask: Callable[[object], str], prompts: Sequence[object], workers: int) -> list[str]:
+    """Every prompt's answer, in order. Ctrl-C leaves at once: daemon threads end with the process.
+
+    concurrent.futures would be shorter, but it joins its threads at exit, and a server that hangs would then hold
+    the terminal of someone who wanted out.
+    """
+    answers: list[str] = [""] * len(prompts)
+    faults: list[BaseException] = []
+    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for number in range(len(prompts)):
+        todo.put(number)
+
+    def work() -> None:
+        while not faults:
+            try:
+                number = todo.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                answers[number] = ask(prompts[number])
+            except (RLMError, TypeError, ValueError) as exc:  # the last two: a prompt that is none
+                answers[number] = f"{ERROR}{exc}"
+            except BaseException as exc:  # a fault of ours, or of a client: raised in the caller's thread
+                faults.append(exc)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(prompts)))]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException as exc:
+        faults.append(exc)  # the workers take nothing more up
+        raise
+    if faults:
+        raise faults[0]
+    return answers

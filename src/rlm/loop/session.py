@@ -1,0 +1,205 @@
+"""The REPL of one run: what it is given, and the ways in which code in it can finish the run.
+
+`FINAL`, `FINAL_VAR` and `SUBMIT` are functions there that call the host; `answer` is a dict there that the host looks
+at after every block. A variable can only be read between blocks, so `FINAL_VAR` is noted and looked up afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from rlm.errors import ConfigError, RLMError, SandboxError
+from rlm.handles import Ref, View, from_wire, mark, to_wire
+from rlm.loop.queries import Queries
+from rlm.loop.setup import Setup
+from rlm.loop.values import as_text, namespace, resolved
+from rlm.sandbox import Repl, REPLResult, open_repl
+
+PATIENT = ("llm_query", "llm_query_batched", "rlm_query")
+
+_FINAL_VAR = re.compile(r"\bFINAL_VAR\(\s*([A-Za-z_]\w*)\s*\)")
+_NOTHING = object()
+
+
+class Session:
+    """A REPL with a run's context and tools. Use it as a block: it is closed at the end."""
+
+    def __init__(self, setup: Setup, queries: Queries, given: Mapping[str, Any], ns: Mapping[str, Any]) -> None:
+        self.store, self.meter, self.queries = setup.store, setup.meter, queries
+        self.submitted: dict[str, Any] | None = None
+        self._setup = setup
+        self._variables = {**given, "answer": {"content": "", "ready": False}}
+        self._tools: dict[str, Callable[..., Any]] = {
+            "FINAL": self.FINAL,
+            "FINAL_VAR": self.FINAL_VAR,
+            "SUBMIT": self.SUBMIT,
+            "llm_query": queries.llm_query,
+            "llm_query_batched": queries.llm_query_batched,
+            "rlm_query": queries.rlm_query,
+        }
+        _check_names({*self._tools, *self._variables, "SHOW_VARS"}, setup.tools, ns)
+        self._variables.update(ns)
+        self.names = sorted(self._variables)
+        self._described: dict[str, str] = {}
+        self._final: Any = _NOTHING
+        self._final_var: Any = _NOTHING
+        self._content: Any = None
+        self._repl: Repl | None = None
+
+    def __enter__(self) -> Self:
+        setup = self._setup
+        self._repl = open_repl(
+            {**self._tools, **setup.tools},
+            patient=[*PATIENT, *setup.patient],
+            hidden={
+                "text.read": self._read,
+                "text.find": self._find,
+                "text.count": self.store.count,
+                "text.mark": lambda key, start, stop: mark(self.store, View(key, start, stop)),
+            },
+            limits=setup.sandbox,
+            engine=setup.engine,
+            unsafe=setup.unsafe,
+            to_wire=to_wire,
+            from_wire=from_wire,
+        )
+        try:
+            for name, value in self._variables.items():
+                self._repl.set(name, value)
+        except BaseException:
+            self._repl.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.repl.close()
+
+    @property
+    def repl(self) -> Repl:
+        if self._repl is None:
+            raise SandboxError("the session is not open: use it in a with block")
+        return self._repl
+
+    @property
+    def engine(self) -> str:
+        return self.repl.engine
+
+    def run(self, code: str, *, deadline: float | None) -> REPLResult:
+        """One block."""
+        self._final = self._final_var = _NOTHING
+        result = self.repl.run(code, deadline=deadline)
+        self._described = result.locals
+        self.names = sorted(result.locals)
+        return result
+
+    # -- what code in the REPL can call ------------------------------------------------------------------
+
+    def FINAL(self, answer: Any) -> str:
+        """Give the final answer."""
+        self._final = answer
+        return "The answer is noted; the run ends after this block."
+
+    def FINAL_VAR(self, name: Any) -> str:
+        """Give the value of a variable as the final answer."""
+        self._final_var = name
+        return "The variable is looked up after this block."
+
+    def SUBMIT(self, *values: Any, **fields: Any) -> str:
+        """Give the final answer as named fields."""
+        if len(values) > 1 or (values and "answer" in fields):
+            raise TypeError("SUBMIT takes named fields: SUBMIT(answer=..., sparql=...)")
+        if not values and not fields:
+            raise TypeError("SUBMIT needs at least one field: SUBMIT(answer=...)")
+        named = {"answer": values[0], **fields} if values else fields
+        self.submitted = resolved(self.store, named)
+        return "The answer is noted; the run ends after this block."
+
+    def _read(self, key: str, start: int, stop: int) -> str:
+        text = self.store.read(key, start, stop)
+        self.meter.note("text.read", len(text), to_prompt=False)
+        return text
+
+    def _find(self, key: str, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False) -> int:
+        return self.store.find(key, needle, start, stop, ignore_case=ignore_case)
+
+    # -- what it said ------------------------------------------------------------------------------------
+
+    def answer(self, code: str, notes: list[str]) -> str | None:
+        """The final answer that the block gave; None when it gave none. `code` is the block."""
+        if self.submitted is not None:
+            for name in ("answer", "content"):
+                if name in self.submitted:
+                    return as_text(self.store, self.submitted[name])
+            return as_text(self.store, self.submitted)
+        if self._final is not _NOTHING:
+            return as_text(self.store, self._final)
+        if self._final_var is not _NOTHING:
+            return self._called_final_var(code, notes)
+        return self._answer_variable()
+
+    def variable(self, name: str, notes: list[str]) -> str | None:
+        """A variable as an answer. None when it cannot be one, and then a note says why."""
+        if name.isidentifier():
+            try:
+                value = self.repl.get(name)
+            except SandboxError as exc:
+                notes.append(f"FINAL_VAR({name}): {exc}. Define it in a block, then finish.")
+                return None
+            if name == "answer" and isinstance(value, dict) and "content" in value:
+                value = value["content"]
+            return as_text(self.store, value)
+        notes.append(f"FINAL_VAR({name[:80]!r}): that is no name of a variable. For a text use FINAL(the text).")
+        return None
+
+    def _called_final_var(self, code: str, notes: list[str]) -> str | None:
+        """`FINAL_VAR("name")` names a variable; in `FINAL_VAR(name)` Python has put its value in place already."""
+        given = self._final_var
+        if not isinstance(given, str) or not given.isidentifier():
+            return as_text(self.store, given)
+        bare = {match.group(1) for match in _FINAL_VAR.finditer(code)}
+        if given not in self.names and bare & set(self.names):
+            return as_text(self.store, given)
+        return self.variable(given, notes)
+
+    def _answer_variable(self) -> str | None:
+        """Look at `answer`: its content is what there is so far, and the final answer once it is ready."""
+        try:
+            value = self.repl.get("answer")
+        except SandboxError:  # deleted, or something that cannot be sent
+            return None
+        if isinstance(value, dict) and "content" in value:
+            self._content = value["content"]
+            return as_text(self.store, self._content) if value.get("ready") else None
+        if isinstance(value, str | Ref | View):
+            self._content = value  # `answer` used as a plain variable
+        return None
+
+    def partial(self) -> str:
+        """The last content of `answer`; '' when there is none."""
+        if self._content is None or self._content == "":
+            return ""
+        try:
+            return as_text(self.store, self._content)
+        except RLMError:
+            return ""
+
+    def described(self) -> dict[str, Any]:
+        """The variables as they were after the last block, by their descriptions."""
+        return dict(self._described)
+
+    def namespace(self) -> dict[str, Any]:
+        return namespace(self.repl)
+
+
+def _check_names(taken: set[str], tools: Mapping[str, Any], ns: Mapping[str, Any]) -> None:
+    for name in tools:
+        if name in taken:
+            raise ConfigError(f"a tool cannot be named {name!r}: the REPL has something of this name")
+    for name in ns:
+        if not name.isidentifier() or name in taken or name in tools:
+            raise ConfigError(f"a variable cannot be named {name!r}: choose another name")

@@ -1,0 +1,121 @@
+"""The trajectory as data: what a run was allowed, what happened in it, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm.errors import ConfigError
+from rlm.llm import Message, Usage
+from rlm.sandbox import REPLResult
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use, sub-calls and recursion included. None means no limit."""
+
+    max_iters: int = 30
+    wall_s: float | None = None
+    max_tokens: int | None = None
+    """Input and output tokens of every model call together."""
+    max_cost_usd: float | None = None
+    """Holds only where the model's price is known."""
+    max_errors: int = 5
+    """Turns in a row in which nothing worked."""
+    max_output_chars: int = 20_000
+    """What the model is shown of one block's output."""
+    max_depth: int = 1
+    """How deep `rlm_query` may recurse; the run itself is at depth 0."""
+    max_blocks: int = 50
+    """Code blocks of one reply that are run."""
+    batch_workers: int = 8
+    max_llm_calls: int = 500
+    """Every model call: turns, sub-calls and the turns of recursive runs."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_iters", "max_errors", "max_output_chars", "max_blocks", "batch_workers", "max_llm_calls"):
+            _check(name, getattr(self, name), least=1)
+        _check("max_depth", self.max_depth, least=0)
+        for name in ("wall_s", "max_tokens", "max_cost_usd"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"{name} is {value!r}: give a number above 0, or None for no limit")
+
+
+def _check(name: str, value: object, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"{name} is {value!r}: give a whole number of at least {least}")
+
+
+@dataclass(frozen=True, slots=True)
+class SubCall:
+    """One call that code in the REPL made to a model. `prompt` has handles' marks in it, not what they stand for."""
+
+    kind: str
+    """`llm_query` or `rlm_query`."""
+    model: str
+    prompt: str
+    response: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class CodeBlock:
+    """Code that was run, what came of it, and which models it asked."""
+
+    code: str
+    result: REPLResult
+    sub_calls: list[SubCall] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RLMIteration:
+    """One turn: the messages that the model got, its reply, and what its code did."""
+
+    number: int
+    prompt: list[Message]
+    response: str
+    code_blocks: list[CodeBlock] = field(default_factory=list)
+    final_answer: str | None = None
+    iteration_time: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    """What was odd about the reply, as the model was told."""
+
+
+@dataclass(slots=True)
+class RLMResult:
+    """How a run ended. `converged` is True only when the model gave an answer by itself, within its limits.
+
+    Otherwise `answer` is what there was, and `reason` says in words why the run ended. `last_call` is the turn in which
+    the model was asked for its answer because it had none left; it is not counted among the iterations.
+
+    >>> answer, iterations, ns = RLMResult("42")
+    >>> answer
+    '42'
+    """
+
+    answer: str
+    iterations: list[RLMIteration] = field(default_factory=list)
+    ns: dict[str, Any] = field(default_factory=dict)
+    converged: bool = False
+    reason: str = ""
+    submitted: dict[str, Any] | None = None
+    usage: Usage = field(default_factory=Usage)
+    leakage: dict[str, Any] = field(default_factory=dict)
+    last_call: RLMIteration | None = None
+    error: Exception | None = None
+    """The model error that ended the run, when one did."""
+
+    @property
+    def interrupted(self) -> bool:
+        return self.reason == INTERRUPTED
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from (self.answer, self.iterations, self.ns)
+
+
+INTERRUPTED = "interrupted"

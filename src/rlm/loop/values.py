@@ -1,0 +1,116 @@
+"""Between the host's store and what a run is given or gives back: contexts in, answers and variables out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
+from rlm.handles import Ref, Store, View, expand
+from rlm.loop.final import clean
+from rlm.loop.prompts import ContextCard
+from rlm.sandbox import Repl
+
+Part = str | bytes | Ref | View
+Context = Part | Sequence[Part] | Mapping[str, Part]
+
+ANSWER_CHARS = 100_000
+NS_CHARS = 1_000_000
+"""A variable whose value is larger is given back as its description."""
+
+
+def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
+    """Put a context behind handles: what the REPL gets as `context`, and what a prompt may know of it."""
+    if isinstance(context, str | bytes | Ref | View):
+        handle = _handle(store, context)
+        return handle, ContextCard(handle.key, store.size(handle), _lines(store, handle))
+    if isinstance(context, Mapping):
+        named = {str(name): _handle(store, part) for name, part in context.items()}
+        return named, _several(store, "dict", [(repr(name), handle) for name, handle in named.items()])
+    if isinstance(context, Sequence):
+        handles = [_handle(store, part) for part in context]
+        return handles, _several(store, "list", [(str(n), handle) for n, handle in enumerate(handles)])
+    raise ConfigError(
+        f"a context cannot be a {type(context).__name__}: give text, bytes, a handle, or a list or dict of them"
+    )
+
+
+def _handle(store: Store, part: object) -> Ref | View:
+    if isinstance(part, Ref):
+        return store.ref(part)
+    if isinstance(part, View):
+        store.size(part)  # refuses a key that it does not know
+        return part
+    if isinstance(part, str | bytes):
+        return store.put(part, "context")
+    raise ConfigError(f"a part of the context is a {type(part).__name__}: give text, bytes or a handle")
+
+
+def _several(store: Store, shape: str, parts: list[tuple[str, Ref | View]]) -> ContextCard:
+    sized = tuple((index, handle.key, store.size(handle)) for index, handle in parts)
+    lines = sum(_lines(store, handle) for _, handle in parts)
+    return ContextCard("context", sum(size for *_, size in sized), lines, shape, sized)
+
+
+def _lines(store: Store, handle: Ref | View) -> int:
+    size = store.size(handle)
+    return store.count(handle, "\n") + (size > 0 and store.read(handle, size - 1, size) != "\n")
+
+
+def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
+    """A value from the REPL as an answer: handles and their marks become text, structures JSON; cut at `limit`."""
+    if isinstance(value, Ref | View):
+        return _bounded(_passage(store, value, limit), store.size(value), limit)
+    if isinstance(value, str):
+        try:
+            value = expand(store, clean(value))
+        except HandleError:
+            value = clean(value)  # more than fits: the marks say where it is
+        return _bounded(value, len(value), limit)
+    if value is None or isinstance(value, bool | int | float):
+        return str(value)
+    try:
+        text = json.dumps(resolved(store, value, limit=limit), ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = str(type(value).__name__)
+    text = clean(text)
+    return _bounded(text, len(text), limit)
+
+
+def resolved(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
+    """JSON-like data with text in place of handles, each cut at `limit`."""
+    if isinstance(value, Ref | View | str):
+        return as_text(store, value, limit=limit)
+    if isinstance(value, Mapping):
+        return {clean(str(name)): resolved(store, part, limit=limit) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [resolved(store, part, limit=limit) for part in value]
+    return value
+
+
+def _passage(store: Store, handle: Ref | View, limit: int) -> str:
+    start = handle.start if isinstance(handle, View) else 0
+    return store.read(handle.key, start, start + min(limit, store.size(handle)))
+
+
+def _bounded(text: str, size: int, limit: int) -> str:
+    return text if size <= limit else f"{text[:limit]}\n[… {size - limit} more characters …]"
+
+
+def namespace(repl: Repl) -> dict[str, Any]:
+    """The variables as they are at the end: JSON-like values, and descriptions of everything else."""
+    found: dict[str, Any] = {}
+    try:
+        described = repl.variables()
+    except RLMError:
+        return found
+    for name, description in described.items():
+        try:
+            value = repl.get(name)
+            plain = json.dumps(value, allow_nan=True)
+        except (SandboxError, HandleError, TypeError, ValueError, RecursionError):
+            found[name] = description
+        else:
+            found[name] = value if len(plain) <= NS_CHARS else description
+    return found
