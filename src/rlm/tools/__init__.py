@@ -1,0 +1,12 @@
+"""What the REPL sees: functions that are bounded, run on the host, and return little.
+
+Every cap is a named constant here. A docstring of a tool is a prompt: the model reads it.
+"""
+
+from rlm.tools.ctx import ctx_tools
+from rlm.tools.graph import graph_tools
+from rlm.tools.memory import memory_tools
+from rlm.tools.recalled import Recalled
+from rlm.tools.toolbox import Toolbox
+
+__all__ = ["Recalled", "Toolbox", "ctx_tools", "graph_tools", "memory_tools"]

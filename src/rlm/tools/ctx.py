@@ -1,0 +1,206 @@
+"""`ctx_*`: parts of any handle, and `text.*`, which feed the sandbox's own text objects.
+
+What a `ctx_*` tool returns is read by the model, so each part has at most 500 characters and the whole is bounded.
+What `text.*` returns goes into the sandbox and no further by itself, so it may be longer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from rlm.errors import HandleError
+from rlm.handles import Meter, Ref, Store, View
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
+
+PART_CHARS = 500
+"""The most that one part of a payload may have (DESIGN §4)."""
+FIND_HITS = 20
+FIND_CHARS = 1000
+"""What the hits of `ctx_find` share, as JSON; each has at least `HIT_CHARS` of it."""
+HIT_CHARS = 100
+HIT_FRAME_CHARS = 60
+"""What is around a hit's text: `{"at": …, "line": …, "text": ""}, `."""
+PATTERN_CHARS = 500
+
+STATS_CHARS = 1000
+FIRST_LINES = 3
+FIRST_LINE_CHARS = 80
+HEADINGS = 8
+HEADING_CHARS = 40
+HEADING_PROBES = 64
+SHAPE_CHARS = 60
+SHAPE_SHARE = 0.3
+"""A shape that fewer lines have says nothing about the text."""
+SAMPLES = 16
+SAMPLE_CHARS = 2000
+
+READ_CHARS = 20_000
+"""A slice up to this length is a real string in the sandbox; a longer read comes in parts."""
+NEEDLE_CHARS = 20_000
+
+Handle = Ref | View | str
+
+_HEADING = re.compile(r"#{1,6}[ \t]+\S")
+
+
+def ctx_tools(store: Store, meter: Meter) -> Toolbox:
+    """The tools that look at payloads of one store."""
+    tools = _Context(store)
+    box = Toolbox()
+    for function in (tools.ctx_peek, tools.ctx_slice, tools.ctx_find, tools.ctx_stats):
+        box.add(function, meter)
+    box.hide("text.read", tools.text_read, meter)
+    box.hide("text.find", tools.text_find, meter)
+    box.hide("text.count", tools.text_count, meter)
+    return box
+
+
+class _Context:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    # -- for the model -----------------------------------------------------------------------------
+
+    def ctx_peek(self, ref: Handle, n: int = 200) -> str:
+        """The first and the last n characters of a handle (n up to 500)."""
+        check_count(n, "n", PART_CHARS)
+        chars = self._store.size(ref)
+        start = self._store.read(ref, 0, n)
+        end = self._store.read(ref, max(n, chars - n), chars)
+        between = chars - len(start) - len(end)
+        return f"{start}\n[… {between:,} characters …]\n{end}" if between else start + end
+
+    def ctx_slice(self, ref: Handle, start: int, end: int) -> str:
+        """The characters start to end of a handle, as in Python; at most 500 a call.
+        For longer passages slice the text in Python and let llm_query read it."""
+        begin, stop, _ = slice(_position(start, "start"), _position(end, "end")).indices(self._store.size(ref))
+        if stop - begin > PART_CHARS:
+            raise HandleError(
+                f"ctx_slice of {stop - begin:,} characters, at most {PART_CHARS}: ask for less, or slice the text in "
+                f"Python and pass it to llm_query"
+            )
+        return self._store.read(ref, begin, max(begin, stop))
+
+    def ctx_find(
+        self, ref: Handle, pattern: str, limit: int = 10, ignore_case: bool = True, start: int = 0
+    ) -> list[dict[str, Any]]:
+        """Literal search (no regex): [{at, line, text}], text being what is around the hit; limit up to 20.
+        Returns the first hits from start; for more, call again with start = last at + 1."""
+        check_text(pattern, "pattern", PATTERN_CHARS, blank=True)
+        check_count(limit, "limit", FIND_HITS)
+        at, places = max(0, _position(start, "start")), list[int]()
+        while len(places) < limit:
+            at = self._store.find(ref, pattern, at, ignore_case=bool(ignore_case))
+            if at < 0:
+                break
+            places.append(at)
+            at += len(pattern)
+        room = max(HIT_CHARS, FIND_CHARS // max(1, len(places))) - HIT_FRAME_CHARS
+        hits, line, counted = [], 1, 0
+        for place in places:
+            line, counted = line + self._store.count(ref, "\n", counted, place), place
+            hits.append({"at": place, "line": line, "text": self._around(ref, place, len(pattern), room)})
+        return hits
+
+    def _around(self, ref: Handle, at: int, chars: int, room: int) -> str:
+        room = min(PART_CHARS, room)
+        before = max(0, room - chars) // 2
+        return clip(one_line(self._store.read(ref, max(0, at - before), max(0, at - before) + room)), room)
+
+    def ctx_stats(self, ref: Handle) -> dict[str, Any]:
+        """What a handle holds: chars, lines, words (estimated), first lines, Markdown headings [at, text],
+        and the shape that most lines have (A letters, 9 digits)."""
+        store, handle, chars = self._store, self._store.ref(ref), self._store.size(ref)
+        samples = self._samples(ref, chars)
+        sampled = sum(map(len, samples))
+        words = sum(len(sample.split()) for sample in samples)
+        head = store.read(ref, 0, FIRST_LINES * PART_CHARS).splitlines()
+        stats: dict[str, Any] = {
+            "key": clip(handle.key, FIRST_LINE_CHARS),
+            "dtype": handle.dtype,
+            "chars": chars,
+            "lines": store.count(ref, "\n") + (chars > 0 and store.read(ref, chars - 1, chars) != "\n"),
+            "words": words if sampled == chars else round(words * chars / sampled),
+            "first": [clip(one_line(line), FIRST_LINE_CHARS) for line in head[:FIRST_LINES]],
+        }
+        if headings := self._headings(ref):
+            stats["headings"] = headings
+        if shape := _common_shape(samples, whole=sampled == chars):
+            stats["line_shape"], stats["line_shape_share"] = shape
+        return stats
+
+    def _samples(self, ref: Handle, chars: int) -> list[str]:
+        """The whole of a short text, else pieces from all over it."""
+        if chars <= SAMPLES * SAMPLE_CHARS:
+            return [self._store.text(ref)]
+        step = (chars - SAMPLE_CHARS) // (SAMPLES - 1)
+        return [self._store.read(ref, n * step, n * step + SAMPLE_CHARS) for n in range(SAMPLES)]
+
+    def _headings(self, ref: Handle) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        at = 0
+        for _ in range(HEADING_PROBES):
+            line = self._store.read(ref, at, at + 2 * HEADING_CHARS).split("\n", 1)[0]
+            if _HEADING.match(line):
+                found.append([at, clip(one_line(line), HEADING_CHARS)])
+            at = self._store.find(ref, "\n#", at) + 1
+            if at == 0 or len(found) == HEADINGS:
+                break
+        return found
+
+    # -- for the sandbox ---------------------------------------------------------------------------
+
+    def text_read(self, key: Handle, start: int, stop: int | None) -> str:
+        """The first 20,000 characters of `text[start:stop]`: who wants more, reads on."""
+        end = None if stop is None else _position(stop, "stop")
+        begin, end, _ = slice(_position(start, "start"), end).indices(self._store.size(key))
+        return self._store.read(key, begin, max(begin, min(end, begin + READ_CHARS)))
+
+    def text_find(
+        self, key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False
+    ) -> int:
+        """`text.find(needle, start, stop)`."""
+        _check_needle(needle)
+        end = None if stop is None else _position(stop, "stop")
+        return self._store.find(key, needle, _position(start, "start"), end, ignore_case=bool(ignore_case))
+
+    def text_count(self, key: Handle, needle: str, start: int = 0, stop: int | None = None) -> int:
+        """`text.count(needle, start, stop)`."""
+        _check_needle(needle)
+        end = None if stop is None else _position(stop, "stop")
+        return self._store.count(key, needle, _position(start, "start"), end)
+
+
+def _position(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise HandleError(f"{name} is {type(value).__name__}: use a whole number")
+    return value
+
+
+def _check_needle(needle: Any) -> None:
+    if not isinstance(needle, str):
+        raise HandleError(f"the text to look for is {type(needle).__name__}: use text")
+    if len(needle) > NEEDLE_CHARS:
+        raise HandleError(f"the text to look for has {len(needle):,} characters, at most {NEEDLE_CHARS:,}")
+
+
+def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | None:
+    """The shape that most of the sampled lines have, and how many of them; None when no shape stands out."""
+    shapes: Counter[str] = Counter()
+    for sample in samples:
+        lines = sample.split("\n")
+        for line in lines if whole else lines[1:-1]:  # a sample begins and ends inside a line
+            if line.strip():
+                shapes[_shape(line)] += 1
+    if shapes.total() < 2:
+        return None
+    shape, times = shapes.most_common(1)[0]
+    share = round(times / shapes.total(), 2)
+    return (clip(one_line(shape), SHAPE_CHARS), share) if times > 1 and share >= SHAPE_SHARE else None
+
+
+def _shape(line: str) -> str:
+    """`2026-01-02 GET /index` is `9-9-9 A /A`: runs of letters and of digits, the rest as it is."""
+    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "A", line[:PART_CHARS]))

@@ -1,0 +1,126 @@
+"""`memory_*`: the hypergraph of seed 004, as the REPL sees it.
+
+Facts and experiences that a model notes on the way, and how they hang together. Their provenance says that a model
+wrote them. There is no way to SQL here, and none to another tenant.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from rlm.errors import LimitExceeded, StoreError, ValidationError
+from rlm.handles import Meter
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Node
+from rlm.tools.recalled import Recalled
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
+
+NODE_HITS = 20
+NODE_CHARS = 200
+OUTCOME_CHARS = 100
+QUERY_CHARS = 2000
+ADD_CHARS = 4000
+LABEL_CHARS = 200
+ID_CHARS = 64
+WRITES_PER_RUN = 200
+
+PROVENANCE = "repl"
+EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
+"""What went well is trusted a little more than what did not, as with memories (seed 003)."""
+
+
+def graph_tools(backend: MemoryBackend, meter: Meter, *, recalled: Recalled | None = None) -> Toolbox:
+    """The hypergraph tools of one run. A store without a graph says so when one is called."""
+    tools = _Graph(backend, recalled or Recalled())
+    box = Toolbox()
+    for function in (
+        tools.memory_query,
+        tools.memory_add_fact,
+        tools.memory_add_experience,
+        tools.memory_get_context,
+        tools.memory_relate,
+    ):
+        box.add(function, meter)
+    return box
+
+
+class _Graph:
+    def __init__(self, backend: MemoryBackend, recalled: Recalled) -> None:
+        self._backend = backend
+        self._recalled = recalled
+        self._lock = threading.Lock()
+        self._writes = 0
+
+    @property
+    def _graph(self) -> Any:
+        graph = getattr(self._backend, "graph", None)
+        if graph is None:
+            raise StoreError(
+                f"a {type(self._backend).__name__} has no hypergraph: use mem_search and mem_add, or a SQLite store"
+            )
+        return graph
+
+    def memory_query(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
+        """Facts and experiences noted before, best first: [{id, type, content, confidence}]; limit up to 20."""
+        check_text(query, "query", QUERY_CHARS)
+        check_count(limit, "limit", NODE_HITS)
+        return self._shown([hit.node for hit in self._graph.search(query, limit)])
+
+    def memory_add_fact(self, content: str, confidence: float = 0.6) -> str:
+        """Note a fact, with a confidence from 0 to 1; returns its id."""
+        return self._create("fact", content, confidence=confidence)
+
+    def memory_add_experience(self, content: str, outcome: str, success: bool) -> str:
+        """Note what was tried, what came of it, and whether it worked (True or False); returns its id."""
+        check_text(outcome, "outcome", ADD_CHARS)
+        if not isinstance(success, bool):
+            raise ValidationError(f"success is {success!r:.40}: use True or False", field="success")
+        self._recalled.check(outcome, "outcome")
+        metadata = {"outcome": outcome, "success": success}
+        return self._create("experience", content, confidence=EXPERIENCE_CONFIDENCE[success], metadata=metadata)
+
+    def memory_get_context(self, limit: int = 10) -> list[dict[str, Any]]:
+        """What was noted last, newest first, as memory_query returns it; limit up to 20."""
+        check_count(limit, "limit", NODE_HITS)
+        return self._shown(self._graph.query_nodes(limit=limit))
+
+    def memory_relate(self, label: str, subject_id: str, object_id: str) -> str:
+        """Join two noted things, such as memory_relate('causes', id1, id2); returns the relation's id."""
+        check_text(label, "label", LABEL_CHARS)
+        members = [
+            {"node_id": check_text(subject_id, "subject_id", ID_CHARS), "role": "subject"},
+            {"node_id": check_text(object_id, "object_id", ID_CHARS), "role": "object"},
+        ]
+        graph = self._graph
+        with self._lock:
+            self._check_writes()
+            edge_id: str = graph.create_edge("relation", label, members)
+            self._writes += 1
+        return edge_id
+
+    def _create(self, kind: str, content: str, **values: Any) -> str:
+        check_text(content, "content", ADD_CHARS)
+        self._recalled.check(content, "content")
+        graph = self._graph
+        with self._lock:
+            self._check_writes()
+            node_id: str = graph.create_node(kind, content, provenance=PROVENANCE, **values)
+            self._writes += 1
+        return node_id
+
+    def _check_writes(self) -> None:
+        if self._writes >= WRITES_PER_RUN:
+            raise LimitExceeded(f"{WRITES_PER_RUN} notes were stored in this run, which is the most: use what is there")
+
+    def _shown(self, nodes: list[Node]) -> list[dict[str, Any]]:
+        made = []
+        for node in nodes:
+            content = clip(node.content, NODE_CHARS)
+            self._recalled.note(content)
+            entry = {"id": node.id, "type": node.type, "content": content, "confidence": node.confidence}
+            if node.type == "experience":
+                entry["outcome"] = clip(str(node.metadata.get("outcome", "")), OUTCOME_CHARS)
+                entry["success"] = bool(node.metadata.get("success", False))
+            made.append(entry)
+        return made

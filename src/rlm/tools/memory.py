@@ -1,0 +1,164 @@
+"""`mem_*`: the memories of one tenant, in two phases (seed 002): search for what there is, then get a little of it.
+
+What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no person's word.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from rlm.errors import LimitExceeded, NotFound, ValidationError
+from rlm.handles import Meter
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
+from rlm.tools.recalled import Recalled
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
+
+SEARCH_HITS = 20
+SEARCH_CHARS = 1000
+"""What the hits of `mem_search` share, as JSON; each has at least `HIT_CHARS` of it."""
+HIT_CHARS = 160
+HIT_FRAME_CHARS = 80
+"""What is around a hit's words: `{"id": "…", "title": "", "desc": "", "src": "…"}, `."""
+TITLE_CHARS = 100
+DESC_CHARS = 200
+GET_ITEMS = 3
+ITEM_CHARS = 4000
+"""The most of one memory's content that `mem_get` returns; the rest can be quoted."""
+ITEM_TAGS = 8
+QUOTE_CHARS = 500
+QUERY_CHARS = 2000
+DOMAIN_CHARS = 200
+ADD_CHARS = 4000
+ADDS_PER_RUN = 20
+
+POLARITIES = ("success", "failure")
+ORIGIN = "repl"
+
+
+def memory_tools(
+    backend: MemoryBackend, meter: Meter, *, session: str | None = None, recalled: Recalled | None = None
+) -> Toolbox:
+    """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared between rooms."""
+    tools = _Memory(backend, session, recalled or Recalled())
+    box = Toolbox()
+    for function in (tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add):
+        box.add(function, meter)
+    return box
+
+
+class _Memory:
+    def __init__(self, backend: MemoryBackend, session: str | None, recalled: Recalled) -> None:
+        self._backend = backend
+        self._session = session
+        self._recalled = recalled
+        self._lock = threading.Lock()
+        self._adds = 0
+
+    def mem_search(
+        self, q: str, k: int = 6, polarity: str | None = None, domain: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Procedures learnt before, best first: [{id, title, desc, src}]; k up to 20.
+        polarity: 'success' (do this) or 'failure' (avoid this). domain: an ontology's name."""
+        check_text(q, "q", QUERY_CHARS)
+        check_count(k, "k", SEARCH_HITS)
+        if polarity is not None and polarity not in POLARITIES:
+            raise ValidationError(f"polarity is {polarity!r:.40}: use 'success', 'failure' or None", field="polarity")
+        scope = None if domain is None else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
+        hits = self._backend.retrieve(q, k, scope=scope, outcome=polarity)
+        room = max(HIT_CHARS, SEARCH_CHARS // max(1, len(hits))) - HIT_FRAME_CHARS
+        return [_summary(hit.item, room) for hit in hits]
+
+    def mem_get(self, ids: list[str] | str, max_n: int = 3) -> list[dict[str, Any]]:
+        """Whole procedures by their ids from mem_search, at most 3 a call."""
+        check_count(max_n, "max_n", GET_ITEMS)
+        wanted = [ids] if isinstance(ids, str) else ids
+        if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
+            raise ValidationError("ids is no list of ids: use those that mem_search returned", field="ids")
+        if len(wanted) > max_n:
+            raise ValidationError(
+                f"{len(wanted)} ids, at most {max_n}: choose the {max_n} that fit best, or ask in turns", field="ids"
+            )
+        items = [self._live(memory_id) for memory_id in dict.fromkeys(wanted)]
+        for item in items:
+            self._recalled.note(item.content[:ITEM_CHARS])
+        return [_whole(item) for item in items]
+
+    def mem_quote(self, id: str, max_chars: int = 500, start: int = 0) -> str:
+        """An excerpt of one procedure, from start, at most 500 characters."""
+        check_count(max_chars, "max_chars", QUOTE_CHARS)
+        check_count(start, "start", 2**53, least=0)
+        item = self._live(id)
+        quote = item.content[start : start + max_chars]
+        self._recalled.note(quote)
+        return quote if start + max_chars >= len(item.content) else quote[:-1] + "…"
+
+    def mem_add(
+        self,
+        title: str,
+        description: str,
+        content: str,
+        tags: list[str] | None = None,
+        domain: str | None = None,
+    ) -> str:
+        """Store a procedure that is worth recalling in another task; returns its id.
+        title: up to 10 words. description: when to use it. content: the steps, up to 4,000 characters."""
+        check_text(content, "content", ADD_CHARS)
+        for text, name in ((content, "content"), (description, "description"), (title, "title")):
+            if isinstance(text, str):
+                self._recalled.check(text, name)
+        scope = DEFAULT_SCOPE if domain is None else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
+        item = MemoryItem(
+            title,
+            description,
+            content,
+            source_type="success",
+            tags=tags or [],
+            scope=scope,
+            session_id=self._session,
+            trust="unverified",
+            origin=ORIGIN,
+        )
+        with self._lock:
+            if self._adds >= ADDS_PER_RUN:
+                raise LimitExceeded(
+                    f"{ADDS_PER_RUN} memories were stored in this run, which is the most: keep the best"
+                )
+            memory_id = self._backend.add(item)
+            self._adds += 1
+        return memory_id
+
+    def _live(self, memory_id: Any) -> MemoryItem:
+        """A memory that may be shown: neither archived nor in quarantine."""
+        is_id = isinstance(memory_id, str) and memory_id.isprintable()
+        item = self._backend.get(memory_id) if is_id else None
+        if item is None or item.archived_at is not None:
+            raise NotFound(f"no memory {memory_id!r:.80} here: use an id that mem_search returned")
+        if item.trust == "quarantined":
+            raise NotFound(f"memory {memory_id!r} is in quarantine until a person approves it: use another")
+        return item
+
+
+def _summary(item: MemoryItem, room: int) -> dict[str, Any]:
+    title = clip(one_line(item.title), min(TITLE_CHARS, room * 2 // 3))
+    desc = clip(one_line(item.description), min(DESC_CHARS, max(1, room - len(title))))
+    return {"id": item.memory_id, "title": title, "desc": desc, "src": item.source_type}
+
+
+def _whole(item: MemoryItem) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "id": item.memory_id,
+        "title": item.title,
+        "desc": clip(item.description, QUOTE_CHARS),
+        "content": item.content[:ITEM_CHARS],
+        "tags": item.tags[:ITEM_TAGS],
+        "src": item.source_type,
+        "outcome": item.outcome,
+        "domain": item.scope.ontology,
+        "confidence": item.confidence,
+        "trust": item.trust,
+    }
+    if len(item.content) > ITEM_CHARS:
+        made["more_chars"] = len(item.content) - ITEM_CHARS
+    return made

@@ -1,0 +1,132 @@
+"""A set of tools for one REPL, each measured on its way out.
+
+The sandbox gets `functions` by name, `hidden` for its own use, and the names in `patient`, whose time does not count
+against a block. The prompt gets `describe()`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm.errors import ValidationError
+from rlm.handles import Meter, to_wire
+
+Tool = Callable[..., Any]
+
+DOC_LINES = 3
+
+
+@dataclass
+class Toolbox:
+    """Tools by name. Boxes are joined with `|`; a name that is in both is a mistake and raises."""
+
+    functions: dict[str, Tool] = field(default_factory=dict)
+    hidden: dict[str, Tool] = field(default_factory=dict)
+    patient: set[str] = field(default_factory=set)
+
+    def add(self, function: Tool, meter: Meter, *, patient: bool = False) -> None:
+        """Show a function to the model under its own name. What it returns may reach a prompt, and is measured so."""
+        name = function.__name__
+        self._check_new(name)
+        self.functions[name] = _metered(function, name, meter, to_prompt=True)
+        if patient:
+            self.patient.add(name)
+
+    def hide(self, name: str, function: Tool, meter: Meter) -> None:
+        """Give a function to the sandbox itself. The model does not see it."""
+        self._check_new(name)
+        self.hidden[name] = _metered(function, name, meter, to_prompt=False)
+
+    def _check_new(self, name: str) -> None:
+        if name in self.functions or name in self.hidden:
+            raise ValidationError(f"there is a tool {name!r} already: give this one another name", field="name")
+
+    def __or__(self, other: Toolbox) -> Toolbox:
+        for name in (*other.functions, *other.hidden):
+            self._check_new(name)
+        return Toolbox(self.functions | other.functions, self.hidden | other.hidden, self.patient | other.patient)
+
+    def describe(self) -> str:
+        """The signature and the docstring of each tool, for the system prompt."""
+        return "\n".join(_described(name, function) for name, function in self.functions.items())
+
+
+def _metered(function: Tool, name: str, meter: Meter, *, to_prompt: bool) -> Tool:
+    @functools.wraps(function)
+    def measured(*args: Any, **kwargs: Any) -> Any:
+        value = function(*args, **kwargs)
+        meter.note(name, len(rendered(value)), to_prompt=to_prompt)
+        return value
+
+    return measured
+
+
+def _described(name: str, function: Tool) -> str:
+    parts = []
+    for parameter in inspect.signature(function).parameters.values():
+        stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        parts.append(f"{stars}{parameter.name}{default}")
+    lines = (inspect.getdoc(function) or "").splitlines()[:DOC_LINES]
+    return "\n".join([f"{name}({', '.join(parts)})", *(f"    {line.strip()}" for line in lines if line.strip())])
+
+
+# -- how much a value says -------------------------------------------------------------------------------
+
+
+def rendered(value: Any) -> str:
+    """A value as the model would read it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(to_wire(value), ensure_ascii=False, default=str)
+
+
+def clip(text: str, room: int) -> str:
+    """The beginning of a text, so that it takes at most `room` characters inside JSON; `…` says that it was cut."""
+    if len(text) <= room and _width(text) <= room:
+        return text
+    kept = text[: max(0, room - 1)]
+    while kept and (over := _width(kept) + 1 - room) > 0:
+        kept = kept[: -max(1, over // 6)]  # no character takes more than six
+    return kept + "…"
+
+
+def _width(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False)) - 2
+
+
+def one_line(text: str) -> str:
+    """A text on one line, without what a terminal could obey."""
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(text.split())
+
+
+# -- what a tool may be asked ----------------------------------------------------------------------------
+
+
+def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:
+    """How many, between `least` and `most`. More is an error, so that nobody takes a part for the whole."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"{name} is {_shown(value)}: use a whole number from {least} to {most}", field=name)
+    if not least <= value <= most:
+        raise ValidationError(f"{name} is {_shown(value)}: use {least} to {most}", field=name)
+    return value
+
+
+def check_text(value: Any, name: str, most: int, *, blank: bool = False) -> str:
+    """A text of 1 to `most` characters. `blank`: white space alone will do."""
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} is {type(value).__name__}: use text", field=name)
+    if not (value if blank else value.strip()):
+        raise ValidationError(f"{name} is empty: use text of 1 to {most:,} characters", field=name)
+    if len(value) > most:
+        raise ValidationError(f"{name} has {len(value):,} characters, at most {most:,}: shorten it", field=name)
+    return value
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:40] if not isinstance(value, int) or abs(value) < 10**15 else "too large"

@@ -1,0 +1,100 @@
+"""A box of tools: measured, described, joined."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm.errors import ValidationError
+from rlm.handles import Meter, Ref, Store
+from rlm.store.jsonfile import MemoryStore
+from rlm.tools import Toolbox, ctx_tools, graph_tools, memory_tools
+from rlm.tools.toolbox import clip, rendered
+
+
+def shout(text, times=2, *rest, loud=True):
+    """Say it again.
+
+    Not shown: a third line is, a fourth is not.
+    fourth
+    """
+    return text * times
+
+
+def test_what_a_tool_returns_is_measured_as_it_is_read(meter):
+    box = Toolbox()
+    box.add(shout, meter)
+    assert box.functions["shout"]("ab", times=3) == "ababab"
+    assert meter.report()["by_tool"] == {"shout": {"calls": 1, "chars": 6}}
+    box.functions["shout"]([{"a": "ü"}], 1)
+    assert meter.report()["max_single_return"] == len('[{"a": "ü"}]')
+    assert rendered([Ref("a", "text", 5, "abc")]) == '[{"$ref": {"key": "a", "dtype": "text", "sz": 5, "prev": "abc"}}]'
+
+
+def test_a_tool_that_fails_is_not_measured(meter):
+    box = Toolbox()
+    box.add(shout, meter)
+    with pytest.raises(TypeError):
+        box.functions["shout"](None)
+    assert meter.report()["by_tool"] == {}
+
+
+def test_a_description_has_signature_and_first_lines(meter):
+    box = Toolbox()
+    box.add(shout, meter, patient=True)
+    box.hide("text.secret", shout, meter)
+    assert box.describe() == (
+        "shout(text, times=2, *rest, loud=True)\n    Say it again.\n    Not shown: a third line is, a fourth is not."
+    )
+    assert (set(box.functions), set(box.hidden), box.patient) == ({"shout"}, {"text.secret"}, {"shout"})
+
+
+def test_boxes_are_joined_and_a_name_is_used_once(meter):
+    one, two = Toolbox(), Toolbox()
+    one.add(shout, meter, patient=True)
+    two.hide("text.shout", shout, meter)
+    both = one | two
+    assert (set(both.functions), set(both.hidden), both.patient) == ({"shout"}, {"text.shout"}, {"shout"})
+    assert (len(one.hidden), len(two.functions)) == (0, 0)
+    for use in (lambda: both.add(shout, meter), lambda: both.hide("text.shout", shout, meter), lambda: both | one):
+        with pytest.raises(ValidationError, match=r"there is a tool '(text.)?shout' already"):
+            use()
+
+
+def test_every_tool_says_what_it_does_in_three_short_lines(meter):
+    backend = MemoryStore()
+    box = ctx_tools(Store(), meter) | memory_tools(backend, meter) | graph_tools(backend, meter)
+    assert list(box.functions) == [
+        *("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats", "mem_search", "mem_get", "mem_quote", "mem_add"),
+        *("memory_query", "memory_add_fact", "memory_add_experience", "memory_get_context", "memory_relate"),
+    ]
+    assert set(box.hidden) == {"text.read", "text.find", "text.count"}
+    for name, function in box.functions.items():
+        lines = function.__doc__.splitlines()
+        assert 1 <= len(lines) <= 3, name
+        assert all(len(line.strip()) <= 110 for line in lines), name
+    text = box.describe()
+    assert "mem_search(q, k=6, polarity=None, domain=None)\n    Procedures learnt before" in text
+    assert "mem_get(ids, max_n=3)\n" in text
+    assert "memory_add_fact(content, confidence=0.6)\n" in text
+    assert "self" not in text
+    assert len(text) < 3000
+
+
+@given(st.text(st.characters() | st.sampled_from('"\\\n\x00'), max_size=60), st.integers(1, 40))
+def test_a_clipped_text_has_room_inside_json(text, room):
+    cut = clip(text, room)
+    assert len(json.dumps(cut, ensure_ascii=False)) - 2 <= room
+    assert cut == text or (cut.endswith("…") and text.startswith(cut[:-1]))
+    if len(json.dumps(text, ensure_ascii=False)) - 2 <= room:
+        assert cut == text
+
+
+def test_a_meter_is_enough_for_every_box():
+    meter = Meter()
+    box = graph_tools(MemoryStore(), meter) | memory_tools(MemoryStore(), meter)
+    assert box.functions["mem_search"]("anything") == []
+    assert meter.report()["total_chars_returned"] == 2
