@@ -4,6 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.installed
+LIVE   := $(VENV)/.live
 
 .PHONY: help demo test test-slow test-live bench check lint types docs docs-check format clean
 
@@ -34,8 +35,13 @@ test: $(STAMP)   ## the default suite (under 5 minutes on 2 cores)
 test-slow: $(STAMP)  ## crash, concurrency and soak tests
 	$(BIN)/python -m pytest -q -m 'slow or soak'
 
-test-live: $(STAMP)  ## tests against real models and servers
-	$(BIN)/python -m pytest -q -m live
+$(LIVE): $(STAMP)
+	@echo "building a model server, about 5 minutes the first time"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,live]'
+	@touch $@
+
+test-live: $(LIVE)  ## tests against a real model over real HTTP
+	RLM_LIVE=1 $(BIN)/python -m pytest -q -m live
 
 bench: $(STAMP)  ## speed and quality beside peers; writes docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

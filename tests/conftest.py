@@ -23,9 +23,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "rlm")
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty HOME, and none of the caller's RLM_* variables. Returns that home."""
-    for name in [name for name in os.environ if name.startswith("RLM_")]:
+    """An empty HOME, none of the caller's RLM_* variables, no key. Returns that home."""
+    for name in [name for name in os.environ if name.startswith("RLM_") and not name.startswith("RLM_LIVE")]:
         monkeypatch.delenv(name)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))

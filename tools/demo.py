@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 import rlm
+from rlm import agent
 from rlm.store.sqlite.integrity import check_all
 
 console = Console(highlight=False)
@@ -111,6 +112,40 @@ def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
             say(f"  {entry.operation:<6}  {len(entry.node_ids)} nodes joined")
 
 
+LINE = "Ship {n} came into the harbour with {cargo}.\n"
+CARGO = ("salt", "wool", "copper", "wine", "timber")
+
+
+def long_text() -> str:
+    """Two million characters, and one line in them that matters."""
+    lines = [LINE.format(n=n, cargo=CARGO[n % 5]) for n in range(45_000)]
+    lines[31_000] = "The magic number of the harbour master is 48213.\n"
+    return "".join(lines)
+
+
+def show_run(store: rlm.SQLiteMemoryBackend) -> None:
+    text = long_text()
+    caption("Ask about a text that fits in no prompt. The model writes code; the text stays behind a handle.")
+    question = "What is the magic number of the harbour master?"
+    say(f"? {question}  ({len(text):,} characters; model: offline)")
+    result = agent.run(question, context=text, store=store, model="offline")
+    for turn in result.result.iterations:
+        for block in turn.code_blocks:
+            lines, out = len(block.code.splitlines()), len(block.result.stdout)
+            say(f"  turn {turn.number}: {lines} lines of code ran; {out} characters came back")
+    say(f"  answer: {result.answer.splitlines()[0]}")
+    longest = max(len(message["content"]) for turn in result.result.iterations for message in turn.prompt)
+    say(f"  the longest prompt had {longest:,} characters; the run is kept as {result.trajectory_id}")
+
+
+def show_sandbox(store: rlm.SQLiteMemoryBackend) -> None:
+    caption("The code runs in a sealed process. What it is refused:")
+    with rlm.open_repl(limits=rlm.SandboxLimits(block_s=0.5)) as repl:
+        for code in ("import socket", "open('/etc/passwd').read()", "().__class__.__mro__", "while True: pass"):
+            result = repl.run(code)
+            say(f"  {code:<28} {result.error}: {result.stderr.splitlines()[-1][:56]}")
+
+
 def show_health(store: rlm.SQLiteMemoryBackend) -> None:
     checks = check_all(store.db, fts5=store.fts5)
     bad = [check.name for check in checks if not check.ok]
@@ -125,7 +160,7 @@ def show_health(store: rlm.SQLiteMemoryBackend) -> None:
 
 def main() -> None:
     console.print(
-        "rlm is a memory for agents: how things were done, found when it matters. One SQLite file.",
+        "rlm is an agent that learns how: it answers over long texts with code, and remembers what worked.",
         soft_wrap=True,
     )
     with (
@@ -133,7 +168,7 @@ def main() -> None:
         rlm.open_store(Path(folder, "memory.db"), embedder="static") as store,
     ):
         assert isinstance(store, rlm.SQLiteMemoryBackend)
-        for show in (show_packs, show_adding, show_search, show_graph, show_health):
+        for show in (show_packs, show_adding, show_search, show_graph, show_run, show_sandbox, show_health):
             show(store)
     here = Path(sys.executable).parent
     if not shutil.which("rlm") and (here / "rlm").exists():
@@ -141,7 +176,7 @@ def main() -> None:
         console.print(f'\nSo that the shell finds rlm:  export PATH="{where}:$PATH"', markup=False, soft_wrap=True)
     console.print("\nWhat to try next:", style="bold")
     for line in (
-        "rlm pack import core_v1",
+        'rlm run --context README.md --query "Where is the sandbox mentioned?"',
         'rlm memory search "find the subclasses of a class" --explain',
         "rlm --help",
     ):

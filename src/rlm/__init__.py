@@ -1,9 +1,11 @@
-"""rlm: an agent memory that learns how.
+"""rlm: an agent that learns how.
 
     >>> import rlm
     >>> db = rlm.open_store(":memory-example:")                                   # doctest: +SKIP
     >>> db.add(rlm.MemoryItem(title=…, description=…, content=…))                 # doctest: +SKIP
     >>> db.retrieve("How do I …?")                                                # doctest: +SKIP
+    >>> import rlm.agent
+    >>> rlm.agent.run("How many …?", context=text, model="openai/…").answer       # doctest: +SKIP
 
 The names below are the public API; a test pins them. They are loaded when first used, because numpy and the
 driver would otherwise cost every command a tenth of a second.
@@ -16,12 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 from rlm._version import __version__
 from rlm.errors import (
+    CassetteDiverged,
     ConfigError,
     EngineUnfit,
+    HandleError,
+    LimitExceeded,
+    ModelAuthError,
+    ModelBadReply,
     ModelError,
+    ModelRateLimited,
+    ModelUnavailable,
     NotFound,
     PackError,
     RLMError,
+    SandboxError,
+    SandboxUnfit,
     SchemaTooNew,
     StoreCorrupt,
     StoreError,
@@ -32,6 +43,9 @@ from rlm.errors import (
 )
 
 if TYPE_CHECKING:
+    from rlm.handles import Ref
+    from rlm.llm import ScriptedClient, open_client
+    from rlm.loop import Limits, RLMLogger, RLMResult, read_log, rlm_run
     from rlm.packs import (
         bootstrap_general_strategies,
         export_pack,
@@ -40,6 +54,7 @@ if TYPE_CHECKING:
         verify_pack,
     )
     from rlm.retrieval.explain import Explanation
+    from rlm.sandbox import SandboxLimits, open_repl
     from rlm.store.backend import MemoryBackend
     from rlm.store.jsonfile import MemoryStore
     from rlm.store.open import open_store
@@ -64,6 +79,10 @@ _HOMES = {
     "MemoryStore": "rlm.store.jsonfile",
     "SQLiteMemoryBackend": "rlm.store.sqlite.backend",
     "Explanation": "rlm.retrieval.explain",
+    "Ref": "rlm.handles",
+    **dict.fromkeys(("ScriptedClient", "open_client"), "rlm.llm"),
+    **dict.fromkeys(("Limits", "RLMLogger", "RLMResult", "read_log", "rlm_run"), "rlm.loop"),
+    **dict.fromkeys(("SandboxLimits", "open_repl"), "rlm.sandbox"),
     **dict.fromkeys(
         (
             "LOCAL",
@@ -88,25 +107,40 @@ _HOMES = {
 
 __all__ = [
     "LOCAL",
+    "CassetteDiverged",
     "ConfigError",
     "Edge",
     "EngineUnfit",
     "Explanation",
+    "HandleError",
     "Hit",
     "Judgment",
+    "LimitExceeded",
+    "Limits",
     "Member",
     "MemoryBackend",
     "MemoryItem",
     "MemoryStore",
+    "ModelAuthError",
+    "ModelBadReply",
     "ModelError",
+    "ModelRateLimited",
+    "ModelUnavailable",
     "Node",
     "NotFound",
     "PackError",
     "RLMError",
+    "RLMLogger",
+    "RLMResult",
+    "Ref",
     "Run",
     "SQLiteMemoryBackend",
+    "SandboxError",
+    "SandboxLimits",
+    "SandboxUnfit",
     "SchemaTooNew",
     "Scope",
+    "ScriptedClient",
     "StoreCorrupt",
     "StoreError",
     "StoreFull",
@@ -119,7 +153,11 @@ __all__ = [
     "bootstrap_general_strategies",
     "export_pack",
     "import_pack",
+    "open_client",
+    "open_repl",
     "open_store",
+    "read_log",
+    "rlm_run",
     "rollback_pack",
     "verify_pack",
 ]

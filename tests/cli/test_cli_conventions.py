@@ -55,6 +55,8 @@ LINES: dict[str, tuple[str, ...]] = {
     "pack sign": ("{pack}", "--seal", "--key", "{key}"),
     "pack keygen": ("{dir}/new.pem",),
     "pack candidates": ("{dir}/candidates.jsonl",),
+    "run": ("--context", "{pack}", "--query", "How many lines are there?", "--model", "offline"),
+    "logs show": ("{log}",),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
 }
@@ -73,8 +75,10 @@ def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
     pack, key = tmp_path / "hand.jsonl", str(tmp_path / "key.pem")
     pack.write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
     rlm("pack", "keygen", key)
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n', "utf-8")
     names = {"id": made[0], "old": made[1], "held": made[2]}
-    return {**names, "node": node, "edge": edge, "pack": str(pack), "key": key, "dir": str(tmp_path)}
+    return {**names, "node": node, "edge": edge, "pack": str(pack), "key": key, "log": str(log), "dir": str(tmp_path)}
 
 
 def test_every_command_has_a_line_here() -> None:

@@ -32,13 +32,15 @@ def test_the_commands_work_one_after_another(readme, run_python, tmp_path, clean
     lines = [line for line in script.splitlines() if line.strip()]
     assert len(lines) == 3
     outputs = []
+    (tmp_path / "README.md").write_text(readme, "utf-8")
     for line in lines:
         command, *arguments = shlex.split(line, comments=True)
         assert command == "rlm"
         done = run_python("-m", "rlm", *arguments, cwd=tmp_path, NO_COLOR="1")
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         outputs.append(done.stdout)
-    assert "Find Subclasses Using GraphMeta" in outputs[1].splitlines()[0]
+    assert "SECURITY.md" not in outputs[0] and "sandbox" in outputs[0]
+    assert "Find Subclasses Using GraphMeta" in outputs[2].splitlines()[0]
     assert (clean_environment / ".claude" / "rlm-memory.db").is_file()
 
 
@@ -49,6 +51,6 @@ def test_it_promises_nothing_that_is_not_there(readme, root):
         "sandbox": "sandbox",
         "mcp_server": "MCP",
         "ontology": "ontology",
-        "loop": "loop",
+        "learning": "learning",
     }.items():
         assert (room in rooms) != (words in coming), f"{room}: is it there, or does it come next?"

@@ -10,8 +10,8 @@ from rlm._version import __version__
 from rlm.cli.command import ROOT_OPTIONS, SETTINGS, with_options
 from rlm.cli.session import Session
 
-GROUPS = {"memory": "rlm.cli.memory", "graph": "rlm.cli.graph", "pack": "rlm.cli.pack"}
-SINGLE = {"backup": "rlm.cli.upkeep", "doctor": "rlm.cli.upkeep"}
+GROUPS = {"memory": "rlm.cli.memory", "graph": "rlm.cli.graph", "pack": "rlm.cli.pack", "logs": "rlm.cli.logs"}
+SINGLE = {"run": "rlm.cli.run", "backup": "rlm.cli.upkeep", "doctor": "rlm.cli.upkeep"}
 
 
 class Rooms(click.Group):
@@ -19,7 +19,7 @@ class Rooms(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which help shows them."""
-        return [*GROUPS, *SINGLE]
+        return ["run", *GROUPS, *(name for name in SINGLE if name != "run")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import what the name stands for; None for a name that stands for nothing."""
@@ -36,9 +36,9 @@ class Rooms(click.Group):
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent memory that learns how: procedures, a graph and packs in one SQLite file.
+    """An agent that learns how: questions over long texts in a sealed REPL, and a memory in one SQLite file.
 
-    Start with `rlm memory add --title T --content C`, then `rlm memory search WORDS`.
+    Start with `rlm run --context FILE --query TEXT`, or with `rlm memory add --title T --content C`.
     """
     context.obj = Session(db=db, json=json)
 

@@ -1,0 +1,243 @@
+"""The one place that wires the parts: a question, a context, a model, the sealed REPL, tools, a log and a store.
+
+Whatever happens in a run, what there is of it is stored: an answer or a partial one, why it ended, what it used and
+what got past the handles. `learning` will judge and distil; here the run is only kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlm.errors import ConfigError
+from rlm.handles import Meter
+from rlm.handles import Store as Handles
+from rlm.llm import Client, RecordingClient, ReplayClient, open_client
+from rlm.loop import Limits, RLMIteration, RLMLogger, RLMResult, rlm_run
+from rlm.sandbox import SandboxLimits
+from rlm.store.backend import MemoryBackend
+from rlm.store.open import open_store
+from rlm.store.secrets import scrub
+from rlm.store.types import Run, Trajectory
+from rlm.tools import Recalled, Toolbox, ctx_tools, graph_tools, memory_tools
+
+Context = str | bytes | Sequence[str | bytes] | Mapping[str, str | bytes]
+
+MAX_STEPS = 10
+FIRST_STEPS = 4
+ACTION_CHARS, OUTCOME_CHARS = 80, 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a run may be told beyond its question, its context and its model."""
+
+    sub_model: str | None = None
+    """The model behind `llm_query`; the root model where none is named."""
+    base_url: str | None = None
+    record: str | Path | None = None
+    """A cassette to write every model call to."""
+    replay: str | Path | None = None
+    """A cassette to answer every model call from."""
+    engine: str = "auto"
+    unsafe: bool = False
+    sandbox: SandboxLimits = field(default_factory=SandboxLimits)
+    memory_tools: bool = True
+    """Whether the REPL has `mem_*` and `memory_*` over the store."""
+    guidance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """What a run came to. `iterations` is how many turns the model took."""
+
+    answer: str
+    iterations: int
+    run_id: str
+    trajectory_id: str
+    log_path: str | None
+    memories_used: list[str]
+    converged: bool
+    reason: str
+    leakage: dict[str, Any]
+    usage: dict[str, Any]
+    submitted: dict[str, Any] | None
+    model: str
+    result: RLMResult = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field but the trajectory itself, as JSON types."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "result"}
+
+
+def run(
+    query: str,
+    ontology_path: str | Path | None = None,
+    db_path: str | Path | None = None,
+    *,
+    context: Context | None = None,
+    model: str | None = None,
+    log_dir: str | Path | None = None,
+    limits: Limits | None = None,
+    store: MemoryBackend | None = None,
+    client: Client | None = None,
+    on_step: Callable[[RLMIteration], None] | None = None,
+    options: RunOptions | None = None,
+) -> AgentResult:
+    """Answer a question over a text of any length, and keep the run.
+
+    The store is `store`, or the one at `db_path`, or the default one. `client` goes before `model`. A run that did not
+    converge is no error: `converged` is False and `reason` says why. Raises ConfigError and ModelAuthError before
+    anything is asked, SandboxError when code cannot be confined here.
+    """
+    options = options or RunOptions()
+    if not query.strip():
+        raise ConfigError("the question is empty: say what you want to know")
+    if ontology_path is not None:
+        raise ConfigError("questions over an ontology are not there yet: give a text as `context`")
+    if context is None:
+        raise ConfigError("there is nothing to ask about: give a text as `context`")
+    with ExitStack() as stack:
+        root = stack.enter_context(_Models(model, client, options))
+        opened: MemoryBackend = store or _opened(stack, db_path)
+        return _run(stack, query, context, root, opened, limits or Limits(), log_dir, on_step, options)
+
+
+def _opened(stack: ExitStack, db_path: str | Path | None) -> MemoryBackend:
+    store = open_store(db_path, origin="agent")
+    stack.callback(store.close)
+    return store
+
+
+class _Models:
+    """The clients of a run, recorded or replayed, closed at the end."""
+
+    def __init__(self, model: str | None, client: Client | None, options: RunOptions) -> None:
+        if options.record is not None and options.replay is not None:
+            raise ConfigError("a run is recorded or replayed, not both: leave out --record or --replay")
+        self._own: list[Client] = []
+        if options.replay is not None:
+            self.root: Client = self._kept(ReplayClient(options.replay))
+            self.sub: Client | None = None
+            return
+        self.root = client or self._kept(open_client(model, base_url=options.base_url))
+        self.sub = self._kept(open_client(options.sub_model, base_url=options.base_url)) if options.sub_model else None
+        if options.record is not None:
+            tape = RecordingClient(self.root, options.record)
+            self.root = self._kept(tape)
+            if self.sub is not None:
+                self.sub = self._kept(tape.beside(self.sub))
+
+    def _kept(self, client: Any) -> Any:
+        self._own.append(client)
+        return client
+
+    def __enter__(self) -> _Models:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in reversed(self._own):
+            client.close()
+
+
+def _run(
+    stack: ExitStack,
+    query: str,
+    context: Context,
+    models: _Models,
+    store: MemoryBackend,
+    limits: Limits,
+    log_dir: str | Path | None,
+    on_step: Callable[[RLMIteration], None] | None,
+    options: RunOptions,
+) -> AgentResult:
+    meter = Meter()
+    handles = stack.enter_context(Handles())
+    recalled = Recalled()
+    kept = Run(model=models.root.model)
+    trajectory = Trajectory(task_query=query, run_id=kept.run_id)
+    box = ctx_tools(handles, meter)
+    if options.memory_tools:
+        box = box | _memory_box(store, meter, recalled, trajectory.trajectory_id)
+    logger = None
+    if log_dir is not None:
+        logger = RLMLogger(log_dir, scrub=_scrubbed, extra={"run_id": kept.run_id})
+        stack.callback(logger.close)
+        trajectory.rlm_log_path = str(logger.path.resolve())
+    result = rlm_run(
+        query,
+        context,
+        client=models.root,
+        sub_client=models.sub,
+        tools=box.functions,
+        patient=box.patient,
+        limits=limits,
+        store=handles,
+        meter=meter,
+        logger=logger,
+        on_step=on_step,
+        guidance=options.guidance,
+        sandbox=options.sandbox,
+        engine=options.engine,
+        unsafe=options.unsafe,
+    )
+    trajectory.final_answer = result.answer
+    trajectory.iteration_count = len(result.iterations)
+    trajectory.converged = result.converged
+    trajectory.artifact = artifact(result)
+    store.save_artifacts(kept, trajectory)
+    return AgentResult(
+        answer=result.answer,
+        iterations=len(result.iterations),
+        run_id=kept.run_id,
+        trajectory_id=trajectory.trajectory_id,
+        log_path=trajectory.rlm_log_path,
+        memories_used=[],
+        converged=result.converged,
+        reason=result.reason,
+        leakage=result.leakage,
+        usage=result.usage.to_dict(),
+        submitted=result.submitted,
+        model=models.root.model,
+        result=result,
+    )
+
+
+def _memory_box(store: MemoryBackend, meter: Meter, recalled: Recalled, session: str) -> Toolbox:
+    box = memory_tools(store, meter, session=session, recalled=recalled)
+    return box | graph_tools(store, meter, recalled=recalled) if hasattr(store, "graph") else box
+
+
+def _scrubbed(text: str) -> str:
+    return scrub(text)[0]
+
+
+def artifact(result: RLMResult) -> dict[str, Any]:
+    """A run in little: what was done and what came of it, at most ten steps, and how it ended."""
+    steps = [
+        {
+            "iteration": turn.number,
+            "action": _short(block.code, ACTION_CHARS),
+            "outcome": _short(block.result.stderr or block.result.stdout, OUTCOME_CHARS),
+            "error": block.result.error,
+        }
+        for turn in result.iterations
+        for block in turn.code_blocks
+    ]
+    if len(steps) > MAX_STEPS:
+        steps = [*steps[:FIRST_STEPS], *steps[FIRST_STEPS - MAX_STEPS :]]
+    return {
+        "reason": result.reason[:500],
+        "steps": steps,
+        "leakage": result.leakage,
+        "usage": result.usage.to_dict(),
+        "submitted": result.submitted,
+    }
+
+
+def _short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,215 @@
+"""Whatever a model does, the run is kept, with a reason that a person understands."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import rlm
+from rlm import agent
+from rlm.errors import ConfigError, ModelUnavailable
+from rlm.llm import ScriptedClient
+from rlm.llm.chat import Wire
+from rlm.llm.openai import OpenAIClient
+from rlm.llm.retry import Retry
+from rlm.loop import Limits, read_log
+from rlm.sandbox import SandboxLimits
+
+TEXT = "The grey cat sat.\n" * 2_000 + "The magic number is 4711.\n" + "The dog slept.\n" * 2_000
+
+
+def stored(store, result):
+    """The trajectory as it lies in the file."""
+    sql = (
+        "SELECT t.task_query, t.final_answer, t.iteration_count, t.converged, t.artifact_json, t.rlm_log_path, r.model "
+        "FROM trajectories t JOIN runs r USING (run_id) WHERE t.trajectory_id = ?"
+    )
+    row = store.db.row(sql, (result.trajectory_id,))
+    assert row is not None
+    names = ("query", "answer", "iterations", "converged", "artifact", "log", "model")
+    found = dict(zip(names, row, strict=True))
+    found["artifact"] = json.loads(found["artifact"])
+    return found
+
+
+def scripted(*replies, **words):
+    return ScriptedClient(list(replies), **words)
+
+
+def test_a_run_is_answered_logged_and_stored(store, tmp_path):
+    client = scripted("```repl\nat = context.find('magic')\nprint(context[at:at + 23])\n```", "FINAL(4711)")
+    result = agent.run("What is the magic number?", context=TEXT, client=client, store=store, log_dir=tmp_path / "logs")
+    assert (result.answer, result.iterations, result.converged) == ("4711", 2, True)
+    kept = stored(store, result)
+    assert (kept["query"], kept["answer"], kept["iterations"], kept["converged"], kept["model"]) == (
+        "What is the magic number?", "4711", 2, 1, "scripted",
+    )  # fmt: skip
+    assert kept["artifact"]["steps"][0]["outcome"] == "magic number is 4711.\nT".replace("\n", " ")
+    assert kept["log"] == result.log_path
+    metadata, turns = read_log(result.log_path)
+    assert metadata["run_id"] == result.run_id and len(turns) == 2
+    assert set(result.to_dict()) >= {
+        "answer", "iterations", "run_id", "trajectory_id", "log_path", "memories_used", "converged", "leakage", "usage",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("replies", "reason"),
+    [
+        (["I would rather talk."] * 9, "in a row"),
+        (["```repl\n1 / 0\n```"] * 9, "in a row"),
+        (["```repl\nprint('x' * 200_000_000)\n```"] * 3, "ran out of iterations"),
+        (["```repl\nwhile True: pass\n```"] * 3, "ran out of iterations"),
+        (["FINAL_VAR(nothing)"] * 9, "in a row"),
+        (["```repl\n" + "print(1)\n```\n```repl\n" * 10_000] * 3, "ran out of iterations"),
+        (["```repl\nprint('never closed')"] * 3, "ran out of iterations"),
+        (["\ud800\udfff ```repl\nprint('\ud800')\n```"] * 3, "ran out of iterations"),
+    ],
+    ids=["no code", "errors", "200 MB print", "endless loop", "missing variable", "10,000 blocks", "unclosed fence",
+         "no UTF-8"],
+)  # fmt: skip
+def test_a_run_that_goes_nowhere_is_kept_with_its_reason(store, replies, reason):
+    result = agent.run(
+        "What?", context=TEXT, client=scripted(*replies, repeat_last=True), store=store,
+        limits=Limits(max_iters=3, max_errors=9) if len(replies) == 3 else Limits(max_errors=3),
+        options=agent.RunOptions(sandbox=SandboxLimits(block_s=0.3)),
+    )  # fmt: skip
+    assert not result.converged and reason in result.reason
+    kept = stored(store, result)
+    assert kept["converged"] == 0 and kept["artifact"]["reason"] == result.reason
+
+
+class Endpoint(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    answer = b""
+
+
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        while self.rfile.readline().strip():
+            pass
+        if self.server.answer is None:
+            self.server.over.wait(20)  # it hangs
+            return
+        self.wfile.write(self.server.answer)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint(("127.0.0.1", 0), Handler) as server:
+        server.over = threading.Event()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.over.set()
+        server.shutdown()
+
+
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>hi</html>"
+DROPPED = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"id": 1'
+
+
+@pytest.mark.parametrize("answer", [HTML, DROPPED, b"", None], ids=["HTML", "dropped", "nothing", "hangs"])
+def test_an_endpoint_that_fails_ends_in_a_stored_run(store, endpoint, answer):
+    endpoint.answer = answer
+    url = f"http://127.0.0.1:{endpoint.server_address[1]}/v1"
+    client = OpenAIClient("m", base_url=url, wire=Wire(retry=Retry(tries=2, sleep=lambda s: None)))
+    result = agent.run("What?", context=TEXT, client=client, store=store, limits=Limits(wall_s=1.5))
+    client.close()
+    assert not result.converged and result.iterations == 0 and result.reason
+    assert "127.0.0.1" in result.reason or "time" in result.reason
+    assert stored(store, result)["artifact"]["reason"] == result.reason
+
+
+def test_ctrl_c_keeps_what_there_is(store):
+    def stop(messages):
+        raise KeyboardInterrupt
+
+    client = scripted('```repl\nanswer["content"] = "half"\n```', stop)
+    result = agent.run("What?", context=TEXT, client=client, store=store)
+    assert result.result.interrupted and result.answer == "half"
+    assert stored(store, result)["artifact"]["reason"] == "interrupted"
+
+
+@pytest.mark.req("SPEC-02.37")
+def test_the_memory_tools_work_in_the_repl(store):
+    store.add(rlm.MemoryItem(title="Count with code", description="Let code count.", content="- count in the REPL"))
+    code = """
+fact = memory_add_fact("the magic number is 4711", 0.9)
+seen = memory_add_experience("searched for the number", "found it at once", True)
+print(memory_relate("supports", seen, fact) != "")
+print(memory_query("magic number")[0]["content"])
+print(len(memory_get_context(5)))
+hit = mem_search("how to count")[0]
+print(hit["title"])
+print(mem_quote(hit["id"]))
+print(mem_get([hit["id"]])[0]["content"])
+new = mem_add("Search before reading", "A text is searched first.", "- find the place\\n- read around it")
+print(new != hit["id"])
+"""
+    result = agent.run("What?", context=TEXT, client=scripted(f"```repl\n{code}```", "FINAL(done)"), store=store)
+    output = result.result.iterations[0].code_blocks[0].result
+    assert output.error is None, output.stderr
+    assert output.stdout.splitlines() == [
+        "True",
+        "the magic number is 4711",
+        "2",
+        "Count with code",
+        "- count in the REPL",
+        "- count in the REPL",
+        "True",
+    ]
+    added = [item for item in store.list_items(limit=10) if item.title == "Search before reading"]
+    assert added[0].trust == "unverified"
+
+
+def test_a_json_store_keeps_runs_too(tmp_path):
+    result = agent.run(
+        "What?", None, f"json:{tmp_path / 'm.json'}", context="abc", client=scripted("FINAL(a)", "FINAL(a)")
+    )
+    assert result.converged and result.trajectory_id in (tmp_path / "m.json").read_text()
+
+
+def test_secrets_in_a_text_do_not_reach_the_log_or_the_store(store, tmp_path):
+    secret = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
+    client = scripted("```repl\nprint(context)\n```", f"FINAL(the key is {secret})")
+    result = agent.run("Which key?", context=f"key: {secret}", client=client, store=store, log_dir=tmp_path)
+    with open(result.log_path) as log:  # noqa: PTH123
+        assert secret not in log.read()
+    assert secret not in json.dumps(stored(store, result))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"query": " "}, "the question is empty"),
+        ({"context": None}, "nothing to ask about"),
+        ({"ontology_path": "x.ttl"}, "not there yet"),
+        ({"options": agent.RunOptions(record="a", replay="b")}, "not both"),
+        ({"options": agent.RunOptions(engine="magic")}, "unknown engine 'magic'"),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_anything_is_asked(store, words, message):
+    with pytest.raises(ConfigError, match=message):
+        agent.run(**{"query": "q", "context": "c", "client": scripted("FINAL(1)"), "store": store, **words})
+    assert store.db.value("SELECT count(*) FROM runs") == 0
+
+
+def test_a_run_is_recorded_and_replayed(store, tmp_path):
+    tape = tmp_path / "run.cassette"
+    client = scripted("```repl\nprint(llm_query('Say hi: ' + context[:5]))\n```", "hi", "FINAL(hi)")
+    first = agent.run("q", context=TEXT, client=client, store=store, options=agent.RunOptions(record=tape))
+    again = agent.run("q", context=TEXT, store=store, options=agent.RunOptions(replay=tape))
+    assert (again.answer, again.iterations, again.usage["calls"]) == (first.answer, 2, 3)
+    other = agent.run("another", context=TEXT, store=store, options=agent.RunOptions(replay=tape))
+    assert not other.converged and "another" in other.reason and "call 1" in other.reason
+
+
+def test_a_first_call_that_is_refused_is_an_error(store):
+    client = scripted(ModelUnavailable("no connection to nowhere"))
+    result = agent.run("q", context="c", client=client, store=store)
+    assert not result.converged and "no connection to nowhere" in result.reason

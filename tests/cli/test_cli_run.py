@@ -1,0 +1,111 @@
+"""`rlm run` and `rlm logs show`: the answer on stdout, talk on stderr, exit codes that mean something."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TEXT = "one line\n" * 500 + "the needle is here\n" + "one line\n" * 500
+
+
+@pytest.fixture
+def script(tmp_path):
+    """`script("reply", …)` is the name of a model that answers so."""
+
+    def write(*replies):
+        path = tmp_path / "script.json"
+        path.write_text(json.dumps(list(replies)))
+        return f"scripted:{path}"
+
+    return write
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "big.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+LOOK = "```repl\nprint(context.find('needle'))\n```"
+
+
+def test_the_answer_is_data_and_the_rest_is_talk(rlm, db, script, text):
+    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(in the middle)"))
+    assert (result.code, result.out) == (0, "in the middle\n")
+    assert "turn 1: 1 block" in result.err and "answered in 2 turns" in result.err and "kept as t-" in result.err
+
+
+def test_json_is_one_document(rlm, db, script, text):
+    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(there)"), "--json")
+    assert result.code == 0 and result.err == ""
+    assert result.json["answer"] == "there" and result.json["converged"] is True and result.json["iterations"] == 2
+    assert result.json["leakage"]["memory_items_injected"] == 0
+
+
+def test_a_run_that_does_not_finish_has_its_own_exit_code(rlm, db, script, text):
+    model = script(LOOK, "FINAL(a guess)")
+    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", model, "--max-iters", "1")
+    assert result.code == 1 and result.out == "a guess\n" and "not finished (ran out of iterations" in result.err
+
+
+def test_several_texts_and_standard_input(rlm, db, script, text):
+    model = script("```repl\nprint(sorted(context), len(context['stdin']))\n```", "FINAL_VAR(context)", "FINAL(x)")
+    result = rlm("run", "--db", db, "-c", text, "-c", "-", "-q", "?", "--model", model, "-v", stdin=b"abc\xff")
+    assert "['big.txt', 'stdin'] 4" in result.err and result.code == 0
+
+
+def test_verbose_shows_code_and_output(rlm, db, script, text):
+    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(x)"), "-v")
+    assert "  > print(context.find('needle'))" in result.err and "    4504" in result.err
+
+
+@pytest.mark.req("RB-17")
+def test_a_log_can_be_shown(rlm, db, script, text, tmp_path):
+    model = script(LOOK, "FINAL(in the middle)")
+    made = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", model, "--log-dir", str(tmp_path), "--json")
+    path = made.json["log_path"]
+    shown = rlm("logs", "show", path)
+    assert shown.code == 0
+    for part in ("question  Where?", "answered, 2 turns", "print(context.find('needle'))", "4504", "in the middle"):
+        assert part in shown.out
+    assert (
+        "You answer a question" not in shown.out and "You answer a question" in rlm("logs", "show", path, "--full").out
+    )
+    assert len(rlm("logs", "show", path, "--json").json["iterations"]) == 2
+
+
+def test_a_run_is_recorded_and_replayed(rlm, db, script, text, tmp_path):
+    tape = str(tmp_path / "tape.jsonl")
+    first = rlm("run", "--db", db, "-c", text, "-q", "?", "--model", script(LOOK, "FINAL(x)"), "--record", tape)
+    assert first.code == 0
+    assert rlm("run", "--db", db, "-c", text, "-q", "?", "--replay", tape).out == "x\n"
+    other = rlm("run", "--db", db, "-c", text, "-q", "something else", "--replay", tape)
+    assert other.code == 1 and "something else" in other.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-q", "?"], "nothing to ask about: give --context"),
+        (["-c", "nowhere.txt", "-q", "?"], "nowhere.txt cannot be read: No such file"),
+        (["-c", ".", "-q", "?"], "cannot be read: Is a directory"),
+        (["-c", "big.txt", "-q", "  "], "the question is empty"),
+        (["-c", "big.txt", "-q", "?", "--model", "magic/one"], "no provider that rlm knows"),
+        (["-c", "big.txt", "-q", "?", "--model", "openai/gpt"], "OPENAI_API_KEY"),
+        (["-c", "big.txt", "-q", "?", "--max-iters", "0"], "max_iters is 0"),
+        (["-c", "big.txt", "-q", "?", "--record", "a", "--replay", "b"], "not both"),
+        (["-c", "big.txt", "-q", "?", "--replay", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_run_is_told(rlm, db, text, arguments, message):
+    result = rlm("run", "--db", db, *arguments)
+    assert result.code == 2 and message in result.err and result.out == ""
+    assert "Traceback" not in result.err
+
+
+def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
+    result = rlm("logs", "show", text)
+    assert result.code == 2 and "big.txt" in result.err
+    assert rlm("logs", "show", str(tmp_path / "gone.jsonl")).code == 2
