@@ -12,6 +12,11 @@
     ├── SandboxError           the sealed REPL cannot be started, or was asked for what it does not have
     │   └── SandboxUnfit       this machine cannot confine a process
     ├── LimitExceeded          a limit of a run was reached; `partial` is what there is
+    ├── OntologyError          an ontology or endpoint cannot be read or asked, or has no such term
+    │   ├── NotRDF             a file that is no RDF, or not what its name says
+    │   ├── QueryRefused       a query that is not run: what it asks for is not allowed, or it cannot be read
+    │   ├── QueryTimeout       a query took too long, or too much memory, and was ended
+    │   └── EndpointError      a remote endpoint that is down, slow, or answers something else
     ├── StoreError             the store could not do what was asked
     │   ├── ValidationError    a value that a row may not hold (also a ValueError)
     │   ├── NotFound           no such memory, node or edge (also a KeyError)
@@ -87,6 +92,32 @@ class LimitExceeded(RLMError):
     def __init__(self, message: str, *, partial: str | None = None) -> None:
         super().__init__(message)
         self.partial = partial
+
+
+class OntologyError(RLMError):
+    """An ontology or endpoint cannot be read or asked, or has no such term."""
+
+
+class NotRDF(OntologyError):
+    """A file that is no RDF, or not what its name says. `line` is 1-based where it is known."""
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+        self.path = path
+        self.line = line
+
+
+class QueryRefused(OntologyError):
+    """A query that is not run: it asks for what is not allowed, or it cannot be read."""
+
+
+class QueryTimeout(OntologyError):
+    """A query took too long, or too much memory, and was ended."""
+
+
+class EndpointError(OntologyError):
+    """A remote endpoint that is down, slow, or answers something else than SPARQL results."""
 
 
 class StoreError(RLMError):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 LEVELS = (
-    ("errors", "config", "clock", "_version"),
+    ("errors", "config", "clock", "frames", "kernel", "_version"),
     ("handles", "llm", "sandbox", "ontology", "retrieval"),
     ("store", "loop"),
     ("tools", "context", "learning", "packs"),

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from rlm.errors import SandboxError
-from rlm.sandbox.frames import HEAD, BrokenFrame, encode
+from rlm.frames import HEAD, BrokenFrame, encode
 
 MAX_LOCALS = 400
 SEND_S = 5.0

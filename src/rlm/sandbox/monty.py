@@ -32,8 +32,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from rlm.errors import SandboxError
+from rlm.frames import BrokenFrame, encode
 from rlm.sandbox.channel import MAX_LOCALS, Stopped
-from rlm.sandbox.frames import BrokenFrame, encode
 from rlm.sandbox.monty_prelude import PRELUDE, TOOL
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
 from rlm.sandbox.values import LOST, TOOL_FAULTS, plain_text, unwired, wired

@@ -19,7 +19,7 @@ import time
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from rlm.sandbox import frames
+from rlm import frames
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
 from rlm.sandbox.child.policy import PRIVATE, Policy, Rename, TooLarge, measure, private, spelled
