@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlm.errors import HandleError, RLMError, ValidationError
 from rlm.handles import Meter, Store, View
 from rlm.tools import ctx_tools
-from rlm.tools.ctx import FIND_CHARS, FIND_HITS, HIT_CHARS, PART_CHARS, READ_CHARS, STATS_CHARS
+from rlm.tools.ctx import FIND_CHARS, FIND_HITS, HIT_CHARS, PART_CHARS, STATS_CHARS
 from rlm.tools.toolbox import rendered
 
 
@@ -20,7 +20,7 @@ def box(payloads, meter):
 
 @pytest.fixture
 def call(box):
-    return lambda name, *args, **kw: (box.functions | box.hidden)[name](*args, **kw)
+    return lambda name, *args, **kw: box.functions[name](*args, **kw)
 
 
 def test_peek_shows_both_ends(call, payloads):
@@ -116,27 +116,6 @@ def test_stats_of_rows(call, payloads):
     assert (stats["dtype"], stats["lines"], stats["line_shape"]) == ("results", 52, '{"A": "A9", "A": 9},')
 
 
-def test_hidden_tools_read_find_and_count(call, payloads):
-    text = "Größe und GRÖSSE und Ende"
-    key = payloads.put(text).key
-    assert call("text.read", key, 0, 5) == "Größe"
-    assert call("text.read", key, -4, None) == "Ende"
-    assert call("text.find", key, "und", 0, None, False) == text.find("und")
-    assert call("text.find", key, "und", 7) == text.find("und", 7)
-    assert call("text.find", key, "UND", 0, None, True) == text.find("und")
-    assert call("text.count", key, "und", 0, None) == 2
-    assert call("text.count", key, "und", 0, 10) == 1
-
-
-def test_a_read_is_capped_and_is_no_single_return(call, payloads, meter):
-    key = payloads.put("a" + "x" * READ_CHARS).key
-    assert call("text.read", key, 0, 250_000) == "a" + "x" * (READ_CHARS - 1)
-    assert len(call("text.read", key, 1, None)) == READ_CHARS == 20_000
-    assert call("text.read", key, 5, 2) == ""
-    assert meter.report()["max_single_return"] == 0
-    assert meter.report()["by_tool"] == {"text.read": {"calls": 3, "chars": 40_000}}
-
-
 @pytest.mark.parametrize(
     ("name", "args", "message"),
     [
@@ -150,9 +129,6 @@ def test_a_read_is_capped_and_is_no_single_return(call, payloads, meter):
         ("ctx_find", ("x" * 501,), "pattern has 501 characters, at most 500"),
         ("ctx_find", (7,), "pattern is int: use text"),
         ("ctx_find", ("x", 21), "limit is 21: use 1 to 20"),
-        ("text.read", ("a", 1), "start is str"),
-        ("text.find", (7,), "the text to look for is int"),
-        ("text.count", ("x" * 20_001,), "the text to look for has 20,001 characters, at most 20,000"),
     ],
 )
 def test_a_wrong_argument_is_told_what_is_right(call, payloads, name, args, message):

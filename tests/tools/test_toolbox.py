@@ -45,22 +45,25 @@ def test_a_tool_that_fails_is_not_measured(meter):
 def test_a_description_has_signature_and_first_lines(meter):
     box = Toolbox()
     box.add(shout, meter, patient=True)
-    box.hide("text.secret", shout, meter)
     assert box.describe() == (
         "shout(text, times=2, *rest, loud=True)\n    Say it again.\n    Not shown: a third line is, a fourth is not."
     )
-    assert (set(box.functions), set(box.hidden), box.patient) == ({"shout"}, {"text.secret"}, {"shout"})
+    assert (set(box.functions), box.patient) == ({"shout"}, {"shout"})
 
 
 def test_boxes_are_joined_and_a_name_is_used_once(meter):
+    def whisper(text):
+        """Say it low."""
+        return text
+
     one, two = Toolbox(), Toolbox()
     one.add(shout, meter, patient=True)
-    two.hide("text.shout", shout, meter)
+    two.add(whisper, meter)
     both = one | two
-    assert (set(both.functions), set(both.hidden), both.patient) == ({"shout"}, {"text.shout"}, {"shout"})
-    assert (len(one.hidden), len(two.functions)) == (0, 0)
-    for use in (lambda: both.add(shout, meter), lambda: both.hide("text.shout", shout, meter), lambda: both | one):
-        with pytest.raises(ValidationError, match=r"there is a tool '(text.)?shout' already"):
+    assert (set(both.functions), both.patient) == ({"shout", "whisper"}, {"shout"})
+    assert (len(one.functions), len(two.functions)) == (1, 1)
+    for use in (lambda: both.add(shout, meter), lambda: both | one):
+        with pytest.raises(ValidationError, match="there is a tool 'shout' already"):
             use()
 
 
@@ -71,7 +74,6 @@ def test_every_tool_says_what_it_does_in_three_short_lines(meter):
         *("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats", "mem_search", "mem_get", "mem_quote", "mem_add"),
         *("memory_query", "memory_add_fact", "memory_add_experience", "memory_get_context", "memory_relate"),
     ]
-    assert set(box.hidden) == {"text.read", "text.find", "text.count"}
     for name, function in box.functions.items():
         lines = function.__doc__.splitlines()
         assert 1 <= len(lines) <= 3, name

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rlm.errors import ConfigError, RLMError, SandboxError
-from rlm.handles import Ref, View, from_wire, mark, to_wire
+from rlm.handles import Ref, View, from_wire, reader, to_wire
 from rlm.loop.queries import Queries
 from rlm.loop.setup import Setup
 from rlm.loop.values import as_text, namespace, resolved
@@ -54,12 +54,7 @@ class Session:
         self._repl = open_repl(
             {**self._tools, **setup.tools},
             patient=[*PATIENT, *setup.patient],
-            hidden={
-                "text.read": self._read,
-                "text.find": self._find,
-                "text.count": self.store.count,
-                "text.mark": lambda key, start, stop: mark(self.store, View(key, start, stop)),
-            },
+            hidden=reader(self.store, self.meter),
             limits=setup.sandbox,
             engine=setup.engine,
             unsafe=setup.unsafe,
@@ -118,14 +113,6 @@ class Session:
         named = {"answer": values[0], **fields} if values else fields
         self.submitted = resolved(self.store, named)
         return "The answer is noted; the run ends after this block."
-
-    def _read(self, key: str, start: int, stop: int) -> str:
-        text = self.store.read(key, start, stop)
-        self.meter.note("text.read", len(text), to_prompt=False)
-        return text
-
-    def _find(self, key: str, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False) -> int:
-        return self.store.find(key, needle, start, stop, ignore_case=ignore_case)
 
     # -- what it said ------------------------------------------------------------------------------------
 

@@ -1,8 +1,4 @@
-"""`ctx_*`: parts of any handle, and `text.*`, which feed the sandbox's own text objects.
-
-What a `ctx_*` tool returns is read by the model, so each part has at most 500 characters and the whole is bounded.
-What `text.*` returns goes into the sandbox and no further by itself, so it may be longer.
-"""
+"""`ctx_*`: parts of any handle. The model reads them, so each has at most 500 characters and the whole is bounded."""
 
 from __future__ import annotations
 
@@ -36,10 +32,6 @@ SHAPE_SHARE = 0.3
 SAMPLES = 16
 SAMPLE_CHARS = 2000
 
-READ_CHARS = 20_000
-"""A slice up to this length is a real string in the sandbox; a longer read comes in parts."""
-NEEDLE_CHARS = 20_000
-
 Handle = Ref | View | str
 
 _HEADING = re.compile(r"#{1,6}[ \t]+\S")
@@ -51,9 +43,6 @@ def ctx_tools(store: Store, meter: Meter) -> Toolbox:
     box = Toolbox()
     for function in (tools.ctx_peek, tools.ctx_slice, tools.ctx_find, tools.ctx_stats):
         box.add(function, meter)
-    box.hide("text.read", tools.text_read, meter)
-    box.hide("text.find", tools.text_find, meter)
-    box.hide("text.count", tools.text_count, meter)
     return box
 
 
@@ -150,40 +139,11 @@ class _Context:
                 break
         return found
 
-    # -- for the sandbox ---------------------------------------------------------------------------
-
-    def text_read(self, key: Handle, start: int, stop: int | None) -> str:
-        """The first 20,000 characters of `text[start:stop]`: who wants more, reads on."""
-        end = None if stop is None else _position(stop, "stop")
-        begin, end, _ = slice(_position(start, "start"), end).indices(self._store.size(key))
-        return self._store.read(key, begin, max(begin, min(end, begin + READ_CHARS)))
-
-    def text_find(
-        self, key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False
-    ) -> int:
-        """`text.find(needle, start, stop)`."""
-        _check_needle(needle)
-        end = None if stop is None else _position(stop, "stop")
-        return self._store.find(key, needle, _position(start, "start"), end, ignore_case=bool(ignore_case))
-
-    def text_count(self, key: Handle, needle: str, start: int = 0, stop: int | None = None) -> int:
-        """`text.count(needle, start, stop)`."""
-        _check_needle(needle)
-        end = None if stop is None else _position(stop, "stop")
-        return self._store.count(key, needle, _position(start, "start"), end)
-
 
 def _position(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise HandleError(f"{name} is {type(value).__name__}: use a whole number")
     return value
-
-
-def _check_needle(needle: Any) -> None:
-    if not isinstance(needle, str):
-        raise HandleError(f"the text to look for is {type(needle).__name__}: use text")
-    if len(needle) > NEEDLE_CHARS:
-        raise HandleError(f"the text to look for has {len(needle):,} characters, at most {NEEDLE_CHARS:,}")
 
 
 def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | None:

@@ -1,7 +1,7 @@
 """A set of tools for one REPL, each measured on its way out.
 
-The sandbox gets `functions` by name, `hidden` for its own use, and the names in `patient`, whose time does not count
-against a block. The prompt gets `describe()`.
+The sandbox gets `functions` by name, and the names in `patient`, whose time does not count against a block. The prompt
+gets `describe()`.
 """
 
 from __future__ import annotations
@@ -26,41 +26,35 @@ class Toolbox:
     """Tools by name. Boxes are joined with `|`; a name that is in both is a mistake and raises."""
 
     functions: dict[str, Tool] = field(default_factory=dict)
-    hidden: dict[str, Tool] = field(default_factory=dict)
     patient: set[str] = field(default_factory=set)
 
     def add(self, function: Tool, meter: Meter, *, patient: bool = False) -> None:
         """Show a function to the model under its own name. What it returns may reach a prompt, and is measured so."""
         name = function.__name__
         self._check_new(name)
-        self.functions[name] = _metered(function, name, meter, to_prompt=True)
+        self.functions[name] = _metered(function, name, meter)
         if patient:
             self.patient.add(name)
 
-    def hide(self, name: str, function: Tool, meter: Meter) -> None:
-        """Give a function to the sandbox itself. The model does not see it."""
-        self._check_new(name)
-        self.hidden[name] = _metered(function, name, meter, to_prompt=False)
-
     def _check_new(self, name: str) -> None:
-        if name in self.functions or name in self.hidden:
+        if name in self.functions:
             raise ValidationError(f"there is a tool {name!r} already: give this one another name", field="name")
 
     def __or__(self, other: Toolbox) -> Toolbox:
-        for name in (*other.functions, *other.hidden):
+        for name in other.functions:
             self._check_new(name)
-        return Toolbox(self.functions | other.functions, self.hidden | other.hidden, self.patient | other.patient)
+        return Toolbox(self.functions | other.functions, self.patient | other.patient)
 
     def describe(self) -> str:
         """The signature and the docstring of each tool, for the system prompt."""
         return "\n".join(_described(name, function) for name, function in self.functions.items())
 
 
-def _metered(function: Tool, name: str, meter: Meter, *, to_prompt: bool) -> Tool:
+def _metered(function: Tool, name: str, meter: Meter) -> Tool:
     @functools.wraps(function)
     def measured(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
-        meter.note(name, len(rendered(value)), to_prompt=to_prompt)
+        meter.note(name, len(rendered(value)))
         return value
 
     return measured
