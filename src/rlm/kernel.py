@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-_PR_SET_NO_NEW_PRIVS, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 38, 4, 22
+_PR_SET_NO_NEW_PRIVS, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_PDEATHSIG = 38, 4, 22, 1
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT, _LANDLOCK_VERSION = 444, 445, 446, 1
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 
@@ -62,6 +62,12 @@ def no_new_privileges() -> bool:
         return False
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     return bool(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+
+
+def end_with_parent() -> bool:
+    """Be killed when the thread that started this process ends. After the last change of user, which undoes it."""
+    libc = _libc()
+    return libc is not None and bool(libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0) == 0)
 
 
 def landlock(*, readable: Iterable[Path] = (), writable: Iterable[Path] = ()) -> bool:

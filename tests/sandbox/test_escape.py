@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from corpus_escape import ATTEMPTS, DESCRIPTORS, EXHAUSTION, FAMILIES, KERNEL, SHADOWING, Attempt, Places, fill
+from corpus_reviewed import REVIEWED
 
 from rlm.sandbox import SandboxLimits, Surroundings
 from rlm.sandbox.process import ProcessRepl
@@ -139,7 +140,7 @@ def test_there_are_enough_attempts_in_every_family():
 
 
 @pytest.mark.req("SPEC-02.32")
-@every(list(ATTEMPTS))
+@every([*ATTEMPTS, *REVIEWED])
 def test_every_layer_together(attempt: Attempt, yard: Yard):
     together(attempt, yard)
 
@@ -170,7 +171,7 @@ def test_limits_alone_stop_exhaustion(attempt: Attempt, yard: Yard):
 
 
 @pytest.mark.slow
-@every(list(ATTEMPTS))
+@every([*ATTEMPTS, *REVIEWED])
 def test_every_layer_together_in_a_worker_of_its_own(attempt: Attempt, yard: Yard):
     yard.fresh = True
     together(attempt, yard)

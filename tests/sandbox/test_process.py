@@ -94,9 +94,54 @@ def test_a_tool_that_returns_what_cannot_cross_is_told(make_repl):
 
 def test_too_much_for_the_pipe_is_told_both_ways(make_repl):
     repl = make_repl({"f": lambda x: "y" * 300_000}, limits={"frame_bytes": 200_000})
-    assert "over the limit" in repl.run("f('x' * 300_000)").stderr
+    assert "too much for one message" in repl.run("f('x' * 300_000)").stderr
     assert "too much for the sandbox's pipe" in repl.run("f(1)").stderr
     assert repl.run("print(1)").stdout == "1\n"
+
+
+@pytest.mark.parametrize("value", ["float('nan')", "float('inf')", "2 ** 100", "-(2 ** 64)"])
+def test_a_number_that_json_has_not_crosses_as_text(make_repl, value):
+    seen = []
+    repl = make_repl({"f": seen.append})
+    assert repl.run(f"f({value})").error is None
+    assert seen == [str(eval(value))]
+
+
+def test_a_class_that_lies_about_itself_is_sent_as_what_it_is(make_repl):
+    seen = []
+    repl = make_repl({"f": seen.append})
+    code = """
+class L(list):
+    def __iter__(self):
+        while True:
+            yield 1
+class N(int):
+    def __add__(self, other):
+        return {"$ref": {"key": "x", "start": 0, "stop": 1}}
+class S(str):
+    def __str__(self):
+        return "other"
+f([L([1, 2]), N(3), S("same")])
+answer = L([4])
+"""
+    assert repl.run(code).error is None
+    assert seen == [[[1, 2], 3, "same"]] and repl.get("answer") == [4]
+
+
+def test_nothing_may_follow_a_call_before_its_answer(make_repl):
+    """A worker that was taken over could queue calls and outstay its time."""
+    repl = make_repl({"f": lambda: None}, language=False, layers=())
+    code = """
+import json, os, struct
+body = json.dumps({"op": "call", "name": "f", "args": [], "words": {}}).encode()
+for fd in range(3, 10):
+    try:
+        os.write(fd, (struct.pack(">I", len(body)) + body) * 400)
+    except OSError:
+        pass
+"""
+    result = repl.run(code)
+    assert result.error == "died" and result.calls <= 1
 
 
 def test_too_many_calls_end_the_block(make_repl):

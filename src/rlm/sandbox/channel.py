@@ -70,6 +70,11 @@ class Channel:
                     raise Stopped("timeout", "the worker did not answer in time")
                 until, on_late = on_late(), None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether something came after the last message. Between a call and its answer nothing may."""
+        return bool(self._buffer)
+
     def _more(self, wait_s: float) -> bool:
         if not self._poll.poll(max(1, int(min(wait_s, 1e6) * 1000))):
             return False

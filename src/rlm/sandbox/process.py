@@ -15,6 +15,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
 """Without these a worker is not confined. Landlock is asked for too, and missing only on old kernels."""
 BOOT_S = 20.0
+CPU_S = 3_600
+"""As in the worker: its hard limit, which nobody can raise again."""
 GRACE_S = 0.12
 """How long a worker may take to notice that its time is over."""
 _START = """
@@ -102,6 +105,7 @@ class ProcessRepl:
                 "op": "start", "tools": tools, "layers": list(self._wanted), "language": self._language,
                 "memory_mb": self.limits.memory_mb, "output_chars": self.limits.output_chars,
                 "frame_bytes": self.limits.frame_bytes, "code_chars": self.limits.code_chars,
+                "tied": threading.current_thread() is threading.main_thread(),
             })  # fmt: skip
             answer = self._channel.receive(time.monotonic() + BOOT_S)
         except Stopped as exc:
@@ -223,6 +227,8 @@ class ProcessRepl:
             if op == "out":
                 self._take_output(block, message["text"])
             elif op == "call":
+                if self._channel.waiting or time.monotonic() > until + GRACE_S:  # a worker waits for its answer
+                    raise Stopped("died" if self._channel.waiting else "timeout", "the worker broke the protocol")
                 self._answer(block, message)
             elif op == "done":
                 return message
@@ -274,7 +280,7 @@ class ProcessRepl:
             return
         with contextlib.suppress(OSError, ValueError):
             used = _cpu_seconds(pid)
-            resource.prlimit(pid, resource.RLIMIT_CPU, (int(used + self.limits.block_s) + 5, resource.RLIM_INFINITY))
+            resource.prlimit(pid, resource.RLIMIT_CPU, (min(CPU_S, int(used + self.limits.block_s) + 5), CPU_S))
 
     # -- variables -----------------------------------------------------------------------------------
 

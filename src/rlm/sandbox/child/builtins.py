@@ -68,6 +68,8 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
     ) -> None:
         """`print`: a text on the host shows itself as a handle, not as its characters."""
+        if not all(each is None or type(each) is str for each in (sep, end)):
+            raise TypeError("sep and end are text")
         text = (" " if sep is None else sep).join(
             repr(value) if isinstance(value, Text) and value.sz > 20_000 else str(value) for value in values
         ) + ("\n" if end is None else end)
@@ -79,7 +81,14 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
     def kind(value: Any, *more: Any) -> Any:
         if more:
             raise TypeError("type() takes one value here: use a class statement")
-        return type(value)
+        return guards.type_of(value)
+
+    def is_instance(value: Any, kinds: Any) -> bool:
+        """`isinstance`, for which a text on the host is a string."""
+        many = kinds if isinstance(kinds, tuple) else (kinds,)
+        plain = tuple(kind for kind in many if not isinstance(kind, guards.TypeName))
+        named = any(kind.fits(value) for kind in many if isinstance(kind, guards.TypeName))
+        return named or isinstance(value, plain) or (isinstance(value, Text) and str in plain)
 
     def refuse(what: str) -> Callable[..., Any]:
         def function(*_: Any, **__: Any) -> Any:
@@ -100,6 +109,7 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
     made |= {
         "print": write,
         "type": kind,
+        "isinstance": is_instance,
         "getattr": guards.guarded_getattr,
         "hasattr": guards.guarded_hasattr,
         "setattr": guards.guarded_setattr,

@@ -26,14 +26,19 @@ CALLS = (
 """What Python needs to compute, and to read and write what is open."""
 
 
-def confine(memory_mb: int, *, drop_uid: bool = True, only: frozenset[str] = frozenset(LAYERS)) -> list[str]:
-    """Shut this process in; the layers that took hold. `only` leaves some out, for tests of a single one."""
+def confine(
+    memory_mb: int, *, drop_uid: bool = True, tied: bool = False, only: frozenset[str] = frozenset(LAYERS)
+) -> list[str]:
+    """Shut this process in; the layers that took hold. `only` leaves some out, for tests of a single one.
+
+    `tied`: end with the thread that started us. Only for a thread that lives as long as its process.
+    """
     if not sys.platform.startswith("linux"):
         return []
     held = []
     if "rlimits" in only:
         kernel.set_limits({
-            "RLIMIT_DATA": memory_mb << 20, "RLIMIT_AS": (memory_mb + 512) << 20, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0,
+            "RLIMIT_DATA": memory_mb << 20, "RLIMIT_AS": (memory_mb + 256) << 20, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0,
             "RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 0, "RLIMIT_MSGQUEUE": 0,
         })  # fmt: skip
         held.append("rlimits")
@@ -43,6 +48,8 @@ def confine(memory_mb: int, *, drop_uid: bool = True, only: frozenset[str] = fro
             os.setresgid(NOBODY, NOBODY, NOBODY)
             os.setresuid(NOBODY, NOBODY, NOBODY)
             held.append("uid")
+    if tied:
+        kernel.end_with_parent()
     if "no_new_privs" in only and kernel.no_new_privileges():
         held.append("no_new_privs")
     if "landlock" in only and kernel.landlock():

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import dataclasses
+import enum
 import keyword
 import re
+import typing
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -58,6 +61,12 @@ class Pattern:
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
+
+    def __copy__(self) -> Pattern:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Pattern:
+        return self
 
     def __repr__(self) -> str:
         return repr(self._pattern)
@@ -168,12 +177,79 @@ def namedtuple(typename: str, field_names: Any, *, defaults: Any = None, rename:
     return guards.adopt(collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename)))
 
 
+class _NamedTuple:
+    """`typing.NamedTuple`: as a base, and as a function whose names are checked."""
+
+    __slots__ = ()
+
+    def __call__(self, typename: str, fields: Any = ()) -> type:
+        return namedtuple(typename, [name for name, _ in fields])
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return typing.NamedTuple.__mro_entries__((typing.NamedTuple,))  # type: ignore[attr-defined,no-any-return]
+
+
+NamedTuple = _NamedTuple()
+
+
+class _EnumType(enum.EnumType):
+    """Makes enumerations; by a call only from names that are names, since it would take any method otherwise."""
+
+    def __call__(cls, value: Any, names: Any = None, **more: Any) -> Any:
+        if names is None and not more:
+            return super().__call__(value)
+        if more or type(value) is not str or not value.isidentifier():
+            raise TypeError(
+                "an enumeration is made with a class statement, or from a name and the names of its members"
+            )
+        listed = names.replace(",", " ").split() if type(names) is str else list(names)
+        pairs = [name if isinstance(name, tuple) else (name, None) for name in listed]
+        for name, _ in pairs:
+            if type(name) is not str or not name.isidentifier() or not is_field(name):
+                raise ValueError(f"{name!r} is no name for a member")
+        values = dict(names) if isinstance(names, dict) else None
+        return super().__call__(value, values or listed, module="repl")
+
+
+class Enum(enum.Enum, metaclass=_EnumType):
+    """An enumeration."""
+
+
+class IntEnum(enum.IntEnum, metaclass=_EnumType):
+    """An enumeration of integers."""
+
+
+class StrEnum(enum.StrEnum, metaclass=_EnumType):
+    """An enumeration of texts."""
+
+
+class Flag(enum.Flag, metaclass=_EnumType):
+    """Flags that can be joined."""
+
+
+class IntFlag(enum.IntFlag, metaclass=_EnumType):
+    """Flags that are integers."""
+
+
+def shallow_copy(value: Any) -> Any:
+    """`copy.copy`."""
+    return copy.copy(value)
+
+
+def deep_copy(value: Any) -> Any:
+    """`copy.deepcopy`, without a memo of the caller's: what was copied on the way would be in it."""
+    return copy.deepcopy(value)
+
+
 def dataclass(kind: Any = None, /, **options: Any) -> Any:
     """`dataclasses.dataclass` for classes that were defined here."""
 
     def make(kind: Any) -> Any:
         if not isinstance(kind, type) or not guards.is_born(kind):
             raise TypeError("dataclass() takes a class that was defined here")
+        for part in vars(kind).values():
+            if isinstance(part, dataclasses.Field) and type(part) is not dataclasses.Field:
+                raise TypeError("a field is made by field()")  # its name is run as code
         made: type = dataclasses.dataclass(kind, **options)
         return guards.adopt(made)
 

@@ -47,12 +47,16 @@ def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
     plain = attribute_name(name)
     if isinstance(value, ModuleType):  # none is ever handed out; if one is found, it is shut
         raise AttributeError(f'the attribute "{name}" is not available here')
-    if plain == "register" and isinstance(value, ABCMeta):  # it makes a stranger an instance, and patterns believe it
+    if plain == "register" and _is_abstract(value):  # it makes a stranger an instance, and patterns believe it
         raise AttributeError(f'the attribute "{name}" is not available here')
     if plain in _TUPLE_NAMES and _is_named_tuple(value):
         plain = _TUPLE_NAMES[plain]
     found = getattr(value, plain) if default is _NO_DEFAULT else getattr(value, plain, default)
     return _harmless(found) if plain in ("format", "format_map") else found
+
+
+def _is_abstract(value: Any) -> bool:
+    return isinstance(value, ABCMeta) or (isinstance(value, type) and issubclass(value, ABCMeta))
 
 
 _TUPLE_NAMES = {private(name): name for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")}
@@ -165,8 +169,49 @@ def get_iter(value: Any) -> Any:
 # -- types --------------------------------------------------------------------------------------------
 
 
+_OPEN_TYPES: set[type] = {
+    bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, type(None),
+    Counter, OrderedDict, defaultdict, deque, object,
+}  # fmt: skip
+"""Types that are handed out as they are. Of any other, code that asks for the type gets its name and no more: a type of
+ours, or of the library's inner workings, could be called or inherited from."""
+
+
+class TypeName:
+    """A type that is not handed out: it can be compared and named."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    @property
+    def __name__(self) -> str:
+        return type.__dict__["__name__"].__get__(self._kind)  # type: ignore[no-any-return]
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, self._kind)
+
+    def __repr__(self) -> str:
+        return f"<class {self.__name__!r}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self._kind is (other._kind if isinstance(other, TypeName) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
+
+
+def open_types(*kinds: type) -> None:
+    """Let the code have these types."""
+    _OPEN_TYPES.update(kinds)
+
+
 def type_of(value: Any) -> Any:
-    return type(value)
+    kind = type(value)
+    if kind in _OPEN_TYPES or kind in _born or issubclass(kind, Exception):
+        return kind
+    return TypeName(kind)
 
 
 def name_of(value: Any) -> str:
@@ -221,8 +266,8 @@ class _Metaclass:
     def _kind(bases: tuple[type, ...]) -> Any:
         kind: type = type
         for base in bases:
-            if not isinstance(base, type):
-                raise TypeError(f"{type(base).__name__} is no class to inherit from")
+            if not isinstance(base, type) or issubclass(base, type) or base in _sealed:
+                raise TypeError(f"{getattr(base, '__name__', type(base).__name__)} is no class to inherit from here")
             if issubclass(type(base), kind):
                 kind = type(base)
         return kind
@@ -233,6 +278,14 @@ class _Metaclass:
 
 def _any_enum(bases: tuple[type, ...]) -> bool:
     return any(isinstance(base, enum.EnumType) for base in bases)
+
+
+_sealed: set[type] = set()
+"""Classes of ours that nobody inherits from."""
+
+
+def seal_types(*kinds: type) -> None:
+    _sealed.update(kinds)
 
 
 make_class = _Metaclass()

@@ -22,10 +22,13 @@ from typing import Any, NoReturn
 from rlm import frames
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
+from rlm.sandbox.child.outgoing import Outgoing, clean
 from rlm.sandbox.child.policy import PRIVATE, Policy, Rename, TooLarge, measure, private, spelled
-from rlm.sandbox.child.texts import Parts, Text, Words
+from rlm.sandbox.child.texts import Text
 
 NAMES_SHOWN = 200
+CPU_S = 3_600
+"""Processor time of a worker's whole life; the host sets less for every block where it may."""
 _SHORT = 120
 _BLOCK = "<block {}>"
 
@@ -49,8 +52,23 @@ class Tool:
     def __call__(self, *args: Any, **words: Any) -> Any:
         return self._worker.call(self._name, args, words)
 
+    def __copy__(self) -> Tool:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tool:
+        return self
+
     def __repr__(self) -> str:
         return f"<tool {self._name}>"
+
+
+class ShowVars(Tool):
+    """`SHOW_VARS()`: the names of all variables, each with a short description."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        return self._worker.described()
 
 
 class Worker:
@@ -66,7 +84,7 @@ class Worker:
         self._running = False
         self._block = 0
         self._sources: dict[str, list[str]] = {}
-        self._out = Out(int(first["output_chars"]), lambda text: self._send({"op": "out", "text": _clean(text)}))
+        self._out = Out(int(first["output_chars"]), lambda text: self._send({"op": "out", "text": clean(text)}))
         self._space: dict[str, Any] = {}
         self._start_space(first["tools"])
         signal.signal(signal.SIGINT, self._on_interrupt)
@@ -77,7 +95,7 @@ class Worker:
         if not first["layers"]:
             return []
         only = frozenset(first["layers"])
-        return confine.confine(int(first["memory_mb"]), drop_uid="uid" in only, only=only)
+        return confine.confine(int(first["memory_mb"]), drop_uid="uid" in only, tied=first["tied"], only=only)
 
     def _start_space(self, tools: dict[str, str]) -> None:
         space: dict[str, Any] = {}
@@ -90,7 +108,7 @@ class Worker:
             space["print"] = make_builtins(self._out, self._user_values)["print"]
             space["__name__"] = "repl"
         space["ToolError"] = ToolError
-        space["SHOW_VARS"] = self._show
+        space["SHOW_VARS"] = ShowVars(self, "SHOW_VARS", "")
         for name, doc in tools.items():
             space[name] = Tool(self, name, doc)
         self._space = space
@@ -138,7 +156,7 @@ class Worker:
             elif op == "get":
                 self._tell(message["name"])
             elif op == "vars":
-                self._send({"op": "vars", "vars": self._described()})
+                self._send({"op": "vars", "vars": self.described()})
 
     # -- calls to the host ---------------------------------------------------------------------------
 
@@ -166,29 +184,9 @@ class Worker:
     def _hidden(self, name: str, *args: Any) -> Any:
         return self.call(name, args, {})
 
-    def _to_wire(self, value: Any, depth: int = 0) -> Any:
-        if value is None or type(value) in (bool, int, float):
-            return value
-        if isinstance(value, str):
-            return _clean(str.__str__(value))
-        if isinstance(value, Text):
-            if value._fold:
-                return _clean(str(value))
-            return {"$ref": {"key": value._key, "start": value._start, "stop": value._stop}}
-        if depth > 50:
-            raise ValueError("a value for a tool is nested too deep")
-        if isinstance(value, dict):
-            named = {_clean(str(key)): self._to_wire(part, depth + 1) for key, part in dict.items(value)}
-            if len(named) == 1 and isinstance(named.get("$ref"), dict):
-                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
-            return named
-        if isinstance(value, list | tuple | set | frozenset | Parts | Words) or _is_view(value):
-            return [self._to_wire(part, depth + 1) for part in value]
-        if isinstance(value, int | float):
-            return value + 0
-        if isinstance(value, bytes):
-            return value.decode("utf-8", "replace")
-        raise TypeError(f"a {type(value).__name__} cannot be given to a tool: use text, numbers, lists or dictionaries")
+    def _to_wire(self, value: Any) -> Any:
+        """A value of the code's as plain data. No method of the code's is called, and what is too much is refused."""
+        return Outgoing(self._limit).data(value)
 
     def _from_wire(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -235,12 +233,12 @@ class Worker:
         try:
             self._tidy()
             self._out.flush()
-            shown = self._described()
+            shown = self.described()
         except MemoryError:
             self._space = {**self._given}
             error, said = "memory", said or "MemoryError: the variables did not fit and were dropped"
         self._send({
-            "op": "done", "error": error, "stderr": _clean(said), "vars": shown, "cut": self._out.cut,
+            "op": "done", "error": error, "stderr": clean(said), "vars": shown, "cut": self._out.cut,
             "seconds": time.perf_counter() - started,
         })  # fmt: skip
 
@@ -307,13 +305,9 @@ class Worker:
                 if name.startswith("_") and self._space.get(name) is not value:
                     self._space[name] = value
 
-    def _described(self) -> dict[str, str]:
+    def described(self) -> dict[str, str]:
         values = self._user_values()
-        return {_clean(spelled(name)): _clean(_short(values[name])) for name in list(values)[:NAMES_SHOWN]}
-
-    def _show(self) -> dict[str, str]:
-        """The names of all variables, each with a short description."""
-        return self._described()
+        return {clean(spelled(name)): clean(_short(values[name])) for name in list(values)[:NAMES_SHOWN]}
 
     def _tell(self, name: str) -> None:
         values, name = self._user_values(), private(name)
@@ -323,24 +317,11 @@ class Worker:
         try:
             self._send({"op": "value", "value": self._to_wire(values[name]), "plain": True})
         except (TypeError, ValueError, RecursionError, MemoryError):
-            self._send({"op": "value", "value": _clean(_short(values[name])), "plain": False})
+            self._send({"op": "value", "value": clean(_short(values[name])), "plain": False})
 
 
 class Refused(Exception):
     """The block is not run."""
-
-
-def _is_view(value: Any) -> bool:
-    return type(value) in (type({}.keys()), type({}.values()), type({}.items()), range)
-
-
-def _clean(text: str) -> str:
-    """Without lone surrogates, which no pipe and no file takes."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text
 
 
 def _short(value: Any) -> str:
@@ -363,7 +344,7 @@ def _end() -> NoReturn:
     os._exit(0)
 
 
-def main(memory_cpu_s: int = 3_600) -> None:
+def main() -> None:
     """Take the pipes as descriptors 0 and 1, and serve."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given = os.dup(1)
@@ -373,7 +354,7 @@ def main(memory_cpu_s: int = 3_600) -> None:
         os.dup2(nowhere, number)
     os.close(nowhere)
     with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CPU, (memory_cpu_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     try:
         worker = Worker(taken, given)
     except Exception as exc:

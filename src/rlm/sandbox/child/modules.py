@@ -12,7 +12,6 @@ import bisect
 import collections
 import collections.abc
 import contextlib
-import copy
 import csv
 import dataclasses
 import datetime
@@ -39,7 +38,8 @@ import unicodedata
 import urllib.parse
 from typing import Any
 
-from rlm.sandbox.child import facades
+from rlm.sandbox.child import facades, guards
+from rlm.sandbox.child.texts import Found, Parts, Text, Words
 
 
 class Facade:
@@ -49,6 +49,12 @@ class Facade:
 
     def __init__(self, name: str, parts: dict[str, Any]) -> None:
         self._name, self._parts = name, parts
+
+    def __copy__(self) -> Facade:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Facade:
+        return self
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -79,13 +85,13 @@ _TABLE: dict[str, tuple[Any, str]] = {
         Generator""",
     ),
     "contextlib": (contextlib, "contextmanager suppress nullcontext closing"),
-    "copy": (copy, "copy deepcopy"),
+    "copy": (None, ""),
     "csv": (csv, "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONNUMERIC QUOTE_NONE"),
     "dataclasses": (dataclasses, "field asdict astuple fields replace is_dataclass FrozenInstanceError"),
     "datetime": (datetime, "date datetime timedelta timezone time UTC MINYEAR MAXYEAR"),
     "decimal": (decimal, "Decimal ROUND_HALF_UP ROUND_HALF_EVEN ROUND_DOWN ROUND_UP InvalidOperation"),
     "difflib": (difflib, "SequenceMatcher get_close_matches unified_diff ndiff context_diff"),
-    "enum": (enum, "Enum IntEnum StrEnum Flag IntFlag auto unique"),
+    "enum": (enum, "auto unique"),
     "fractions": (fractions, "Fraction"),
     "functools": (functools, "reduce partial lru_cache cache cmp_to_key total_ordering"),
     "heapq": (heapq, "heappush heappop heapify nlargest nsmallest merge heapreplace heappushpop"),
@@ -120,7 +126,7 @@ _TABLE: dict[str, tuple[Any, str]] = {
     "typing": (
         typing,
         """Any Union Optional List Dict Set FrozenSet Tuple Callable Iterable Iterator Sequence Mapping MutableMapping
-        Generator NamedTuple TypeVar Generic Literal Final ClassVar Type Counter DefaultDict Deque cast Protocol
+        Generator TypeVar Generic Literal Final ClassVar Type Counter DefaultDict Deque cast Protocol
         Hashable Collection Annotated Self NoReturn Text""",
     ),
     "unicodedata": (unicodedata, "normalize category name lookup combining east_asian_width numeric decimal digit"),
@@ -133,13 +139,15 @@ _TABLE: dict[str, tuple[Any, str]] = {
 _REPLACED: dict[str, dict[str, Any]] = {
     "__future__": {"annotations": None},
     "collections": {"namedtuple": facades.namedtuple},
+    "copy": {"copy": facades.shallow_copy, "deepcopy": facades.deep_copy},
+    "enum": {name: getattr(facades, name) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
     "dataclasses": {"dataclass": facades.dataclass},
     "functools": {"wraps": facades.wraps},
     "operator": {"attrgetter": facades.attrgetter, "methodcaller": facades.methodcaller},
     "random": {"Random": random.Random},
     "re": facades.re_functions(),
     "time": {"sleep": facades.sleep},
-    "typing": {"TYPE_CHECKING": False},
+    "typing": {"TYPE_CHECKING": False, "NamedTuple": facades.NamedTuple},
 }
 
 
@@ -155,6 +163,11 @@ def _made() -> dict[str, Facade]:
 
 
 MODULES = _made()
+guards.open_types(
+    datetime.date, datetime.datetime, datetime.timedelta, datetime.time, decimal.Decimal, fractions.Fraction,
+    collections.ChainMap, io.StringIO, io.BytesIO,
+)  # fmt: skip
+guards.seal_types(Facade, facades.Pattern, Text, Parts, Words, Found, dataclasses.Field)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})
 """Modules that the library imports while it works, through our importer: loaded below, and never handed out."""

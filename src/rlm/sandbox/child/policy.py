@@ -64,7 +64,10 @@ def private(name: str) -> str:
 
 def spelled(name: str) -> str:
     """The name as the code's author wrote it."""
-    return "_" + spelled(name.removeprefix(PRIVATE)) if name.startswith(PRIVATE) else name
+    plain = name
+    while plain.startswith(PRIVATE):
+        plain = plain[len(PRIVATE) :]
+    return "_" * ((len(name) - len(plain)) // len(PRIVATE)) + plain
 
 
 def is_field(name: str) -> bool:
@@ -208,9 +211,8 @@ class Policy(RestrictingNodeTransformer):
         owner = once(target.value)
         key: ast.expr
         if isinstance(target, ast.Attribute):
-            checked = self.visit(ast.copy_location(ast.Attribute(ast.Constant(0), target.attr, ast.Load()), node))
-            if not (isinstance(checked, ast.Call) and getattr(checked.func, "id", "") == "_getattr_"):
-                return node  # refused: the error is noted
+            if (target.attr.startswith("_") and target.attr != "_") or target.attr in FORBIDDEN:
+                self.error(node, f'the attribute "{target.attr}" is not available here')
             key = ast.Constant(target.attr)
             read, write = "_getattr_", "_set_attribute_"
         else:

@@ -31,6 +31,12 @@ class Text:
         self._call, self._key, self._start, self._stop = call, key, start, stop
         self._dtype, self._prev, self._fold = dtype, prev, fold
 
+    def __copy__(self) -> Text:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Text:
+        return self
+
     # -- what a handle says of itself ----------------------------------------------------------------
 
     @property
@@ -236,6 +242,12 @@ class Parts:
         self._text, self._sep, self._keep, self._last = text, sep, keep, drop_last
         self._ends: array[int] | None = None
 
+    def __copy__(self) -> Parts:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Parts:
+        return self
+
     def __repr__(self) -> str:
         return f"<parts of {self._text!r} at {self._sep!r}>"
 
@@ -296,6 +308,12 @@ class Words:
 
     def __init__(self, text: Text) -> None:
         self._text = text
+
+    def __copy__(self) -> Words:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Words:
+        return self
 
     def __iter__(self) -> Iterator[str]:
         for found in find_matches(re.compile(r"\S+"), self._text):

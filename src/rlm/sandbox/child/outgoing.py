@@ -1,0 +1,82 @@
+"""Values of model-written code on their way to the host.
+
+A class of the code's own can say anything of itself: that it is a string, that it has a million parts, that it never
+ends. So only methods of the built-in types are called here, and a number of characters bounds the whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rlm.sandbox.child.texts import Parts, Text, Words
+
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), range, Parts, Words)
+_SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset)
+_DEEPEST = 50
+
+
+class Outgoing:
+    """Values on their way to the host, within a number of characters."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def _take(self, size: int) -> None:
+        self._room -= size
+        if self._room < 0:
+            raise ValueError("this is too much for one message: give less, or a handle")
+
+    def data(self, value: Any, depth: int = 0) -> Any:
+        self._take(1)
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if isinstance(value, str):
+            text = str.__str__(value)
+            self._take(len(text))
+            return clean(text)
+        if isinstance(value, int):
+            plain = int.__add__(value, 0)
+            return plain if plain.bit_length() < 64 else int.__repr__(plain)  # JSON's integers end there
+        if isinstance(value, float):
+            number = float.__add__(value, 0.0)
+            return number if number - number == 0 else float.__repr__(number)  # nor has it nan or inf
+        if kind is Text:
+            return self._text(value)
+        if depth > _DEEPEST:
+            raise ValueError("a value for a tool is nested too deep")
+        if isinstance(value, dict):
+            named = {self._name(key): self.data(part, depth + 1) for key, part in dict.items(value)}
+            if len(named) == 1 and isinstance(named.get("$ref"), dict):
+                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
+            return named
+        for base in _SEQUENCES:
+            if isinstance(value, base):
+                each = getattr(base, "__iter__")  # noqa: B009  the type's own, whatever its subclass says
+                return [self.data(part, depth + 1) for part in each(value)]
+        if kind in _VIEWS:
+            return [self.data(part, depth + 1) for part in value]
+        if isinstance(value, bytes):
+            self._take(bytes.__len__(value))
+            return bytes.decode(value, "utf-8", "replace")
+        raise TypeError(f"a {kind.__name__} cannot be given to a tool: use text, numbers, lists or dictionaries")
+
+    def _name(self, key: Any) -> str:
+        plain = type(key) in (int, float, bool, type(None))
+        name = str.__str__(key) if isinstance(key, str) else str(key) if plain else type(key).__name__
+        self._take(len(name))
+        return clean(name)
+
+    def _text(self, value: Text) -> Any:
+        if value._fold:
+            return clean(str(value))
+        return {"$ref": {"key": value._key, "start": value._start, "stop": value._stop}}
+
+
+def clean(text: str) -> str:
+    """Without lone surrogates, which no pipe and no file takes."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
