@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import HandleError
-from rlm.handles import Store, View
+from rlm.handles import Store, View, decode
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -85,9 +85,26 @@ def test_rows_are_one_to_a_line_and_a_fresh_copy(store):
 
 def test_bytes_are_decoded_and_a_loss_is_told(store):
     good = store.put("grüße".encode())
-    bad = store.put(b"gr\xfc\xdfe", "text")
+    bad = store.put(b"\x00gr\xfc\xdfe", "text")
     assert (good.dtype, store.get(good)) == ("text", "grüße")
-    assert (bad.key, bad.dtype, store.get(bad)) == ("text_1", "text-lossy", "gr\ufffd\ufffde")
+    assert (bad.key, bad.dtype, store.get(bad)) == ("text_1", "text-lossy", "\x00gr\ufffd\ufffde")
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "how"),
+    [
+        ("grüße".encode(), "grüße", ""),
+        ("grüße".encode("utf-8-sig"), "grüße", ""),
+        ("grüße 你好".encode("utf-16"), "grüße 你好", "utf-16"),
+        ("grüße 你好".encode("utf-32"), "grüße 你好", "utf-32"),
+        ("Café – 5 €".encode("cp1252"), "Café – 5 €", "windows-1252"),
+        (b"\xff\xfe\x00", "\ufffd\ufffd\x00", "lossy"),
+        (b"\x89PNG\r\n\x1a\n\x00", "\ufffdPNG\r\n\x1a\n\x00", "lossy"),
+        (b"", "", ""),
+    ],
+)
+def test_how_bytes_are_read(data, text, how):
+    assert decode(data) == (text, how)
 
 
 @pytest.mark.parametrize("payload", [7, None, {1, 2}, object()])

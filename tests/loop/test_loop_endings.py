@@ -200,7 +200,7 @@ def test_the_steps_are_a_generator_whose_value_is_the_result():
     ("context", "lines", "expected"),
     [
         ("one text", ["print(context)"], "one text"),
-        (b"bytes \xff", ["print(context)"], "bytes \ufffd"),
+        (b"bytes \xff\x00", ["print(context)"], "bytes \ufffd\x00"),
         (["a", "bb"], ["print(len(context), context[1])"], "2 bb"),
         ({"x": "a", "y": "bb"}, ["print(sorted(context), context['y'])"], "['x', 'y'] bb"),
         ("", ["print(len(context))"], "0"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 from typing import Any
 
 from rlm.errors import HandleError
@@ -10,15 +12,47 @@ from rlm.errors import HandleError
 Payload = str | bytes | list[Any] | dict[str, Any]
 
 
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """Bytes as text, and how they were read when it was not plain UTF-8: an encoding's name, or `lossy`.
+
+    A byte order mark decides; then UTF-8; then Windows-1252, which is what most older Western text is, unless control
+    characters say that it is no text at all. What cannot be read becomes U+FFFD.
+    """
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            try:
+                return data.decode(name), "" if name == "utf-8-sig" else name
+            except UnicodeDecodeError:
+                break
+    try:
+        return data.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        pass
+    if not _CONTROLS.search(data[:65_536]):
+        try:
+            return data.decode("cp1252"), "windows-1252"
+        except UnicodeDecodeError:
+            pass
+    return data.decode("utf-8", "replace"), "lossy"
+
+
 def rendered(payload: Payload) -> tuple[str, bool]:
     """A payload as text, and whether something was lost."""
     if isinstance(payload, str):
         return str(payload), False
     if isinstance(payload, bytes | bytearray | memoryview):
-        try:
-            return bytes(payload).decode("utf-8"), False
-        except UnicodeDecodeError:
-            return bytes(payload).decode("utf-8", "replace"), True
+        text, how = decode(bytes(payload))
+        return text, how == "lossy"
     if not isinstance(payload, list | dict):
         raise HandleError(f"a payload of type {type(payload).__name__}: use text, bytes, a list or a dict")
     try:

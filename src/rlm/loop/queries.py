@@ -28,6 +28,12 @@ Recurse = Callable[[str, Context], str]
 """Runs a question over a context one level deeper and gives its answer."""
 
 
+NOTED_CHARS = 20_000
+"""What the trajectory keeps of a prompt and of its answer."""
+NOTED_CALLS = 1_000
+"""Calls of one block that the trajectory keeps."""
+
+
 class Queries:
     """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every block."""
 
@@ -72,7 +78,15 @@ class Queries:
             raise LimitExceeded(reason)
         begun = time.monotonic()
         answer = self._recurse(self._expanded(asked), about)
-        self._note(SubCall("rlm_query", self._client.model, asked, answer, seconds=time.monotonic() - begun))
+        self._note(
+            SubCall(
+                "rlm_query",
+                self._client.model,
+                asked[:NOTED_CHARS],
+                answer[:NOTED_CHARS],
+                seconds=time.monotonic() - begun,
+            )
+        )
         return answer
 
     def _without_recursion(self, question: str, context: Any) -> str:
@@ -98,8 +112,8 @@ class Queries:
                 SubCall(
                     "llm_query",
                     reply.model if reply else self._client.model,
-                    shown or prompt,
-                    clean(reply.text) if reply else "",
+                    (shown or prompt)[:NOTED_CHARS],
+                    clean(reply.text)[:NOTED_CHARS] if reply else "",
                     reply.input_tokens if reply else 0,
                     reply.output_tokens if reply else 0,
                     reply.seconds if reply else time.monotonic() - begun,
@@ -129,7 +143,8 @@ class Queries:
     def _note(self, call: SubCall) -> None:
         self._meter.note(call.kind, len(call.response), to_prompt=False)
         with self._lock:
-            self._calls.append(call)
+            if len(self._calls) < NOTED_CALLS:
+                self._calls.append(call)
 
 
 def _in_parallel(ask: Callable[[object], str], prompts: Sequence[object], workers: int) -> list[str]:

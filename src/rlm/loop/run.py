@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
+from rlm.errors import ConfigError
 from rlm.handles import Meter, Store
 from rlm.llm import Client
 from rlm.loop.logger import RLMLogger
@@ -117,6 +118,11 @@ def _make_run(
     **setup: Any,
 ) -> Run:
     """A run; a store that was not given lives as long as the stack."""
+    unknown = setup.keys() - {known.name for known in fields(Setup)}
+    if unknown:
+        raise TypeError(f"rlm_run() has no {', '.join(sorted(unknown))}; see `Setup` for what it takes")
+    if not callable(getattr(setup["client"], "complete", None)):
+        raise ConfigError(f"client is a {type(setup['client']).__name__}: make one with open_client(NAME)")
     store = stack.enter_context(Store()) if store is None else store
     made = Setup(store=store, meter=Meter() if meter is None else meter, **setup)
     return Run(query, context, ns or {}, made, logger=logger)

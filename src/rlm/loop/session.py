@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from rlm.errors import ConfigError, RLMError, SandboxError
+from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
 from rlm.handles import Ref, View, from_wire, reader, to_wire
 from rlm.loop.queries import Queries
 from rlm.loop.setup import Setup
@@ -117,7 +117,15 @@ class Session:
     # -- what it said ------------------------------------------------------------------------------------
 
     def answer(self, code: str, notes: list[str]) -> str | None:
-        """The final answer that the block gave; None when it gave none. `code` is the block."""
+        """The final answer that the block `code` gave; None when it gave none, or one that cannot be read."""
+        try:
+            return self._answer(code, notes)
+        except HandleError as exc:  # a handle that was made up in the REPL
+            self.submitted = None
+            notes.append(f"The answer cannot be read: {exc}")
+            return None
+
+    def _answer(self, code: str, notes: list[str]) -> str | None:
         if self.submitted is not None:
             for name in ("answer", "content"):
                 if name in self.submitted:

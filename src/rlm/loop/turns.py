@@ -203,7 +203,9 @@ class Run:
         parsed = parse_reply(reply.text)
         last = RLMIteration(self.limits.max_iters + 1, prompt, clean(reply.text), notes=parsed.notes)
         answer = None if parsed.final is None else self._from_text(session, parsed.final, last)
-        last.final_answer = self.result.answer = last.response.strip() if answer is None else answer
+        if answer is None and not parsed.blocks:  # words, no code: as good as an answer
+            answer = last.response.strip()
+        last.final_answer, self.result.answer = answer, answer or ""
         last.iteration_time = time.monotonic() - begun
         self.result.last_call = last
         if self.logger is not None:

@@ -99,14 +99,14 @@ class RLMResult:
     """
 
     answer: str
-    iterations: list[RLMIteration] = field(default_factory=list)
-    ns: dict[str, Any] = field(default_factory=dict)
+    iterations: list[RLMIteration] = field(default_factory=list, repr=False)
+    ns: dict[str, Any] = field(default_factory=dict, repr=False)
     converged: bool = False
     reason: str = ""
     submitted: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)
     leakage: dict[str, Any] = field(default_factory=dict)
-    last_call: RLMIteration | None = None
+    last_call: RLMIteration | None = field(default=None, repr=False)
     error: Exception | None = None
     """The model error that ended the run, when one did."""
 

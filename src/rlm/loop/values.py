@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
@@ -16,8 +16,10 @@ Part = str | bytes | Ref | View
 Context = Part | Sequence[Part] | Mapping[str, Part]
 
 ANSWER_CHARS = 100_000
+NAME_CHARS = 200
+CUT = "[… cut …]"
 NS_CHARS = 1_000_000
-"""A variable whose value is larger is given back as its description."""
+"""A variable whose value is larger is given back as its description; so is the rest, after four times that."""
 
 
 def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
@@ -79,14 +81,37 @@ def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
 
 
 def resolved(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
-    """JSON-like data with text in place of handles, each cut at `limit`."""
-    if isinstance(value, Ref | View | str):
-        return as_text(store, value, limit=limit)
-    if isinstance(value, Mapping):
-        return {clean(str(name)): resolved(store, part, limit=limit) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [resolved(store, part, limit=limit) for part in value]
-    return value
+    """JSON-like data with text in place of handles; all of it together has at most about `limit` characters."""
+    return _Room(store, limit).resolved(value)
+
+
+class _Room:
+    """So many characters for all parts of a value: a thousand handles to one text would be a thousand texts."""
+
+    def __init__(self, store: Store, left: int) -> None:
+        self._store, self._left = store, left
+
+    def resolved(self, value: Any) -> Any:
+        if self._left <= 0:
+            return CUT
+        self._left -= 2
+        if isinstance(value, Ref | View | str):
+            text = as_text(self._store, value, limit=max(self._left, 1))
+            self._left -= len(text)
+            return text
+        if isinstance(value, Mapping):
+            return {clean(str(name))[:NAME_CHARS]: self.resolved(part) for name, part in self._some(value.items())}
+        if isinstance(value, list | tuple):
+            return [self.resolved(part) for part in self._some(value)]
+        return value
+
+    def _some(self, parts: Iterable[Any]) -> Iterator[Any]:
+        """The parts as long as there is room."""
+        for part in parts:
+            if self._left <= 0:
+                return
+            self._left -= 2
+            yield part
 
 
 def _passage(store: Store, handle: Ref | View, limit: int) -> str:
@@ -105,12 +130,17 @@ def namespace(repl: Repl) -> dict[str, Any]:
         described = repl.variables()
     except RLMError:
         return found
+    left = 4 * NS_CHARS
     for name, description in described.items():
+        if left <= 0:
+            found[name] = description
+            continue
         try:
             value = repl.get(name)
             plain = json.dumps(value, allow_nan=True)
         except (SandboxError, HandleError, TypeError, ValueError, RecursionError):
             found[name] = description
         else:
+            left -= len(plain)
             found[name] = value if len(plain) <= NS_CHARS else description
     return found
