@@ -15,7 +15,7 @@ from typing import Any
 from rlm.errors import ConfigError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
-from rlm.llm import Client, RecordingClient, ReplayClient, open_client
+from rlm.llm import OFFLINE_UNANSWERED, Client, RecordingClient, ReplayClient, open_client
 from rlm.loop import Limits, RLMIteration, RLMLogger, RLMResult, rlm_run
 from rlm.sandbox import SandboxLimits
 from rlm.store.backend import MemoryBackend
@@ -24,7 +24,8 @@ from rlm.store.secrets import scrub
 from rlm.store.types import Run, Trajectory
 from rlm.tools import Recalled, Toolbox, ctx_tools, graph_tools, memory_tools
 
-Context = str | bytes | Sequence[str | bytes] | Mapping[str, str | bytes]
+Part = str | bytes | Path
+Context = Part | Sequence[Part] | Mapping[str, Part]
 
 MAX_STEPS = 10
 FIRST_STEPS = 4
@@ -68,6 +69,11 @@ class AgentResult:
     model: str
     result: RLMResult = field(repr=False)
 
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer: the model finished, and did not say that it cannot."""
+        return self.converged and not self.answer.startswith(OFFLINE_UNANSWERED)
+
     def to_dict(self) -> dict[str, Any]:
         """Every field but the trajectory itself, as JSON types."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "result"}
@@ -84,12 +90,14 @@ def run(
     limits: Limits | None = None,
     store: MemoryBackend | None = None,
     client: Client | None = None,
+    on_start: Callable[[str], None] | None = None,
     on_step: Callable[[RLMIteration], None] | None = None,
     options: RunOptions | None = None,
 ) -> AgentResult:
     """Answer a question over a text of any length, and keep the run.
 
-    The store is `store`, or the one at `db_path`, or the default one. `client` goes before `model`. A run that did not
+    `context` is text, bytes, a path, or several of them. The store is `store`, or the one at `db_path`, or the default
+    one. `client` goes before `model`; `on_start` is told the name of the model that is asked. A run that did not
     converge is no error: `converged` is False and `reason` says why. Raises ConfigError and ModelAuthError before
     anything is asked, SandboxError when code cannot be confined here.
     """
@@ -102,8 +110,24 @@ def run(
         raise ConfigError("there is nothing to ask about: give a text as `context`")
     with ExitStack() as stack:
         root = stack.enter_context(_Models(model, client, options))
+        if on_start is not None:
+            on_start(root.root.model)
         opened: MemoryBackend = store or _opened(stack, db_path)
-        return _run(stack, query, context, root, opened, limits or Limits(), log_dir, on_step, options)
+        return _run(stack, query, _loaded(context), root, opened, limits or Limits(), log_dir, on_step, options)
+
+
+def _loaded(context: Context) -> Any:
+    """The same with the content of files in place of their paths."""
+    if isinstance(context, Path):
+        try:
+            return context.read_bytes()
+        except OSError as exc:
+            raise ConfigError(f"the context {context} cannot be read: {exc.strerror}") from exc
+    if isinstance(context, Mapping):
+        return {name: _loaded(part) for name, part in context.items()}
+    if isinstance(context, Sequence) and not isinstance(context, str | bytes):
+        return [_loaded(part) for part in context]
+    return context
 
 
 def _opened(stack: ExitStack, db_path: str | Path | None) -> MemoryBackend:
@@ -118,6 +142,8 @@ class _Models:
     def __init__(self, model: str | None, client: Client | None, options: RunOptions) -> None:
         if options.record is not None and options.replay is not None:
             raise ConfigError("a run is recorded or replayed, not both: leave out --record or --replay")
+        if client is not None and not callable(getattr(client, "complete", None)):
+            raise ConfigError(f"client is a {type(client).__name__}: give a client, or its name as `model`")
         self._own: list[Client] = []
         if options.replay is not None:
             self.root: Client = self._kept(ReplayClient(options.replay))
@@ -146,7 +172,7 @@ class _Models:
 def _run(
     stack: ExitStack,
     query: str,
-    context: Context,
+    context: Any,
     models: _Models,
     store: MemoryBackend,
     limits: Limits,

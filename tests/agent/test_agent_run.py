@@ -6,6 +6,7 @@ import json
 import socketserver
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -189,6 +190,8 @@ def test_secrets_in_a_text_do_not_reach_the_log_or_the_store(store, tmp_path):
         ({"query": " "}, "the question is empty"),
         ({"context": None}, "nothing to ask about"),
         ({"ontology_path": "x.ttl"}, "not there yet"),
+        ({"client": "offline"}, "client is a str"),
+        ({"context": Path("nowhere.txt")}, "nowhere.txt cannot be read"),
         ({"options": agent.RunOptions(record="a", replay="b")}, "not both"),
         ({"options": agent.RunOptions(engine="magic")}, "unknown engine 'magic'"),
     ],
@@ -213,3 +216,9 @@ def test_a_first_call_that_is_refused_is_an_error(store):
     client = scripted(ModelUnavailable("no connection to nowhere"))
     result = agent.run("q", context="c", client=client, store=store)
     assert not result.converged and "no connection to nowhere" in result.reason
+
+
+def test_a_path_is_read(store, tmp_path):
+    (tmp_path / "a.txt").write_text("hello", "utf-8")
+    client = scripted("```repl\nFINAL(context[:])\n```")
+    assert agent.run("q", context=tmp_path / "a.txt", client=client, store=store).answer == "hello"

@@ -57,6 +57,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "pack candidates": ("{dir}/candidates.jsonl",),
     "run": ("--context", "{pack}", "--query", "How many lines are there?", "--model", "offline"),
     "logs show": ("{log}",),
+    "logs list": (),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
 }

@@ -88,13 +88,15 @@ def test_a_run_is_recorded_and_replayed(rlm, db, script, text, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-q", "?"], "nothing to ask about: give --context"),
+        (["-c", "big.txt"], "there is no question"),
+        (["a", "-q", "b", "-c", "big.txt"], "given twice"),
+        (["-c", "big.txt", "-q", "?", "--base-url", "http://127.0.0.1:9/v1"], "give --model NAME"),
         (["-c", "nowhere.txt", "-q", "?"], "nowhere.txt cannot be read: No such file"),
         (["-c", ".", "-q", "?"], "cannot be read: Is a directory"),
         (["-c", "big.txt", "-q", "  "], "the question is empty"),
         (["-c", "big.txt", "-q", "?", "--model", "magic/one"], "no provider that rlm knows"),
         (["-c", "big.txt", "-q", "?", "--model", "openai/gpt"], "OPENAI_API_KEY"),
-        (["-c", "big.txt", "-q", "?", "--max-iters", "0"], "max_iters is 0"),
+        (["-c", "big.txt", "-q", "?", "--max-iters", "0"], "--max-iters"),
         (["-c", "big.txt", "-q", "?", "--record", "a", "--replay", "b"], "not both"),
         (["-c", "big.txt", "-q", "?", "--replay", "nowhere"], "nowhere"),
     ],
@@ -103,6 +105,49 @@ def test_what_cannot_be_run_is_told(rlm, db, text, arguments, message):
     result = rlm("run", "--db", db, *arguments)
     assert result.code == 2 and message in result.err and result.out == ""
     assert "Traceback" not in result.err
+
+
+def test_the_question_is_an_argument_and_the_text_is_piped(rlm, db, script):
+    model = script("```repl\nprint(len(context))\n```", "FINAL(four)")
+    result = rlm("run", "--db", db, "How long?", "--model", model, "-v", stdin=b"\xef\xbb\xbfabcd")
+    assert (result.code, result.out) == (0, "four\n") and "    4" in result.err and "asking scripted" in result.err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"), [(b"Caf\xe9", "was read as windows-1252"), (b"\x00\xff", "is no text in an encoding")]
+)
+def test_a_text_that_is_not_utf8_is_told(rlm, db, script, data, said):
+    result = rlm("run", "--db", db, "?", "--model", script(LOOK, "FINAL(x)"), stdin=data)
+    assert result.code == 0 and said in result.err
+
+
+def test_code_is_no_answer(rlm, db, script, text):
+    result = rlm("run", "--db", db, "-c", text, "-q", "?", "--model", script(LOOK, LOOK), "--max-iters", "1")
+    assert (result.code, result.out) == (1, "")
+
+
+def test_why_a_block_failed_is_told(rlm, db, script, text):
+    result = rlm("run", "--db", db, "-c", text, "-q", "?", "--model", script("```repl\n1 / 0\n```", "FINAL(x)"))
+    assert "1 block, 1 failed: ZeroDivisionError: division by zero" in result.err
+
+
+def test_runs_are_listed_and_shown_by_their_id(rlm, db, script, text, tmp_path):
+    assert rlm("logs", "list", "--db", db, "--json").json == []
+    rlm("run", "--db", db, "-c", text, "-q", "First?", "--model", script(LOOK, "FINAL(one)"))
+    made = rlm("run", "--db", db, "-c", text, "-q", "Second?", "--model", script(LOOK, "FINAL(two)"), "--log-dir",
+               str(tmp_path / "logs"), "--json").json  # fmt: skip
+    listed = rlm("logs", "list", "--db", db, "--json").json
+    assert [entry["query"] for entry in listed] == ["Second?", "First?"] and listed[0]["converged"] is True
+    assert "First?" in rlm("logs", "list", "--db", db).out
+    assert "output of block 1" in rlm("logs", "show", made["trajectory_id"], "--db", db).out  # from its log
+    kept = rlm("logs", "show", listed[1]["trajectory_id"], "--db", db)
+    assert (
+        "question  First?" in kept.out
+        and "print(context.find('needle'))" in kept.out
+        and "no log was written" in kept.err
+    )
+    gone = rlm("logs", "show", "t-000000000000", "--db", db)
+    assert gone.code == 1 and "there is no run t-000000000000" in gone.err
 
 
 def test_a_log_that_is_none_is_told(rlm, text, tmp_path):

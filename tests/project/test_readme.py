@@ -17,9 +17,9 @@ def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-def test_the_python_session_prints_what_it_says(readme, run_python, tmp_path):
-    (session,) = blocks(readme, "python")
-    shown = blocks(readme, "text")[0]
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_python_sessions_print_what_they_say(readme, run_python, tmp_path, number):
+    session, shown = blocks(readme, "python")[number], blocks(readme, "text")[number]
     done = run_python("-W", "error", "-c", session, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == shown

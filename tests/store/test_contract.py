@@ -296,6 +296,21 @@ def test_recent_use_lifts_a_memory_by_at_most_a_tenth(backend, make_item):
     assert after.score == pytest.approx(before.score * after.why.recency)
 
 
+def test_recent_runs_come_newest_first(backend):
+    for number in range(3):
+        run = Run(model=f"m{number}", created_at=f"2026-01-0{number + 1}T00:00:00Z")
+        trajectory = Trajectory(f"q{number}", final_answer="a", iteration_count=number, converged=number > 0,
+                                artifact={"reason": "r"}, created_at=f"2026-01-0{number + 1}T00:00:00Z")  # fmt: skip
+        backend.save_artifacts(run, trajectory)
+    found = backend.recent_runs(2)
+    assert [(run.model, made.task_query, made.iteration_count, made.converged) for run, made in found] == [
+        ("m2", "q2", 2, True), ("m1", "q1", 1, True),
+    ]  # fmt: skip
+    (only,) = backend.recent_runs(trajectory_id=found[1][1].trajectory_id)
+    assert only == found[1] and only[1].artifact == {"reason": "r"}
+    assert backend.recent_runs(trajectory_id="t-none") == []
+
+
 def test_artifacts_are_saved_whole_or_not_at_all(backend, make_item):
     run = Run(model="scripted", ontology_name="prov")
     good = Trajectory("What is Activity?", final_answer="A class", iteration_count=3, converged=True)

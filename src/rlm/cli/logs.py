@@ -2,27 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlm.cli.command import command, new_group
-from rlm.cli.output import one_line, print_json, print_text
+from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session
+from rlm.errors import NotFound
+
+if TYPE_CHECKING:
+    from rlm.store.types import Run, Trajectory
 
 app = new_group("Logs of runs.")
 SHOWN_LINES = 12
 
 
+@command(app, "list")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, metavar="N", help="So many at most (20).")
+def list_(session: Session, limit: int) -> None:
+    """List the runs that the store keeps, the newest first."""
+    if session.lacks_store():
+        if session.json:
+            print_json([])
+        return
+    with session.reading() as store:
+        found = store.recent_runs(limit)
+    if session.json:
+        print_json([
+            {"trajectory_id": made.trajectory_id, "created_at": made.created_at, "model": run.model,
+             "query": made.task_query, "iterations": made.iteration_count, "converged": made.converged,
+             "log_path": made.rlm_log_path}
+            for run, made in found
+        ])  # fmt: skip
+        return
+    rows = [
+        (made.trajectory_id, made.created_at[:16].replace("T", " "), run.model or "", str(made.iteration_count),
+         "yes" if made.converged else "no", made.task_query)
+        for run, made in found
+    ]  # fmt: skip
+    print_table(("id", "when (UTC)", "model", "turns", "answered", "question"), rows, prose=("question",))
+
+
 @command(app, "show")
-@click.argument("file")
+@click.argument("run")
 @click.option("--full", is_flag=True, help="Everything, uncut; also the prompts.")
-def show(session: Session, file: str, full: bool) -> None:
-    """Show a run turn by turn: what the model wrote, what its code printed, how it ended."""
+def show(session: Session, run: str, full: bool) -> None:
+    """Show a run turn by turn: what the model wrote, what its code printed, how it ended.
+
+    RUN is a log file, or the id of a run in the store (`rlm logs list`), which knows the steps also without a log.
+    """
     from rlm.loop import read_log
 
-    metadata, turns = read_log(Path(file).expanduser())
+    path = Path(run).expanduser()
+    if not path.exists() and run.startswith("t-"):
+        with session.reading() as store:
+            found = store.recent_runs(1, trajectory_id=run)
+        if not found:
+            raise NotFound(f"there is no run {run} in {session.path}: `rlm logs list` shows those that are")
+        log = found[0][1].rlm_log_path
+        if not log or not Path(log).is_file():
+            _show_kept(session, *found[0])
+            return
+        path = Path(log)
+    metadata, turns = read_log(path)
     if session.json:
         print_json({"metadata": metadata, "iterations": turns})
         return
@@ -31,6 +76,25 @@ def show(session: Session, file: str, full: bool) -> None:
     for turn in turns:
         for line in _turn(turn, full=full):
             print_text(line)
+
+
+def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
+    if session.json:
+        print_json({"run": asdict(run), "trajectory": asdict(made)})
+        return
+    reason = made.artifact.get("reason", "")
+    how = "answered" if made.converged else f"not finished: {reason}"
+    lines = [
+        f"question  {one_line(made.task_query)}",
+        f"model     {one_line(run.model or '?')}",
+        f"ended     {one_line(how)}, {made.iteration_count} turns",
+    ]
+    for step in made.artifact.get("steps", []):
+        lines += ["", f"turn {step.get('iteration')}  {one_line(step.get('action', ''))}",
+                  f"        {one_line(step.get('outcome', ''))}"]  # fmt: skip
+    for line in [*lines, "", "answer:", *(f"  {part}" for part in (made.final_answer or "").splitlines())]:
+        print_text(line)
+    session.talk("no log was written of this run: --log-dir DIR keeps one")
 
 
 def _head(metadata: dict[str, Any], turns: int) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +27,19 @@ INTERRUPTED = 130
 
 
 @command(app, "run")
-@click.option("--query", "-q", required=True, metavar="TEXT", help="The question.")
+@click.argument("question", required=False)
+@click.option("--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument.")
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
-              help="The text to ask about, `-` for standard input. Several are a dictionary by name.")  # fmt: skip
+              help="The text to ask about; standard input where none is named. Several are a dictionary.")  # fmt: skip
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@click.option("--max-iters", type=int, metavar="N", help="Turns at most (30).")
-@click.option("--max-depth", type=int, metavar="N", help="How deep rlm_query may recurse (1).")
-@click.option("--timeout", type=float, metavar="S", help="Seconds at most for the whole run.")
-@click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, all calls together.")
-@click.option("--max-cost", type=float, metavar="USD", help="Dollars at most, where the price is known.")
+@click.option("--max-iters", type=click.IntRange(1), metavar="N", help="Turns at most (30).")
+@click.option("--max-depth", type=click.IntRange(0), metavar="N", help="How deep rlm_query may recurse (1).")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds at most in all.")
+@click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="Tokens at most, all calls together.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
+              help="Dollars at most, where the price is known.")  # fmt: skip
 @click.option("--log-dir", metavar="DIR", help="Write the whole run there, as JSON lines (`rlm logs show`).")
 @click.option("--record", metavar="FILE", help="Write every model call to a cassette.")
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
@@ -43,36 +47,75 @@ INTERRUPTED = 130
 @click.option("--unsafe", is_flag=True, help="Run the code even where this machine cannot confine it.")
 @click.option("--no-memory", is_flag=True, help="No mem_* and memory_* tools in the REPL.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the code and its output while it runs.")
-def run(session: Session, query: str, contexts: tuple[str, ...], verbose: bool, **given: Any) -> int:
+def run(
+    session: Session, question: str | None, query: str | None, contexts: tuple[str, ...], verbose: bool, **given: Any
+) -> int:
     """Answer a question about a text of any length.
 
     The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to stdout. The exit code
-    is 1 when the model did not finish by itself: what there is of an answer is printed, and the reason on stderr.
+    is 1 when there is none: what there is of it is printed, and the reason on stderr. `rlm logs list` has earlier runs.
     """
-    if not contexts:
-        raise ConfigError("there is nothing to ask about: give --context FILE, or `-` for standard input")
+    asked = _question(question, query)
+    if not contexts and sys.stdin.isatty():
+        raise ConfigError("there is nothing to ask about: give --context FILE, or pipe a text in")
+    if given["base_url"] and not given["model"] and not session.settings.model and not given["replay"]:
+        raise ConfigError("--base-url names a server but not which of its models: give --model NAME")
     from rlm import agent
 
-    context = _read(contexts)
+    context = _read(session, contexts or ("-",))
     started = time.monotonic()
-    with session.store() as store:
+    with session.store() as store, _talking(session):
         result = agent.run(
-            query,
+            asked,
             context=context,
             model=given["model"],
             store=store,
             log_dir=given["log_dir"],
             limits=_limits(given),
+            on_start=lambda model: session.talk(f"asking {model}"),
             on_step=None if session.json else _teller(verbose),
             options=_options(given, session),
         )
     _tell(session, result, time.monotonic() - started)
-    return INTERRUPTED if result.result.interrupted else 0 if result.converged else 1
+    if result.result.interrupted:
+        return INTERRUPTED
+    return 0 if result.answered else 1
 
 
-def _read(names: tuple[str, ...]) -> bytes | dict[str, bytes]:
-    """One text, or several by name."""
-    texts: dict[str, bytes] = {}
+def _question(question: str | None, query: str | None) -> str:
+    if question is not None and query is not None:
+        raise ConfigError("the question is given twice: as an argument, or with --query, not both")
+    found = question if query is None else query
+    if found is None:
+        raise ConfigError("there is no question: `rlm run QUESTION --context FILE`")
+    return found
+
+
+@contextmanager
+def _talking(session: Session) -> Iterator[None]:
+    """What the model clients have to say (a retry, a wait) goes to stderr."""
+    import logging
+
+    class Talk(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            session.talk(record.getMessage())
+
+    log, handler = logging.getLogger("rlm.llm"), Talk()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
+    """One text, or several by name. What is not plain UTF-8 is told."""
+    from rlm.handles import decode
+
+    texts: dict[str, str] = {}
     for name in names:
         path = Path(name).expanduser()
         try:
@@ -80,7 +123,12 @@ def _read(names: tuple[str, ...]) -> bytes | dict[str, bytes]:
         except OSError as exc:
             raise ConfigError(f"--context {name} cannot be read: {exc.strerror}") from exc
         key = "stdin" if name == "-" else path.name
-        texts[name if key in texts else key] = data
+        text, how = decode(data)
+        if how == "lossy":
+            session.talk(f"{key} is no text in an encoding that rlm knows: what cannot be read shows as \ufffd")
+        elif how:
+            session.talk(f"{key} was read as {how}")
+        texts[name if key in texts else key] = text
     return next(iter(texts.values())) if len(names) == 1 else texts
 
 
@@ -113,6 +161,9 @@ def _teller(verbose: bool) -> Any:
         blocks = len(turn.code_blocks)
         wrong = sum(1 for block in turn.code_blocks if block.result.error)
         said = f"{blocks} block{'' if blocks == 1 else 's'}" + (f", {wrong} failed" if wrong else "")
+        if wrong and not verbose:
+            last = next(block.result.stderr for block in turn.code_blocks if block.result.error).strip().splitlines()
+            said += f": {output.one_line(last[-1])[:100]}" if last else ""
         ended = ", answer" if turn.final_answer is not None else ""
         output.talk(f"turn {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
         if verbose:
@@ -131,13 +182,15 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
     if session.json:
         print_json(result.to_dict())
         return
-    print_text(result.answer)
+    if result.answer:
+        print_text(result.answer)
     turns = f"{result.iterations} turn{'' if result.iterations == 1 else 's'}"
     used = result.usage
     tokens = f"{used['input_tokens'] + used['output_tokens']:,} tokens"
     cost = f", ${used['cost_usd']:.4f}" if used.get("cost_usd") else ""
-    ended = "answered" if result.converged else f"not finished ({result.reason})"
+    ended = "answered" if result.answered else "not answered" if result.converged else f"not finished ({result.reason})"
     session.talk(f"{ended} in {turns}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
-    session.talk(f"kept as {result.trajectory_id}" + (f"; log: {result.log_path}" if result.log_path else ""))
+    log = f"; log: {result.log_path}" if result.log_path else ""
+    session.talk(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
     if result.leakage.get("flags"):
         session.talk(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")

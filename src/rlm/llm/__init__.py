@@ -8,6 +8,6 @@ when they are first needed.
 from rlm.llm.cassette import RecordingClient, ReplayClient
 from rlm.llm.open import open_client
 from rlm.llm.scripted import ScriptedClient
-from rlm.llm.types import Client, Message, Reply, Usage
+from rlm.llm.types import OFFLINE_UNANSWERED, Client, Message, Reply, Usage
 
-__all__ = ["Client", "Message", "RecordingClient", "ReplayClient", "Reply", "ScriptedClient", "Usage", "open_client"]
+__all__ = ["OFFLINE_UNANSWERED", "Client", "Message", "RecordingClient", "ReplayClient", "Reply", "ScriptedClient", "Usage", "open_client"]

@@ -11,6 +11,7 @@ repr or log of ours holds a key, and one that the server repeats is blotted out.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -25,6 +26,8 @@ from rlm.llm.retry import Deadline, Retry
 
 if TYPE_CHECKING:
     import ssl
+
+log = logging.getLogger("rlm.llm")
 
 CONNECT_S = 10.0
 TIMEOUT_S = 120.0
@@ -82,6 +85,7 @@ class Server:
             too_late = max(wait_s, found.retry_after_s or 0.0) >= deadline.left_s()
             if not found.retry or attempt >= self.retry.tries or too_late:
                 raise self.error(found, attempt) from cause
+            log.info("%s: try %d of %d failed, again in %.1f s", self.url, attempt, self.retry.tries, wait_s)
             self.retry.sleep(wait_s)
 
     def error(self, fault: Fault, attempts: int = 1) -> ModelError:

@@ -26,6 +26,8 @@ class ScriptedClient:
     """
 
     def __init__(self, replies: Sequence[Scripted], *, model: str = "scripted", repeat_last: bool = False) -> None:
+        if isinstance(replies, str):
+            raise TypeError("replies is one text: give a list of replies")
         self.model = model
         self.calls: list[list[Message]] = []
         self._replies, self._repeat_last = list(replies), repeat_last

@@ -19,6 +19,9 @@ Message = dict[str, str]
 ROLES = ("system", "user", "assistant")
 CHARS_PER_TOKEN = 4
 
+OFFLINE_UNANSWERED = "Not answered:"
+"""How `offline` begins what it says when it cannot answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

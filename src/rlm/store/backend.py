@@ -97,6 +97,10 @@ class MemoryBackend(Protocol):
         """Store everything that one run produced, all or none; the ids of the new memories."""
         ...
 
+    def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
+        """The newest trajectories of this project first, each with its run; or the one of this id."""
+        ...
+
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
         ...

@@ -393,6 +393,13 @@ class MemoryStore:
         self._saved(before)
         return [item.memory_id for item in admitted]
 
+    def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
+        """The newest trajectories first, each with its run; or the one of this id."""
+        kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in self._artifacts]
+        kept = [pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id]
+        kept.sort(key=lambda pair: (pair[1].created_at, pair[1].trajectory_id), reverse=True)
+        return kept[: gate.check_count(limit, "limit")]
+
     # -- the whole ---------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:

@@ -403,6 +403,11 @@ class SQLiteMemoryBackend:
         self.search.recall.seal_if_due()
         return [item.memory_id for item in admitted]
 
+    def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
+        """The newest trajectories of this project first, each with its run; or the one of this id."""
+        with self.db.read() as connection:
+            return runs.recent(connection, self.spaces.visible(), gate.check_count(limit, "limit"), trajectory_id)
+
     # -- the whole file ----------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:

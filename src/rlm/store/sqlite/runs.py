@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import apsw
@@ -101,6 +102,28 @@ def save_usage(
             f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {in_spaces(visible)}",
             (now, item.memory_id),
         )
+
+
+def recent(
+    connection: apsw.Connection, spaces: tuple[int, ...], limit: int, trajectory_id: str | None = None
+) -> list[tuple[Run, Trajectory]]:
+    """The newest trajectories first, or the one of this id, each with its run."""
+    which = "" if trajectory_id is None else "AND t.trajectory_id = ?"
+    sql = (
+        "SELECT r.run_id, r.created_at, r.model, r.ontology_name, r.ontology_path, r.notes, t.task_query, "
+        "t.trajectory_id, t.final_answer, t.iteration_count, t.converged, t.artifact_json, t.rlm_log_path, "
+        "t.created_at "
+        "FROM trajectories t JOIN runs r ON r.space_id = t.space_id AND r.run_id = t.run_id "
+        f"WHERE t.space_id {in_spaces(spaces)} {which} ORDER BY t.created_at DESC, t.trajectory_id LIMIT ?"
+    )
+    values = (limit,) if trajectory_id is None else (trajectory_id, limit)
+    found = []
+    for row in connection.execute(sql, values):
+        run = Run(*row[:6])
+        query, name, answer, count, converged, artifact, log, created = row[6:]
+        made = Trajectory(query, run.run_id, name, answer, count, bool(converged), json.loads(artifact), log, created)
+        found.append((run, made))
+    return found
 
 
 def _optional(value: str | None, name: str) -> str | None:
