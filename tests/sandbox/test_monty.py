@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,8 +12,10 @@ import time
 import pytest
 
 from rlm.errors import HandleError, SandboxError
+from rlm.handles import Meter, Store, View, expand, from_wire, reader, to_wire
 from rlm.sandbox import SandboxLimits, Surroundings
 from rlm.sandbox.monty import MontyRepl
+from rlm.sandbox.monty_prelude import MONTY_NOTE, readied
 from rlm.sandbox.process import ProcessRepl
 
 ENGINES = {"process": ProcessRepl, "monty": MontyRepl}
@@ -238,6 +241,122 @@ def test_a_closed_repl_starts_anew_with_what_was_set(opened):
     assert repl.variables() == {"given": "1"}
 
 
+# -- both engines: texts on the host ---------------------------------------------------------------------
+
+
+class _Texts:
+    """A real store, what code may ask of it, and what a tool was given."""
+
+    def __enter__(self):
+        self.store, self.seen = Store(), []
+        return self
+
+    def __exit__(self, *_):
+        self.store.close()
+
+    def take(self, value):
+        self.seen.append(value)
+        return value
+
+    def open(self, opener, tools=None, **words):
+        given = {"hidden": reader(self.store, Meter()), "to_wire": to_wire, "from_wire": from_wire, **words}
+        return opener({"take": self.take, **(tools or {})}, **given)
+
+    def put(self, text, **words):
+        return self.store.put(text, **words)
+
+
+LONG = "\n".join(f"Line {n}: {'Needle é' if n == 777 else 'hay'}" for n in range(30_000))
+EXPRESSIONS = [
+    "len(t)", "t[:80]", "t[-5:]", "t[3]", "t[-1]", "t[5:5]", "t[::20_000]", "t[20_010:10]", "t.find('Needle')",
+    "t.find('Needle', 20_000)", "t.find('hay', -30)", "t.index('Needle')", "t.rfind('hay')", "t.count('hay')",
+    "t.count('hay', 0, 100)", "'Needle' in t", "'gold' in t", "'gold' not in t", "t.split('\\n')[777]",
+    "len(t.split('\\n'))", "t.split()[:4]", "t.split(' ', 1)[0]", "len(t.splitlines())", "t.splitlines()[-1]",
+    "[x for x in t.splitlines() if 'Needle' in x]", "sum(1 for x in t.splitlines() if 'hay' in x)",
+    "[(n, x) for n, x in enumerate(t.splitlines()) if 'é' in x]", "t.lower().find('needle')", "'needle' in t.lower()",
+    "t.lower().count('line')", "t.lower()[:10]", "t.upper()[:10]", "t.replace('hay', 'x')[:40]", "t.startswith('Line')",
+    "t.endswith(('gold', 'hay'))", "t.strip()[:4]", "'a ' + t[:4] + ' b'", "f'{t[:4]}|{t[5]:>3}'", "t[:4] == 'Line'",
+    "t == 'Line'", "any(x in t for x in ['gold', 'Needle'])", "list(map(len, [t, 'abc']))", "max(len(x) for x in [t])",
+    "[len(t[i:i + 100]) for i in range(0, 300, 100)]", "bool(t)", "''.join(c for c in t[:9])",
+    "t[10:25_010][20_000:][:9]", "t[-30_000:-10][-9:]",
+    "[m.group(1) for m in re.finditer('(\\\\d+): Need', t)]", "re.search('Needle', t).start()",
+    "len(re.findall('HAY', t, re.I))", "re.compile('é').search(t).span()", "re.match('Line', t).group()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["the variable", "what a tool returns"])
+def test_a_text_answers_as_the_string_would(opened, place):
+    with _Texts() as texts:
+        handle = texts.put(LONG)
+        repl = texts.open(opened, {"give": lambda: {"in": [handle]}})
+        repl.set("given", [handle])
+        start = "import re\nt = " + ("given[0]" if place == "the variable" else "give()['in'][0]")
+        assert repl.run(start).error is None
+        for expression in EXPRESSIONS:
+            result = repl.run(f"print({expression})")
+            wanted = f"{eval(expression, {'t': LONG, 're': re})}\n"
+            assert (expression, result.stdout, result.stderr) == (expression, wanted, "")
+
+
+def test_a_text_is_shown_as_a_handle_and_formatted_as_a_mark(opened):
+    with _Texts() as texts:
+        repl = texts.open(opened)
+        repl.set("context", texts.put(LONG))
+        result = repl.run(
+            "view = context[10:30_010]\nprint(context, [context], view)\nprint(repr(context))\n"
+            "take(f'Read {view} and {context!r}')\ntake('a ' + view)\ntake('%s' % view)\ntake('{}'.format(view))"
+        )
+        shown = f"Ref('text_0', text, {len(LONG)} chars)"
+        assert result.stdout == f"{shown} [{shown}] Ref('text_0', text, 30000 chars from 10)\n{shown}\n"
+        assert result.locals["context"] == shown and len(max(texts.seen, key=len)) < 200
+        passage = LONG[10:30_010]
+        wanted = [f"Read {passage} and {shown}", f"a {passage}", passage, passage]
+        assert [expand(texts.store, prompt) for prompt in texts.seen] == wanted
+
+
+def test_a_short_text_is_shown_as_its_characters(opened):
+    with _Texts() as texts:
+        repl = texts.open(opened, {"hit": lambda: [texts.put("a hit", dtype="results"), {"in": texts.put("two")}]})
+        repl.set("empty", texts.put("", key="nothing"))
+        result = repl.run(
+            "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(), found[1]['in'][1:])\n"
+            "print(found[0].key, found[0].dtype, found[0].sz, found[0].prev)\nprint(found[0] == 'a hit', found)\n"
+            "print(len(empty), 'yes' if empty else 'no')"
+        )
+        assert (result.stdout.splitlines(), result.stderr) == ([
+            "a hit <a hit> 5 A HIT wo", "results_0 results 5 a hit",
+            "True [Ref('results_0', results, 5 chars), {'in': Ref('text_0', text, 3 chars)}]", "0 no",
+        ], "")  # fmt: skip
+
+
+def test_a_text_goes_back_to_the_host_as_a_handle(opened):
+    with _Texts() as texts:
+        repl = texts.open(opened)
+        repl.set("context", texts.put(LONG))
+        code = "take(context)\ntake({'parts': [context[10:30_010], context[:4]]})\nsame = take(context) == context"
+        assert repl.run(code).error is None
+        assert repl.get("same") is True
+        whole = View("text_0", 0, len(LONG))
+        assert texts.seen == [whole, {"parts": [View("text_0", 10, 30_010), "Line"]}, whole]
+        assert repl.get("context") == whole
+        repl.run("part = context[-30_000:][5:-5]")
+        assert repl.get("part") == View("text_0", len(LONG) - 29_995, len(LONG) - 5)
+
+
+def test_what_is_wrong_with_a_text_is_told(opened):
+    with _Texts() as texts:
+        repl = texts.open(opened)
+        repl.set("context", texts.put(LONG))
+        for code, said in {
+            "context[10_000_000]": f"IndexError: the text has {len(LONG)} characters, so none at 10000000",
+            "context.nonsense": "AttributeError", "context.index('gold')": "ValueError: substring not found",
+            "3 in context": "searched for text, not int", "context + 3": "TypeError",
+            "take({'$ref': {'key': 'text_0', 'start': 0, 'stop': 9}})": "give the handle itself",
+        }.items():  # fmt: skip
+            assert said in repl.run(code).stderr
+        assert not texts.seen
+
+
 # -- monty alone -----------------------------------------------------------------------------------------
 
 
@@ -248,26 +367,95 @@ def test_a_construct_that_monty_lacks_is_refused_by_name(monty, code):
     assert "(line " in result.stderr and "monty" not in result.stderr
 
 
-def test_a_handle_is_a_dictionary_that_tools_take(monty):
-    class Handle:
-        def __init__(self, key):
-            self.key = key
+def test_a_text_too_long_to_hold_has_methods_and_says_so(monty):
+    """The memory of the sandbox decides: with 32 MB a text of more than a million characters is not held."""
+    with _Texts() as texts:
+        repl = texts.open(monty, limits={"memory_mb": 32})
+        repl.set("context", texts.put("Hay" * 500_000 + "Needle"))
+        result = repl.run(
+            "print(len(context), context)\n"
+            "print(context.find('Needle'), context.count('Hay'), context.read(1_499_997, 1_500_003))\n"
+            "print(context.find('needle'), context.lower().find('needle'), context.lower().read(0, 6))\n"
+            "print(len(context.read()), context.index('Needle', -10), context.read(-6))"
+        )
+        assert (result.stdout.splitlines(), result.stderr) == ([
+            "1500006 Ref('text_0', text, 1500006 chars)", "1500000 500000 HayNee", "-1 1500000 hayhay",
+            "1500006 1500000 Needle",
+        ], "")  # fmt: skip
+        for use in ("context[:80]", "'x' in context", "context.splitlines()", "for c in context: pass"):
+            refused = repl.run(use)
+            assert refused.error == "error"
+            assert "1,500,006 characters and is not held in the REPL: use .read(start, stop)" in refused.stderr
+        assert repl.run("take(f'Read {context}')").error is None
+        assert expand(texts.store, texts.seen[-1], max_chars=2_000_000).endswith("Needle")
 
-    def to_wire(value):
-        if isinstance(value, Handle):
-            return {"$ref": {"key": value.key, "dtype": "text", "sz": 3000, "prev": "Once"}}
-        return value
 
-    def from_wire(value):
-        return Handle(value["$ref"]["key"]) if "$ref" in value else value
+def test_the_texts_of_one_answer_are_held_up_to_the_bound(monty):
+    with _Texts() as texts:
+        many = {"many": lambda: [texts.put("x" * 600_000) for _ in range(3)]}
+        repl = texts.open(monty, many, limits={"memory_mb": 32})
+        code = "for t in many():\n    try:\n        print(t[:2])\n    except ValueError:\n        print('-')"
+        assert repl.run(code).stdout == "xx\n-\n-\n"
 
-    seen = []
-    repl = monty({"take": seen.append}, to_wire=to_wire, from_wire=from_wire)
-    repl.set("context", Handle("text_0"))
-    result = repl.run("take(context)\ntake([context])\nprint(context['$ref']['sz'])")
-    assert result.stdout == "3000\n" and result.locals == {"context": "Ref('text_0', text, 3000 chars)"}
-    assert seen[0].key == "text_0" and seen[1][0].key == "text_0"
-    assert repl.get("context").key == "text_0"
+
+def test_texts_are_there_again_after_a_restart(monty):
+    with _Texts() as texts:
+        repl = texts.open(monty, limits={"block_s": 0.5})
+        repl.set("context", texts.put("needle " * 10_000))
+        repl.run("import re\npart = context[:30_000]")
+        assert repl.run("while True:\n    pass").error == "timeout"
+        assert repl.run("print(part[:6], len(re.findall('needle', part)))").stdout == "needle 4285\n"
+        repl.close()
+        assert repl.run("print(context[:6], len(context))").stdout == "needle 70000\n"
+
+
+@pytest.mark.parametrize("code", [
+    "import re\nprint(len(re.findall('a', context)))", "import json, re as r; print(len(r.findall('a', context)))",
+    "def f():\n    from re import (findall as g,\n      sub)  # import re\n    return g('a', context)\nprint(len(f()))",
+    "if True: from re import findall\nprint(len(findall('A'.lower(), context)))  # é import",
+    "é = 'é import re é'; import re; print(len(re.compile('A', re.I).findall(context)))",
+    "import math, re\nprint(len(re.sub('b', '', context)))", "import re\r\nprint(len(re.split('b', context)) - 1)",
+])  # fmt: skip
+def test_an_import_of_re_gives_functions_that_take_texts(monty, code):
+    with _Texts() as texts:
+        repl = texts.open(monty)
+        repl.set("context", texts.put("ab" * 15_000))
+        result = repl.run(code)
+        assert (result.stdout, result.stderr) == ("15000\n", "")
+
+
+def test_what_is_no_import_of_re_is_left_as_it_is():
+    for code in ("x = 'import re'", "# import re", "from real import re", "import rest, re.sub", "from a.re import sub",
+                 "x = 'import re", '"""\nimport re\n"""', "import", "x.re = important", "from .re import sub",
+                 "from a.b import re"):  # fmt: skip
+        assert readied(code) == code
+
+
+def test_a_tool_in_a_callback_is_refused_with_the_way_out(monty):
+    result = monty({"double": lambda n: 2 * n}).run("print(list(map(lambda n: double(n), [1])))")
+    assert result.error == "error" and result.stderr.endswith("map, filter, sorted and the like: use a plain loop")
+
+
+def test_variables_that_cannot_be_saved_cost_the_worker_and_not_the_host(monty):
+    repl = monty(limits={"memory_mb": 64})
+    repl.set("given", 1)
+    repl.run("x = 'a' * 50_000_000")
+    result = repl.run("print(given)")
+    assert (result.error, result.restarted) == ("memory", True) and "variables are lost" in result.stderr
+    assert repl.run("print(given)").stdout == "1\n"
+
+
+def test_the_note_for_the_prompt_names_what_texts_can_do():
+    for name in ("context[a:b]", ".find", ".count", ".lower()", ".splitlines", "context.read(a, b)", "f-strings"):
+        assert name in MONTY_NOTE
+
+
+@pytest.mark.parametrize("name", ["text.read", "text.find", "text.count", "text.mark"])
+def test_code_cannot_read_a_text_that_it_was_not_given(monty, name):
+    with _Texts() as texts:
+        texts.put("inner secret", key="other")
+        result = texts.open(monty).run(f"print(_rlm_call({name!r}, ['other', 0, 12], {{}}))")
+        assert (result.error, result.calls) == ("error", 0) and "there is no tool" in result.stderr
 
 
 def test_a_worker_that_dies_takes_only_its_block_with_it(monty):

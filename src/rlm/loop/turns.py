@@ -70,8 +70,16 @@ class Run:
         return system_prompt(
             self.limits,
             tools_text=describe_tools(self.setup.tools) if text is None else text,
-            guidance=self.setup.guidance,
+            guidance="\n\n".join(part for part in (self._engine_note(), self.setup.guidance) if part),
         )
+
+    def _engine_note(self) -> str:
+        """What a model should know of the engine that it was told to use."""
+        if self.setup.engine != "monty":
+            return ""
+        from rlm.sandbox.monty_prelude import MONTY_NOTE
+
+        return MONTY_NOTE
 
     # -- the turns ---------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ panic costs a worker and not the host. It knows less Python than the first engin
 What differs from the first engine:
 
 - `ToolError` is another name for RuntimeError, for monty has no classes of errors of one's own.
-- A handle is a dictionary `{"$ref": {"key", "dtype", "sz", "prev"}}`. Tools take it as it is; the code reads the text
-  through them, not by slicing.
+- A text on the host comes in with its characters, as long as these are a small part of the memory. Operators cannot
+  call the host here; a longer text has `read`, `find` and `count` alone (see `monty_prelude`, also for the prompt).
 - Monty does not vouch for its memory after a time-out, so the worker is thrown away. Before each block its state is
   saved, if that is quick, and a worker that takes its place goes on from there; then `restarted` is not set.
 
@@ -20,11 +20,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 import os
 import signal
 import time
-import tokenize
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -34,7 +32,7 @@ from typing import Any, Self
 from rlm.errors import SandboxError
 from rlm.frames import BrokenFrame, encode
 from rlm.sandbox.channel import MAX_LOCALS, Stopped
-from rlm.sandbox.monty_prelude import PRELUDE, TOOL
+from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, readied
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
 from rlm.sandbox.values import LOST, TOOL_FAULTS, plain_text, unwired, wired
 
@@ -47,8 +45,12 @@ SAVING_SHARE = 0.1
 OVER = "stopped: the time of this block is over"
 END = "\n\npass"
 """Follows a block, else the value of its last expression would be carried over to the host."""
+HELD_SHARE = 32
+"""A text is held in the sandbox when it has at most so many characters as this share of the memory has bytes."""
 _CALL = "_rlm_call"
 _UNKNOWN = "The monty syntax parser does not yet support "
+_GONE = "the worker exceeded its memory limit"
+_NO_WAIT = "cannot suspend in this synchronous context"
 _OVERTIME = ("feed time limit exceeded", "turn time limit exceeded")
 _PRELUDE_FILE = "<python-input-0>"
 
@@ -84,6 +86,7 @@ class MontyRepl:
         self._session: Any = None
         self._given = surroundings or Surroundings()
         self.limits = limits or SandboxLimits()
+        self._handles = Handles(self._given.hidden, (self.limits.memory_mb << 20) // HELD_SHARE)
         self._set: dict[str, Any] = {}
         self._known: dict[str, str] = {}
         self._lost = False
@@ -117,10 +120,11 @@ class MontyRepl:
             if saved is not None:
                 self._turn(lambda: session.load_session(saved), time.monotonic() + ASIDE_S)
                 return
-            names = [*self._given.tools, "SHOW_VARS", "ToolError"]
+            names = [*self._given.tools, *GIVEN]
             code = PRELUDE + "".join(TOOL.format(name=name) for name in self._given.tools)
             self._aside(f"{code}\n_rlm_given = {{{', '.join(f'{name!r}: {name}' for name in names)}}}")
-            self._aside("pass", dict(self._set))
+            for name, data in self._set.items():
+                self._aside(*self._setting(name, data))
         except (Stopped, self._monty.MontyError) as exc:
             self._kill()
             raise SandboxError(f"the sandbox's worker (monty) did not start: {exc}") from exc
@@ -187,8 +191,11 @@ class MontyRepl:
                 raise Stopped("timeout", OVER) from exc
             raise Stopped("died", "the worker ended (a fault of the interpreter)") from exc
         except self._monty.MontyRuntimeError as exc:
-            if str(exc.exception()).startswith(_OVERTIME):
+            said = str(exc.exception())
+            if said.startswith(_OVERTIME):
                 raise Stopped("timeout", OVER) from exc
+            if said.startswith(_GONE):
+                raise Stopped("memory", f"MemoryError: {self.limits.memory_mb} MB do not hold it all") from exc
             raise
 
     def _aside(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
@@ -252,7 +259,7 @@ class MontyRepl:
 
     def _serve(self, block: _Block, code: str) -> tuple[str | None, str]:
         """Answer the worker until the block is done: its error, and what to say of it."""
-        code = _with_locals(plain_text(code))
+        code = readied(plain_text(code))
         session, monty = self._session, self._monty
         try:
             at = self._turn(lambda: session.feed_start(code + END, print_callback=block.take), block.until())
@@ -276,6 +283,9 @@ class MontyRepl:
             return "refused", f"not known here: {what}; write it another way{line}"
         if isinstance(inner, MemoryError):
             return "memory", _trace(error)
+        if isinstance(inner, NotImplementedError) and str(inner).endswith(_NO_WAIT):
+            said = "a tool cannot be called from a function that is given to map, filter, sorted and the like"
+            return "error", f"{_trace(error).rpartition(chr(10))[0]}\nRuntimeError: {said}: use a plain loop"
         return "error", _trace(error)
 
     def _step(self, block: _Block, at: Any) -> Callable[[], Any]:
@@ -301,6 +311,7 @@ class MontyRepl:
         if name == "SHOW_VARS":
             return {"return_value": dict(self._known)}
         tool = self._given.tools.get(name) if isinstance(name, str) else None
+        tool = tool or self._handles.serves(name, args)
         if tool is None or not isinstance(args, list) or not isinstance(words, dict):
             return _raised(f"there is no tool {str(name)[:80]!r}")
         block.calls += 1
@@ -311,7 +322,8 @@ class MontyRepl:
             args, words = self._sized(wired([args, words], same))
             made = [unwired(value, self._given.from_wire) for value in args]
             named = {key: unwired(value, self._given.from_wire) for key, value in words.items()}
-            return {"return_value": self._sized(wired(tool(*made, **named), self._given.to_wire))}
+            found = self._sized(wired(tool(*made, **named), self._given.to_wire))
+            return {"return_value": self._handles.dressed(found)}
         except TOOL_FAULTS as exc:
             return _raised(plain_text(str(exc) or type(exc).__name__)[:2_000])
         except Exception as exc:
@@ -334,8 +346,13 @@ class MontyRepl:
         if not name.isidentifier() or name.startswith("_"):
             raise SandboxError(f"{name!r} is no name for a variable: use letters, digits and inner underscores")
         data = self._sized(wired(value, self._given.to_wire))
-        self._ask("pass", {name: data})
+        self._ask(*self._setting(name, data))
         self._set[name] = data
+
+    def _setting(self, name: str, data: Any) -> tuple[str, dict[str, Any]]:
+        """Code that gives the variable its value, and its input."""
+        value, handles = self._handles.dressed(data)
+        return (f"{name} = _rlm_made({name})\npass" if handles else "pass"), {name: value}
 
     def get(self, name: str) -> Any:
         found = self._ask("_rlm_told(_rlm_locals(), _rlm_given, _rlm_name)", {"_rlm_name": plain_text(str(name))[:500]})
@@ -402,23 +419,3 @@ def _trace(error: Any) -> str:
         if frame.source_line:
             lines.append(f"    {frame.source_line.strip()[:200]}")
     return "\n".join(["Traceback:", *lines, error.display("type-msg")[:2_000]])
-
-
-def _with_locals(code: str) -> str:
-    """`SHOW_VARS()` sees the variables where it stands: monty has no other way to tell them to a function."""
-    if "SHOW_VARS" not in code:
-        return code
-    lines = list(io.StringIO(code))
-    try:
-        tokens = list(tokenize.generate_tokens(iter(lines).__next__))
-    except (tokenize.TokenError, SyntaxError):
-        return code
-    for place in range(len(tokens) - 3, -1, -1):
-        name, opened, closed = tokens[place : place + 3]
-        if (name.string, opened.string, closed.string) != ("SHOW_VARS", "(", ")"):
-            continue
-        if place and tokens[place - 1].string in ("def", "."):
-            continue
-        row, column = opened.end
-        lines[row - 1] = lines[row - 1][:column] + "locals()" + lines[row - 1][column:]
-    return "".join(lines)

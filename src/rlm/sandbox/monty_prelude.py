@@ -1,21 +1,257 @@
-"""What the monty engine runs before any block: tools as functions, and ways to describe and tell a variable."""
+"""What the monty engine runs before any block, and what it does to values and code on their way in.
+
+Monty has classes, but not all of what a text needs. Its `len()` asks no `__len__`, so there is a `len` of ours. None of
+its operators can wait for the host, so a text comes into the sandbox with its characters: `context[:80]` and
+`"x" in context` work on these. A text that is too long for that has only methods, which ask the host. The functions of
+`re` take strings alone, so `import re` is followed by a stand-in that takes texts too.
+"""
 
 from __future__ import annotations
 
-PRELUDE = """
+import io
+import tokenize
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rlm.sandbox.values import TOOL_FAULTS, plain_text
+
+SLICE_CHARS = 20_000
+"""As in the first engine: up to this a slice is a string, and a text is shown and formatted as its characters."""
+TEXT_TOOLS = ("text.read", "text.find", "text.count", "text.mark")
+MONTY_NOTE = """\
+The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or inheritance, and few modules \
+(`re`, `json`, `math`, `datetime`, `collections` and some more).
+`context` and the texts that tools return are no `str`, but work like one: `len(context)`, `context[a:b]`, \
+`x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, f-strings, and the functions of `re`. \
+Where a real `str` is needed (`json.loads`, `"".join`) use `context.read()` or `context.read(a, b)`.
+A text of very many characters is not held in the REPL, and an error says so: use only `context.read(a, b)`, \
+`context.find(x, a, b)` and `context.count(x)` on it. Call these and the tools in plain loops, not inside a function \
+that is given to `map`, `filter` or `sorted`.
+"""
+"""For the system prompt of a run in this engine."""
+
+_DELEGATED = (
+    "capitalize", "center", "encode", "expandtabs", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
+    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust",
+    "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit",
+    "split", "splitlines", "startswith", "endswith", "swapcase", "title", "upper", "zfill",
+)  # fmt: skip
+_SEARCHES = ("search", "match", "fullmatch", "findall", "finditer")
+_RE_FUNCTIONS = (*_SEARCHES, "sub", "split", "compile", "Pattern")
+
+_TEXTS = """
+def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
+    most = SLICE_CHARS
+    def place_of(at, size, default):
+        if at is None:
+            return default
+        at = at + size if at < 0 else at
+        return 0 if at < 0 else size if at > size else at
+    class Text:
+        def __init__(self, key, start, stop, dtype, prev, held, mark, fold=False):
+            self.key, self.dtype, self.sz, self.prev = key, dtype, stop - start, prev
+            self._start, self._stop, self._held, self._mark, self._fold = start, stop, held, mark, fold
+        def __repr__(self):
+            return shown(self)
+        def __str__(self):
+            if self._held is not None and (self.sz <= most or not self._mark):
+                return self._held
+            return self._mark or shown(self)
+        def __hash__(self):
+            return hash((self.key, self._start, self._stop))
+        def __len__(self):
+            return self.sz
+        def __add__(self, other):
+            return str(self) + str(other) if type(other) in (str, Text) else NotImplemented
+        def __radd__(self, other):
+            return other + str(self) if type(other) is str else NotImplemented
+        def __eq__(self, other):
+            if type(other) is Text:
+                same = (self.key, self._start, self._stop) == (other.key, other._start, other._stop)
+                return same or (self.sz == other.sz and self._held is not None and self._held == other._held)
+            return type(other) is str and len(other) == self.sz and self._whole() == other
+        def _whole(self):
+            if self._held is None:
+                raise ValueError(
+                    f"the text has {self.sz:,} characters and is not held in the REPL: "
+                    "use .read(start, stop), .find(x) and .count(x) on it, and work on what read() gives"
+                )
+            return self._held
+        def __getitem__(self, place):
+            held = self._whole()
+            if type(place) is not slice:
+                if type(place) is int and not -self.sz <= place < self.sz:
+                    raise IndexError(f"the text has {self.sz} characters, so none at {place}")
+                return held[place]
+            part = held[place]
+            if len(part) <= most or place.step not in (None, 1):
+                return part
+            start = self._start + place_of(place.start, self.sz, 0)
+            stop = start + len(part)
+            head, found, tail = self._mark.rpartition(f":{self._start}:{self._stop}:")
+            mark = f"{head}:{start}:{stop}:{tail}" if found else ""
+            return Text(self.key, start, stop, self.dtype, "", part, mark, self._fold)
+        def __contains__(self, needle):
+            return plain_needle(needle) in self._whole()
+        def __iter__(self):
+            return iter(self._whole())
+        def chunks(self, size=most):
+            if size < 1:
+                raise ValueError("chunks have at least one character")
+            return [self[start : start + size] for start in range(0, self.sz, size)]
+        def read(self, start=None, stop=None):
+            start, stop = place_of(start, self.sz, 0), place_of(stop, self.sz, self.sz)
+            if self._held is not None:
+                return self._held[start:stop]
+            parts = []
+            while start < stop:
+                part = _rlm_call("text.read", [self.key, self._start + start, self._start + stop], {})[0]
+                if not part:
+                    break
+                parts.append(part)
+                start += len(part)
+            text = "".join(parts)
+            return lowered(text) if self._fold else text
+        def find(self, needle, start=None, stop=None):
+            needle = plain_needle(needle)
+            if self._held is not None:
+                return self._held.find(needle, start, stop)
+            first, end = self._start + place_of(start, self.sz, 0), self._start + place_of(stop, self.sz, self.sz)
+            at = _rlm_call("text.find", [self.key, needle, first, end, self._fold], {})[0]
+            return at - self._start if at >= 0 else -1
+        def index(self, needle, start=None, stop=None):
+            at = self.find(needle, start, stop)
+            if at < 0:
+                raise ValueError("substring not found")
+            return at
+        def count(self, needle, start=None, stop=None):
+            needle = plain_needle(needle)
+            if self._held is not None or self._fold:
+                return self._whole().count(needle, start, stop)
+            first, end = self._start + place_of(start, self.sz, 0), self._start + place_of(stop, self.sz, self.sz)
+            return _rlm_call("text.count", [self.key, needle, first, end], {})[0]
+        def lower(self):
+            held = self._held
+            if held is not None and self.sz <= most:
+                return held.lower()
+            held = None if held is None else lowered(held)
+            return Text(self.key, self._start, self._stop, self.dtype, self.prev, held, self._mark, True)
+        def casefold(self):
+            return self.lower()
+        def strip(self, characters=None):
+            held = self._whole()
+            start = self.sz - len(held.lstrip(characters))
+            stop = len(held.rstrip(characters))
+            return self[start : stop if stop > start else start]
+        def lstrip(self, characters=None):
+            return self[self.sz - len(self._whole().lstrip(characters)) :]
+        def rstrip(self, characters=None):
+            return self[: len(self._whole().rstrip(characters))]
+DELEGATED
+    def shown(text):
+        where = "" if text._start == 0 else f" from {text._start}"
+        return f"Ref({text.key!r}, {text.dtype}, {text.sz} chars{where})"
+    def plain_needle(needle):
+        if type(needle) is Text:
+            return needle._whole()
+        if type(needle) is not str:
+            raise TypeError(f"a text is searched for text, not {type(needle).__name__}")
+        return needle
+    def lowered(text):
+        lower = text.lower()
+        if len(lower) == len(text):
+            return lower
+        return "".join([c.lower() if len(c.lower()) == 1 else c for c in text])
+    def made(value):
+        if type(value) is list:
+            return [made(part) for part in value]
+        if type(value) is not dict:
+            return value
+        ref = value.get("$ref")
+        if len(value) == 1 and type(ref) is dict and "held" in ref:
+            if ref["start"] == ref["stop"]:
+                return ""
+            return Text(ref["key"], ref["start"], ref["stop"], ref["dtype"], ref["prev"], ref["held"], ref["mark"])
+        return {key: made(part) for key, part in value.items()}
+    def length(value, /):
+        return value.sz if type(value) is Text else len(value)
+    def brief(value):
+        return shown(value) if type(value) is Text and value.sz > most else value
+    return Text, shown, made, length, brief
+_rlm_Text, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
+    type, len, str, slice, iter, hash, list, range, dict, int
+)
+def _rlm_make_print(write, brief):
+    def print(*values, sep=" ", end="\\n", file=None, flush=False):
+        values = [brief(value) for value in values]
+        if file is None:
+            write(*values, sep=sep, end=end)
+        else:
+            write(*values, sep=sep, end=end, file=file)
+    return print
+print = _rlm_make_print(print, _rlm_brief)
+"""
+
+_RE = """
+import re as _rlm_real_re
+def _rlm_make_re(real, Text, type):
+    def subject(value):
+        return value._whole() if type(value) is Text else value
+    def inner(pattern):
+        return pattern._real if type(pattern) is Pattern else subject(pattern)
+    class Pattern:
+        def __init__(self, real):
+            self._real, self.pattern, self.flags = real, real.pattern, real.flags
+        def __repr__(self):
+            return f"re.compile({self.pattern!r})"
+SEARCHES_OF_PATTERN
+        def sub(self, repl, string, count=0):
+            return self._real.sub(repl, subject(string), count)
+        def split(self, string, maxsplit=0):
+            return self._real.split(subject(string), maxsplit)
+    class Re:
+        def __repr__(self):
+            return "<module 're'>"
+SEARCHES
+        def sub(self, pattern, repl, string, count=0, flags=0):
+            return real.sub(inner(pattern), repl, subject(string), count, flags)
+        def split(self, pattern, string, maxsplit=0, flags=0):
+            return real.split(inner(pattern), subject(string), maxsplit, flags)
+        def compile(self, pattern, flags=0):
+            return pattern if type(pattern) is Pattern else Pattern(real.compile(subject(pattern), flags))
+    made = Re()
+    made.Pattern, made.Match, made.escape = Pattern, real.Match, real.escape
+    made.error, made.PatternError = real.error, real.PatternError
+    made.I = made.IGNORECASE = real.I
+    made.M = made.MULTILINE = real.M
+    made.S = made.DOTALL = real.S
+    made.A = made.ASCII = real.A
+    made.NOFLAG = real.NOFLAG
+    return made
+_rlm_re = _rlm_make_re(_rlm_real_re, _rlm_Text, type)
+"""
+
+_VALUES = """
 ToolError = RuntimeError
 _rlm_locals = locals
-def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool):
+def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool, Text, shown, made, re):
     plain_kinds = (str, int, float, bool, type(None))
     views = ("dict_keys", "dict_values", "dict_items", "range", "deque", "list_iterator", "tuple_iterator")
     def plain(value, depth=0):
         kind = type(value)
         if kind in plain_kinds:
             return value
+        if kind is Text:
+            if value._fold:
+                return str(value)
+            return {"$ref": {"key": value.key, "start": value._start, "stop": value._stop}}
         if depth > 50:
             raise ValueError("a value for a tool is nested too deep")
         if kind is dict or kind.__name__ in ("Counter", "defaultdict", "OrderedDict"):
-            return {str(key): plain(part, depth + 1) for key, part in value.items()}
+            named = {str(key): plain(part, depth + 1) for key, part in value.items()}
+            if len(named) == 1 and type(named.get("$ref")) is dict:
+                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
+            return named
         if kind in (list, tuple, set, frozenset) or kind.__name__ in views:
             return [plain(part, depth + 1) for part in value]
         if kind is bytes:
@@ -29,13 +265,11 @@ def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, in
             return repr(value) if -(1 << 200) < value < 1 << 200 else "int of more than 200 bits"
         if kind is str:
             return repr(value) if len(value) <= 120 else f"str of {len(value)} characters"
-        if kind is dict and len(value) == 1 and type(value.get("$ref")) is dict:
-            ref = value["$ref"]
-            if type(ref.get("key")) is str and type(ref.get("sz")) is int:
-                return f"Ref({ref['key'][:80]!r}, {str(ref.get('dtype'))[:40]}, {ref['sz']} chars)"
+        if kind is Text:
+            return shown(value)
         if kind in (list, tuple, set, frozenset, dict, bytes):
             return f"{kind.__name__} of {len(value)}"
-        return kind.__name__
+        return "module" if kind is type(re) else kind.__name__
     def mine(space, given):
         return {
             name: value
@@ -52,9 +286,13 @@ def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, in
             return [plain(values[name])]
         except (TypeError, ValueError, RecursionError):
             return [short(values[name])]
-    return plain, described, told
-_rlm_plain, _rlm_described, _rlm_told = _rlm_make(
-    type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool
+    def used(name, args, words):
+        found = _rlm_call(name, [plain(a) for a in args], {w: plain(words[w]) for w in words})
+        return made(found[0]) if found[1] else found[0]
+    return described, told, used
+_rlm_described, _rlm_told, _rlm_used = _rlm_make(
+    type, _rlm_len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
+    _rlm_Text, _rlm_shown, _rlm_made, _rlm_re
 )
 def SHOW_VARS(space=None):
     found = _rlm_call("SHOW_VARS", [], {})
@@ -62,7 +300,142 @@ def SHOW_VARS(space=None):
         found.update(_rlm_described(space, _rlm_given))
     return found
 """
+
+
+def _methods(names: Sequence[str], takes: str, does: str) -> str:
+    return "".join(f"        def {n}(self, {takes}):\n            return {does.format(n)}\n" for n in names)
+
+
+_PARTS = {
+    "DELEGATED\n": _methods(_DELEGATED, "*args, **words", "self._whole().{}(*args, **words)"),
+    "SEARCHES_OF_PATTERN\n": _methods(_SEARCHES, "string", "self._real.{}(subject(string))"),
+    "SEARCHES\n": _methods(_SEARCHES, "pattern, string, flags=0", "real.{}(inner(pattern), subject(string), flags)"),
+    "SLICE_CHARS": str(SLICE_CHARS),
+}
+PRELUDE = "_rlm_len = len\n" + _TEXTS + _RE + _VALUES
+for _mark, _code in _PARTS.items():
+    PRELUDE = PRELUDE.replace(_mark, _code)
 TOOL = """
 def {name}(*args, **words):
-    return _rlm_call({name!r}, [_rlm_plain(a) for a in args], {{w: _rlm_plain(words[w]) for w in words}})
+    return _rlm_used({name!r}, args, words)
 """
+GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
+"""What the prelude defines and the code may use: no variables of the code's."""
+
+
+class Handles:
+    """The handles on their way into one sandbox: they are given their characters, and their keys are noted."""
+
+    def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
+        self._hidden, self._held_chars = hidden, held_chars
+        self._keys: set[str] = set()
+        self._found = False
+        self._room = 0
+
+    def dressed(self, value: Any) -> tuple[Any, bool]:
+        """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
+        self._found, self._room = False, self._held_chars
+        value = self._walked(value)
+        return value, self._found
+
+    def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
+        """The function behind a text's own methods, for a key that the sandbox was given; else None."""
+        if name in TEXT_TOOLS and isinstance(args, list) and args and isinstance(args[0], str):
+            return self._hidden.get(name) if args[0] in self._keys else None
+        return None
+
+    def _walked(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._walked(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        ref = value.get("$ref")
+        if len(value) == 1 and isinstance(ref, dict) and isinstance(ref.get("key"), str):
+            start, stop = ref.get("start", 0), ref["stop"] if "stop" in ref else ref.get("sz")
+            if type(start) is int and type(stop) is int and 0 <= start <= stop:
+                self._found = True
+                return {"$ref": self._handle(ref, start, stop)}
+        return {key: self._walked(part) for key, part in value.items()}
+
+    def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
+        key = ref["key"]
+        self._keys.add(key)
+        held = self._text(key, start, stop) if stop - start <= self._room else None
+        self._room -= len(held or "")
+        mark = "" if held is not None and len(held) <= SLICE_CHARS else self._asked("text.mark", key, start, stop)
+        return {
+            "key": key, "start": start, "stop": stop, "dtype": str(ref.get("dtype", "text")),
+            "prev": str(ref.get("prev", "")), "held": held, "mark": mark if isinstance(mark, str) else "",
+        }  # fmt: skip
+
+    def _text(self, key: str, start: int, stop: int) -> str | None:
+        """The characters; None when the host does not give all of them."""
+        parts, at = [], start
+        while at < stop:
+            part = self._asked("text.read", key, at, stop)
+            if not isinstance(part, str) or not part:
+                return None
+            parts.append(plain_text(part))
+            at += len(parts[-1])
+        return "".join(parts) if at == stop else None
+
+    def _asked(self, name: str, *args: Any) -> Any:
+        try:
+            return self._hidden[name](*args) if name in self._hidden else None
+        except TOOL_FAULTS:  # a handle of something that is gone: whoever uses it is told
+            return None
+
+
+def readied(code: str) -> str:
+    """A block as monty runs it.
+
+    `SHOW_VARS()` is given the variables where it stands: monty has no other way to tell them to a function. Behind an
+    import of `re`, on its line, the name is given to the stand-in.
+    """
+    if "SHOW_VARS" not in code and "import" not in code:
+        return code
+    lines = list(io.StringIO(code))
+    try:
+        tokens = list(tokenize.generate_tokens(iter(lines).__next__))
+    except (tokenize.TokenError, SyntaxError):
+        return code
+    if any(token.type == tokenize.ERRORTOKEN for token in tokens):
+        return code
+    for place in range(len(tokens) - 1, -1, -1):
+        token = tokens[place]
+        (row, column), text = token.end, ""
+        if token.string == "import" and token.type == tokenize.NAME:
+            (row, column), text = _stand_ins(tokens, place)
+        elif token.string == "(" and tokens[place + 1].string == ")" and place and _calls_show(tokens, place - 1):
+            text = "locals()"
+        if text:
+            lines[row - 1] = lines[row - 1][:column] + text + lines[row - 1][column:]
+    return "".join(lines)
+
+
+def _calls_show(tokens: list[tokenize.TokenInfo], place: int) -> bool:
+    return tokens[place].string == "SHOW_VARS" and not (place and tokens[place - 1].string in ("def", "."))
+
+
+def _stand_ins(tokens: list[tokenize.TokenInfo], place: int) -> tuple[tuple[int, int], str]:
+    """What to put behind the import at this place, and where."""
+    source, words = "", list[str]()
+    for token in reversed(tokens[:place]):
+        if token.type not in (tokenize.NAME, tokenize.OP) or token.string in (";", ":"):
+            break
+        source = token.string + source
+    end = tokens[place].end
+    for token in tokens[place + 1 :]:
+        if token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) or token.string == ";":
+            break
+        if token.type in (tokenize.NAME, tokenize.OP):
+            end = token.end
+            words.append(token.string)
+    made = ""
+    for name in " ".join(word for word in words if word not in "()").split(","):
+        what, _, called = name.strip().partition(" as ")
+        if source == "fromre" and what in _RE_FUNCTIONS:
+            made += f"; {called or what} = _rlm_re.{what}"
+        elif what == "re" and not source:
+            made += f"; {called or what} = _rlm_re"
+    return end, made
