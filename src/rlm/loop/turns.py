@@ -61,17 +61,21 @@ class Run:
         self._errors = 0
         self._finished = False
         if depth == 0:
-            setup.meter.context_size = self.history.head_chars
+            # What the run was told beforehand. The list of tools is the same for every run and no context.
+            setup.meter.context_size = self.history.head_chars - len(self._tools_text())
 
     def _system(self) -> str:
         if self.setup.system_prompt is not None:
             return clean(self.setup.system_prompt)
-        text = self.setup.tools_text
         return system_prompt(
             self.limits,
-            tools_text=describe_tools(self.setup.tools) if text is None else text,
+            tools_text=self._tools_text(),
             guidance="\n\n".join(part for part in (self._engine_note(), self.setup.guidance) if part),
         )
+
+    def _tools_text(self) -> str:
+        text = self.setup.tools_text
+        return describe_tools(self.setup.tools) if text is None else text
 
     def _engine_note(self) -> str:
         """What a model should know of the engine that it was told to use."""
