@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.llm.offline import FOUND, OfflineClient, least, next_reply, question_in
-from rlm.llm.offline_answer import WHAT_IT_IS, tidy, value_in
+from rlm.llm.offline_answer import WHAT_IT_IS
+from rlm.llm.offline_said import tidy
+from rlm.llm.offline_value import number_before, value_in
 from rlm.llm.types import Message
 from rlm.loop.parse import parse_reply
 from rlm.loop.prompts import LAST_CALL, ContextCard, first_message, system_prompt, turn_message
@@ -56,12 +58,12 @@ def test_the_first_reply_looks_at_the_text():
     assert "no language model" in reply
 
 
-def test_a_reply_counts_tokens_and_costs_nothing():
+def test_a_reply_has_no_tokens_and_costs_nothing():
     messages = begin("What is the magic number?")
     reply = OfflineClient().complete(messages, max_tokens=1, temperature=0.5, timeout_s=1)
     assert reply == OfflineClient().complete(messages)
     assert (reply.model, reply.cost_usd, reply.stop_reason) == ("offline", 0.0, "stop")
-    assert reply.output_tokens == -(-len(reply.text) // 4)
+    assert (reply.input_tokens, reply.output_tokens, reply.estimated) == (0, 0, False)
 
 
 @pytest.mark.parametrize(
@@ -172,10 +174,28 @@ def test_any_question_over_any_text_ends_in_four_turns(question, context):
         ("The magic number for Rome is 7, that of Oslo is 8.", ["magic", "number", "Oslo"], r"\d+", "8"),
         ("The code is a long story that nobody has ever told to the end of it.", ["code"], "(?i)x", ""),
         ("Anna lived there.", ["Anna"], "(?i)x", ""),
+        ('{"people":[{"name":"Ada","age":36},{"name":"Bob","age":41}],"n":2}', ["Ada", "age"], "(?i)x", "36"),
+        ('[{"age":36,"name":"Ada"},{"age":41,"name":"Bob"}]', ["Ada", "age"], "(?i)x", "36"),
+        ('{"name":"Ada","x":{"y":1}},{"age":41}', ["Ada", "age"], "(?i)x", ""),
+        ("port: 80, host: a.org", ["port"], "(?i)x", "80"),
+        ("The mill had a long history with its many owners and their heirs, 1742 to 1799.", ["mill"], r"\d+", ""),
     ],
 )
 def test_values(quote, terms, form, value):
     assert value_in(quote, terms, form) == value
+
+
+@pytest.mark.parametrize(
+    ("quote", "stem", "number"),
+    [
+        ("There were 300 brave soldiers in it.", "soldier", "300"),
+        ("The fort of 1742 had no soldiers.", "soldier", ""),
+        ("2024-03-01 10:00:07 ERROR x", "error", ""),
+        ("7", "", ""),
+    ],
+)
+def test_a_number_counts_what_stands_behind_it(quote, stem, number):
+    assert number_before(quote, stem) == number
 
 
 def test_a_quote_steers_no_terminal():

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.llm.offline_passages import passages
-from rlm.llm.offline_reading import blocks, excerpt, extract, fold, locate, look, report, start_clock
+from rlm.llm.offline_reading import blocks, excerpt, extract, fold, locate, report, start_clock
 from rlm.llm.offline_survey import common, edge, extreme, headings_of, measure, numbered_lines, structure
+from rlm.llm.offline_table import look
 from rlm.llm.offline_words import DATE, EMAIL, NUMBER, URL
 
 WORDS = st.text(alphabet="aAbB .\nßİ", max_size=400)
@@ -141,7 +142,11 @@ def test_the_longest_and_the_shortest_line(clock):
 
 def test_edges_and_lines_by_number(clock):
     text = "One. Two.\nthree\n\nfour\nfive\n"
-    assert edge(text, clock, "lines", 2, True)["items"][0]["quote"] == "four\nfive"
+    assert [(item["line"], item["quote"]) for item in edge(text, clock, "lines", 3, True)["items"]] == [
+        (3, ""), (4, "four"), (5, "five"),
+    ]  # fmt: skip
+    assert edge("a\n\n", clock, "lines", 1, True)["items"] == [{"text": None, "line": 1, "quote": "a"}]
+    assert edge("h\na\nb\n", clock, "rows", 1, False)["items"][0]["quote"] == "a"
     assert edge(text, clock, "sentences", 1, False)["items"][0]["quote"] == "One."
     assert edge(text, clock, "paragraphs", 1, True)["items"][0]["quote"] == "four\nfive"
     assert [(item["line"], item["quote"]) for item in numbered_lines(text, clock, 2, 4)["items"]] == [

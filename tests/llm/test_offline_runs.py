@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline import OFFLINE_UNANSWERED, OfflineClient
 from rlm.loop import Limits, RLMResult, rlm_run
 
 TEXT = """# The Fort
@@ -48,7 +48,10 @@ def ask(question: str, context: Any = TEXT, **options: Any) -> RLMResult:
         ("What is the magic number?", ["42817", "line 4", "“The magic number is 42817.”"]),
         ("What is the value of timeout?", ["30\nline 6: “timeout = 30”"]),
         ("When did the mill burn down?", ["3 May 1799"]),
-        ("What did Napoleon conquer?", ["Nothing in the text matches", "“Napoleon”", "no language model"]),
+        (
+            "What did Napoleon conquer?",
+            ["Not answered: nothing in the text matches", "“Napoleon”", "no language model"],
+        ),
         ("Find the treasure of Anna Berg", ["as such does not occur", "“The fort was built in 1742 by Anna Berg.”"]),
         ("Summarise the text.", ["structure", "Sections: 2", "The Fort (line 1): The fort was built", "anna (3)"]),
         ("List all e-mail addresses", ["anna@example.org (line 7)"]),
@@ -56,7 +59,7 @@ def ask(question: str, context: Any = TEXT, **options: Any) -> RLMResult:
         ("What is the last line?", ['"Water is life," said Anna.']),
         ("What are the most common words?", ["the (8)", "anna (3)"]),
         ("Wie oft kommt „Anna“ vor?", ["3: the word “Anna”"]),
-        ("Translate this into French.", ["cannot be answered", "RLM_MODEL", "--model"]),
+        ("Translate this into French.", ["Not answered: this question cannot be answered", "RLM_MODEL", "--model"]),
     ],
 )
 def test_an_answer_for_every_kind_of_question(question, parts):
@@ -67,7 +70,8 @@ def test_an_answer_for_every_kind_of_question(question, parts):
 
 def test_a_value_is_named_only_where_the_whole_question_is_met():
     answer = ask("How many soldiers were in the fort?").answer
-    assert answer.startswith("line 3: “The fort was built in 1742 by Anna Berg.”")
+    assert answer.startswith(f"{OFFLINE_UNANSWERED} no passage says plainly how many")
+    assert "line 3: “The fort was built in 1742 by Anna Berg.”" in answer
     assert "Not in the text: “soldiers”" in answer
 
 
@@ -128,7 +132,7 @@ def test_a_hostile_text_or_question_changes_nothing(question, start):
 def test_out_of_turns_it_gives_what_it_knows():
     result = rlm_run("How many words are there?", TEXT, client=OfflineClient(), max_iters=1)
     assert not result.converged
-    assert "The turns were over" in result.answer and "“# The Fort" in result.answer
+    assert "the turns were over" in result.answer and "“# The Fort" in result.answer
     result = rlm_run("How many words are there?", TEXT, client=OfflineClient(), max_iters=2)
     assert result.answer.startswith("66 words")
 

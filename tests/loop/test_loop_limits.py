@@ -11,6 +11,7 @@ from rlm.errors import ConfigError
 from rlm.llm import Reply, ScriptedClient
 from rlm.loop import Limits
 from rlm.loop.history import DROPPED, HISTORY_CHARS, History
+from rlm.sandbox import SandboxLimits
 
 KEEP = 'answer["content"] = "so far"'
 
@@ -59,7 +60,9 @@ def test_no_last_call_is_made_beyond_a_limit():
 def test_wall_time_stops_a_block_and_the_run():
     started = time.monotonic()
     result, client = run(
-        [code(KEEP) + "\n" + code("while True: pass") + "\n" + code("print(1)")] * 2, limits=Limits(wall_s=2.0)
+        [code(KEEP) + "\n" + code("while True: pass") + "\n" + code("print(1)")] * 2,
+        limits=Limits(wall_s=1.5),
+        sandbox=SandboxLimits(block_s=30),
     )
     assert len(client.calls) == 1
     assert [block.result.error for block in result.iterations[0].code_blocks] == [None, "timeout"]

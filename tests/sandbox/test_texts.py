@@ -108,6 +108,7 @@ def test_lower_finds_without_case(small):
     whole = held("The Fox and the fox")
     assert whole.lower().find("fox") == 4 and "fox" in whole.lower() and "FOX" not in whole.lower()
     assert whole.lower().count("fox") == 2
+    assert whole.lower().count("fox", 5) == 1 and whole.lower().count("fox", 0, 7) == 1
     assert whole.lower()[4:7] == "fox"
 
 

@@ -19,10 +19,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rlm.llm import offline_passages, offline_reading, offline_survey
-from rlm.llm.offline_answer import CANNOT, HOW_TO_SET, WHAT_IT_IS, answer, tidy
-from rlm.llm.offline_question import Plan, passage_plan, plan_for
-from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+from rlm.llm import offline_passages, offline_reading, offline_survey, offline_table
+from rlm.llm.offline_answer import CANNOT, HOW_TO_SET, WHAT_IT_IS, answer
+from rlm.llm.offline_plan import Plan, Seen, passage_plan
+from rlm.llm.offline_question import plan_for
+from rlm.llm.offline_said import OFFLINE_UNANSWERED, tidy
+from rlm.llm.types import Message, Reply, checked
+
+__all__ = ["FOUND", "OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply", "question_in"]
 
 FOUND = "offline-found "
 OUTPUT_CHARS = 9_000
@@ -35,8 +39,11 @@ MAX_DEPTH = 8
 
 _SHARED = ("start_clock", "texts_of", "size_of", "fold", "blocks", "excerpt", "report")
 _NEEDS = {
+    "look": ("split_row", "number_of", "sniff_table"),
+    "table": ("needle_pattern", "split_row", "number_of", "sniff_table", "open_cell", "table_rows"),
+    "edge": ("headings_of", "passage_ends"),
     "locate": ("needle_pattern",),
-    "passages": ("needle_pattern", "passage_ends"),
+    "passages": ("needle_pattern", "passage_ends", "longest_parts"),
     "common": ("word_counts",),
     "structure": ("first_sentence", "headings_of"),
 }
@@ -67,7 +74,7 @@ class OfflineClient:
         """The next step of the plan. The same messages give the same reply; the limits of a real model are ignored."""
         sent = checked(messages)
         text = next_reply(sent) if json_schema is None else json.dumps(least(json_schema), ensure_ascii=False)
-        return Reply(text, self.model, estimate_prompt(sent), estimate_tokens(text), 0.0, "stop", 0.0, estimated=True)
+        return Reply(text, self.model, 0, 0, 0.0, "stop", 0.0)  # no model, so no tokens
 
     def close(self) -> None:
         """Nothing is held."""
@@ -88,21 +95,21 @@ def next_reply(messages: Sequence[Message]) -> str:
     if re.search(r"^This is the last turn\.", messages[-1]["content"], re.MULTILINE) and len(messages) > 2:
         return _final(_last_words(question, messages))
     step, again, found, error = _state(messages[-2:])
-    wrapped = _wrapped(messages)
+    seen = _seen(messages)
     if not step:
         return _code("look", "look", {}, room)
     if found is None:
         if error[0] in ("timeout", "memory") and not again and step != "look":
-            return _program(_planned(question, step, wrapped), room, " again", SHORT_TIME_S)
+            return _program(_planned(question, step, seen), room, " again", SHORT_TIME_S)
         return _final(_failed(error))
     if step == "look":
         return _after_look(question, found, room)
-    plan = _planned(question, step, wrapped)
+    plan = _planned(question, step, seen)
     if not again and not found["count"] and plan.about.get("loose"):
-        other = passage_plan(question, wrapped=wrapped)
+        other = passage_plan(question, seen)
         if other.kind == "passages":
             return _program(other, room, " instead")
-    return _final(_answered(question, step, again, found))
+    return _final(_answered(question, step, again, found, seen))
 
 
 def question_in(messages: Sequence[Message]) -> str | None:
@@ -142,57 +149,65 @@ def _state(messages: Sequence[Message]) -> tuple[str, str, dict[str, Any] | None
     return mark[1], mark[2].strip(), found, (fault[1], fault[2]) if fault else ("output", "")
 
 
-def _wrapped(messages: Sequence[Message]) -> bool:
-    """What the first look said about the lines of the text."""
+def _seen(messages: Sequence[Message]) -> Seen:
+    """What the first look said about the text."""
     looks = (_state(messages[at : at + 2]) for at in range(1, len(messages) - 1))
-    return any(bool(found and found.get("wrapped")) for step, _, found, _ in looks if step == "look")
+    return next((found for step, _, found, _ in looks if step == "look" and found is not None), {})
 
 
-def _planned(question: str, step: str, wrapped: bool) -> Plan:
-    plan = plan_for(question, wrapped=wrapped)
-    return plan if plan.kind == step else passage_plan(question, wrapped=wrapped)
+def _planned(question: str, step: str, seen: Seen) -> Plan:
+    plan = plan_for(question, seen)
+    return plan if plan.kind == step else passage_plan(question, seen)
 
 
 def _after_look(question: str, found: dict[str, Any], room: int) -> str:
-    plan = plan_for(question, wrapped=bool(found["wrapped"]))
+    plan = plan_for(question, found)
     if plan.kind == "none":
         return _final(f"{CANNOT}\nThe text has {found['size']:,} characters.")
     if plan.kind == "texts":
         return _final(f"{found['texts']} {plan.about['unit']}.")
     if not found["size"]:
-        zero = "0. " if plan.kind in ("count", "measure", "distinct", "headings", "extract") else ""
-        return _final(f"{zero}The context is empty (0 characters), so there is nothing to find or to quote in it.")
+        zero = plan.kind in ("count", "measure", "distinct", "headings", "extract")
+        return _final(
+            f"{'0.' if zero else OFFLINE_UNANSWERED} The context is empty (0 characters): "
+            "there is nothing to find or to quote in it."
+        )
     return _program(plan, room)
 
 
-def _answered(question: str, step: str, again: str, found: dict[str, Any]) -> str:
-    said = answer(_planned(question, step, False), found)
+def _answered(question: str, step: str, again: str, found: dict[str, Any], seen: Seen) -> str:
+    said = answer(_planned(question, step, seen), found)
     if again != "instead":
         return said
-    plan = plan_for(question)
-    return f"“{tidy(plan.about['needle'])}” as such does not occur in the text. {said}"
+    needle = tidy(plan_for(question, seen).about["needle"])
+    mark = OFFLINE_UNANSWERED if said.startswith(OFFLINE_UNANSWERED) else ""
+    return f"{mark} “{needle}” as such does not occur in the text. {said.removeprefix(mark).strip()}".strip()
 
 
 def _failed(error: tuple[str, str]) -> str:
     kind, message = error
     if kind == "output":
-        return f"offline could not read the output of its own program: it was cut or is not there. {HOW_TO_SET}"
-    return f"offline's program failed in the REPL ({kind}: {tidy(message)[:300]}), so there is no answer. {HOW_TO_SET}"
+        said = "offline could not read the output of its own program: it was cut or is not there."
+        return f"{OFFLINE_UNANSWERED} {said} {HOW_TO_SET}"
+    said = f"offline's program failed in the REPL ({kind}: {tidy(message)[:300]}), so there is no answer."
+    return f"{OFFLINE_UNANSWERED} {said} {HOW_TO_SET}"
 
 
 def _last_words(question: str, messages: Sequence[Message]) -> str:
     """What is known when the turns are over."""
+    seen = _seen(messages)
     for end in range(len(messages), 2, -2):
         step, again, found, _ = _state(messages[end - 2 : end])
-        if found is not None and step and step != "look" and (found["count"] or plan_for(question).kind == step):
-            return _answered(question, step, again, found)
+        if found is not None and step and step != "look" and (found["count"] or plan_for(question, seen).kind == step):
+            return _answered(question, step, again, found, seen)
         if found is not None and step == "look":
             begins = f" It begins: “{tidy(found['begins'])}”." if found["begins"] else ""
             return (
-                f"The turns were over before offline could look for an answer. The context has {found['size']:,} "
+                f"{OFFLINE_UNANSWERED} the turns were over before offline could look for an answer. "
+                f"The context has {found['size']:,} "
                 f"characters in {found['texts']} text{'s' * (found['texts'] != 1)}.{begins}"
             )
-    return f"The turns were over before anything was known. {WHAT_IT_IS}"
+    return f"{OFFLINE_UNANSWERED} the turns were over before anything was known. {WHAT_IT_IS}"
 
 
 # -- what a reply is made of -------------------------------------------------------------------------------
@@ -217,13 +232,14 @@ def _code(mark: str, program: str, args: dict[str, Any], room: int, seconds: flo
         'found.update({"size": size_of(context), "texts": len(texts_of(context)), "read": clock["chars"], '
         f'"partial": clock["partial"]}})\nprint(report(found, {room}))'
     )
-    imports = "import itertools\nimport json\nimport math\nimport re\nimport time\nfrom collections import Counter"
+    modules = ("csv", "itertools", "json", "math", "re", "time")
+    imports = "\n".join([*(f"import {name}" for name in modules), "from collections import Counter"])
     body = "\n\n".join([f"# plan: {mark}\n{imports}", *sources, call])
     return f"offline is no language model. Its next step by rule: {mark}.\n\n```repl\n{body}\n```"
 
 
 def _source(name: str) -> str:
-    for module in (offline_reading, offline_passages, offline_survey):
+    for module in (offline_reading, offline_passages, offline_survey, offline_table):
         function: Callable[..., Any] | None = getattr(module, name, None)
         if function is not None:
             return inspect.getsource(function).rstrip()

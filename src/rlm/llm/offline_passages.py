@@ -23,6 +23,8 @@ def passage_ends(unit: str, wrapped: bool) -> str:
         return r"\n"
     if unit == "paragraph":
         return r"\n[ \t]*\n\s*"
+    if unit == "record":  # of JSON: what stands between braces
+        return r"[{}]\s*"
     names = r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bProf\.)(?<!\bNo\.)(?<!\b[A-Za-z]\.)"
     sentence = r"(?<=[.!?…])" + names + r"[.!?…]*[\"'”’»)\]]*\s+"
     line = r"(?<=\n)"
@@ -31,10 +33,41 @@ def passage_ends(unit: str, wrapped: bool) -> str:
     return r"[.!?…。！？\n](?:(?<=[。！？])|" + sentence + "|" + line + ")"
 
 
+def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
+    """Of the words of a script without spaces: the longest parts that occur in the text, none over another."""
+    known: set[str] = set()
+    for _, text in texts_of(context):
+        for _, _, part, _ in blocks(text, clock):
+            low = fold(part)
+            for run in runs:
+                for size in range(min(2, len(run)), len(run) + 1):
+                    fresh = {run[n : n + size] for n in range(len(run) - size + 1)} - known
+                    tried = [piece for piece in fresh if size < 3 or (piece[1:] in known and piece[:-1] in known)]
+                    known.update([piece for piece in tried if piece in low])
+    clock["chars"] = 0
+    chosen: list[str] = []
+    for run in runs:
+        rest = [run]
+        while rest:
+            piece = rest.pop()
+            parts = [piece[n:m] for n in range(len(piece)) for m in range(n + 1, len(piece) + 1)]
+            best = max([part for part in parts if part in known], key=len, default="")
+            if best:
+                chosen += [best] if best not in chosen else []
+                before, _, after = piece.partition(best)
+                rest += [after, before]
+    sure = [part for part in chosen if len(part) > 2 or not re.search("[在于了有和与及这那其はがをにでと]", part)]
+    return (sure or chosen)[:14]
+
+
 def passages(
     context: Any, clock: Clock, terms: list[list[str]], extra: str, unit: str, wrapped: bool, keep: int
 ) -> dict[str, Any]:
     """The best passages for the terms; those in which `extra` is found go before their equals."""
+    runs = [stem for label, stem, mode in terms if mode == "longest"]
+    if runs:
+        parts = longest_parts(context, clock, runs)
+        terms = [term for term in terms if term[2] != "longest"] + [[part, part, "any"] for part in parts]
     patterns = [re.compile(needle_pattern(stem, mode)) for label, stem, mode in terms]
     ends, bonus = re.compile(passage_ends(unit, wrapped)), re.compile(extra) if extra else None
     reach = 3_000 if unit == "paragraph" else 700
@@ -52,9 +85,10 @@ def passages(
             if worst["worth"] >= worth:
                 return
             best.remove(worst)
-        text = text.strip()
+        bare = " \t\r\n{}[]," if unit == "record" else None
+        text = text.strip(bare)
         room = 1_500 if unit == "paragraph" else 600
-        lead = len(part[start:stop]) - len(part[start:stop].lstrip())
+        lead = len(part[start:stop]) - len(part[start:stop].lstrip(bare))
         line = place[1] + part.count("\n", 0, start + lead)
         quote = text if len(text) <= room else text[:room] + "…"
         best.append({"worth": worth, "text": name, "line": line, "at": place[0] + start + lead, "quote": quote})
@@ -97,4 +131,7 @@ def passages(
             ranked.append(entry)
     ranked.sort(key=lambda entry: (-entry["score"], str(entry["text"]), entry["at"]))
     missing = [terms[number][0] for number in range(len(terms)) if not totals[number]]
-    return {"count": all_of_them, "missing": missing, "items": ranked[:keep]}
+    if runs and len(terms) < len(runs):
+        missing += [run for run in runs if not [1 for term in terms if term[1] in run]]
+    together = kinds.get(tuple(range(len(terms))), {"count": 0})["count"]
+    return {"count": all_of_them, "all": together, "asked": len(terms), "missing": missing, "items": ranked[:keep]}

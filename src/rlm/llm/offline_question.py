@@ -8,26 +8,28 @@ that share most words with it, and one without any word of use is answered by sa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rlm.llm.offline_plan import (
+    NEEDLE_CHARS,
+    NUMBERS,
+    TAIL,
+    TEXT,
+    Plan,
+    Seen,
+    count_plan,
+    find_plan,
+    loose,
+    mode_of,
+    needle_in,
+    ordered_plan,
+    passage_plan,
+    things_plan,
+    with_forms,
+)
 from rlm.llm.offline_reading import fold
-from rlm.llm.offline_terms import form_wanted, is_unspaced, terms_of, unit_of
+from rlm.llm.offline_tables import table_plan
 from rlm.llm.offline_words import FORMS, MARKS, STOP_WORDS
-
-NEEDLE_CHARS = 500
-KEEP = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """`kind` is written into the reply; `program` and `args` make its code; `about` is for the answer's words."""
-
-    kind: str
-    program: str = ""
-    args: dict[str, Any] = field(default_factory=dict)
-    about: dict[str, str] = field(default_factory=dict)
-
 
 _QUOTED = re.compile(
     r"“([^”]+)”|„([^“”]+)[“”]|«\s*([^»]+?)\s*»|「([^」]+)」|\"([^\"]+)\"|`([^`]+)`|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)"
@@ -35,22 +37,9 @@ _QUOTED = re.compile(
 _COUNT = re.compile(
     r"\b(how many|how often|count|number of|frequency of|wie oft|wie viele|combien|cu[aá]nt[ao]s|quant[ei])\b", re.I
 )
-_TEXT = (
-    r"(?:(?:the|this|that|these|those|all|my|our) )?(?:(?:whole|entire|given|attached|following) )?"
-    r"(?:texts?|documents?|files?|books?|articles?|context|passage|story|novel|reports?|pages?|logs?|transcript|corpus|"
-    r"input|data|manuscript|it|here|there|everything)"
+_UNITS = (
+    "rows|words|lines|paragraphs|characters|chars|letters|sentences|chapters|sections|headings|texts|documents|files"
 )
-_TAIL = re.compile(
-    rf"\s+(?:(?:in|of|from|within|throughout|inside|across|anywhere in) {_TEXT}|here|at all|please)$", re.I
-)
-_LEAD = re.compile(
-    r"^(?:(?:all|any|every|each|the|an?|some|of|me|out|for|us)\s+)*"
-    r"(?:(?:occurrences?|mentions?|instances?|appearances?|uses?|places?|spots?)\s+(?:of|where|that mention)\s+)?"
-    r"(?:(?:the|an?)\s+)?(?:(?:exact\s+)?(?:words?|phrases?|terms?|strings?|substrings?|letters?|characters?|"
-    r"expressions?|keywords?|names?)\s+(?!of\b|is\b|are\b))?(?:(?:the|an?)\s+)?",
-    re.I,
-)
-_UNITS = "words|lines|paragraphs|characters|chars|letters|sentences|chapters|sections|headings|texts|documents|files"
 _VERBS = (
     r"(?:contain|mention|include|have|match|with|containing|mentioning|including|having|that (?:contain|mention|have))"
 )
@@ -58,10 +47,23 @@ _OCCUR = (
     r"(?:occurs?|appears?|comes? up|shows? up|mentioned|used|named|found|repeated|written|said|present|listed|"
     r"referenced)"
 )
+_HAS = (
+    r"(?:(?:are|were|was|is|have|had) (?:there|been there)(?: been)?|there (?:are|were)|have there been|exist(?:ed)?|"
+    r"occur(?:red)?|appear(?:ed)?|happen(?:ed)?|"
+    r"(?:are|were|was|have been|can be) (?:in it|found|logged|recorded|listed|mentioned|reported|seen|made|present)|"
+    rf"(?:does|do|did) {TEXT} (?:have|contain|mention|list|show|include)|(?:are|were) in {TEXT}|(?:are|were))"
+)
+_IS = rf"(?:is|are|in|does|do|has|did) {TEXT}"
+_UNSURE = (
+    r"\b(?:is|are|was|were|did|does|do|has|have|had|can|could|will|would|should|that|who|which|whose|different|unique|"
+    r"distinct|duplicates?|per|each|more|fewer|less|than|between|before|after|since|until|on|at|by|with|without|from|of|"
+    r"in|non-?\w*|not)\b"
+)
+"""Words of a "how many" question that ask for more than to count a word."""
 _SUMMARY = re.compile(
     r"\b(?:summar\w*|outline|overview|structure|table of contents|tl;?dr|gist|synopsis|abstract of|key points|"
     r"main (?:points|topics?|themes?|ideas?)|headings|zusammenfass\w*|fasse|r[ée]sum\w*)\b|"
-    rf"\bwhat (?:is|are|was) {_TEXT} (?:all )?about\b|^describe {_TEXT}|\bwhat (?:kind|sort|type) of {_TEXT} is\b",
+    rf"\bwhat (?:is|are|was) {TEXT} (?:all )?about\b|^describe {TEXT}|\bwhat (?:kind|sort|type) of {TEXT} is\b",
     re.I,
 )
 _CANNOT = re.compile(
@@ -73,66 +75,74 @@ _FIND = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         rf"\bwhere (?:is|are|was|were|does|do|did|can|could) (?:i |one |we |you )?(?P<x>.+?) (?:be )?{_OCCUR}",
-        rf"\bwhere (?:does|do|did) {_TEXT} (?:mention|say|talk about|refer to|name|use) (?P<x>.+)",
+        rf"\bwhere (?:does|do|did) {TEXT} (?:mention|say|talk about|refer to|name|use) (?P<x>.+)",
         rf"\b(?:on |in |at )?(?:which|what) (?:lines?|places?|texts?|documents?|files?)(?: numbers?)? "
         rf"(?:does|do|did|is|are|was|were|has|have|can) (?P<x>.+?) (?:be )?{_OCCUR}",
         r"\b(?:which|what|show|list|find|print|give me|all)(?: me)?(?: all)?(?: the)? "
         r"(?:lines?|places?|texts?|documents?|files?) (?:that )?"
         r"(?:mentions?|contains?|has|have|with|includes?|containing|mentioning|refers? to|is about) (?P<x>.+)",
         r"\b(?:on |in |at )?(?:which|what) line (?:is|are|number is) (?P<x>.+)",
-        rf"^(?:does|do|did) {_TEXT} (?:ever )?(?:mention|contain|include|name|say|use|have) (?P<x>.+)",
+        rf"^(?:does|do|did) {TEXT} (?:ever )?(?:mention|contain|include|name|say|use|have) (?P<x>.+)",
         rf"^(?:is|are|was|were) (?P<x>.+?) (?:ever )?{_OCCUR}\b",
         r"^(?:please )?(?:find|search(?: for)?|locate|look for|grep(?: for)?|look up) (?P<x>.+)",
     )
 )
 
 
-def plan_for(question: str, *, wrapped: bool = False) -> Plan:
-    """The plan for a question. `wrapped` says that the text's sentences run on over the ends of its lines."""
-    asked = " ".join(question.split())
-    needle = _quoted(asked)
-    plan = _quoted_plan(asked, needle, wrapped) if needle else _plain_plan(asked, wrapped)
-    return plan or passage_plan(asked, wrapped=wrapped)
+def plan_for(question: str, seen: Seen | None = None) -> Plan:
+    """The plan for a question. `seen` is what the first look said of the text."""
+    asked, seen = " ".join(question.split()), seen or {}
+    needle, around = _quoted(asked)
+    plan = _quoted_plan(around, needle, seen) if needle else _plain_plan(asked, seen)
+    return plan or passage_plan(asked, seen)
 
 
-def passage_plan(question: str, *, wrapped: bool = False) -> Plan:
-    """The passages that share most with a question."""
-    asked = " ".join(question.split())
-    terms = terms_of(asked)
-    if not terms:
-        return Plan("none")
-    labels = ", ".join(label for label, *_ in terms)
-    extra, unit, keep = form_wanted(asked, terms), unit_of(asked), 5
-    args = {"terms": terms, "extra": extra, "unit": unit, "wrapped": wrapped, "keep": keep}
-    return Plan("passages", "passages", args, {"unit": unit, "labels": labels, "extra": extra})
-
-
-def _quoted(asked: str) -> str:
+def _quoted(asked: str) -> tuple[str, str]:
+    """What stands in quotes, and the question around it."""
     match = _QUOTED.search(asked)
     found = next((group for group in match.groups() if group), "") if match else ""
-    return found.strip()[:NEEDLE_CHARS]
+    around = f"{asked[: match.start()]}“ ”{asked[match.end() :]}" if match else asked
+    return found.strip()[:NEEDLE_CHARS], around
 
 
-def _quoted_plan(asked: str, needle: str, wrapped: bool) -> Plan:
-    around = asked.replace(needle, " ", 1)
+def _quoted_plan(around: str, needle: str, seen: Seen) -> Plan:
     exact = re.search(r"case[- ]sensitiv|exact(?:ly)? case", around, re.I)
     part = re.search(r"\b(?:substring|letters?|characters?|string|sequence|anywhere)\b", around, re.I)
-    mode = "exact" if exact else _mode(needle, bool(part))
+    mode = "exact" if exact else mode_of(needle, bool(part))
     if _COUNT.search(around):
-        return _count(needle, mode, around, wrapped)
+        return count_plan(needle, mode, around, seen)
     if re.search(r"\b(?:quote|cite|sentences?|paragraphs?|say(?:s)? about|what is|who is|what does)\b", around, re.I):
-        terms = [[needle, fold(needle), "whole" if mode == "whole" else "any"]]
-        unit, extra = unit_of(around), form_wanted(around, terms)
-        args = {"terms": terms, "extra": extra, "unit": unit, "wrapped": wrapped, "keep": 5}
-        return Plan("passages", "passages", args, {"unit": unit, "labels": needle, "extra": extra})
-    return _find(needle, mode, around)
+        return passage_plan(around, seen, terms=[[needle, fold(needle), "whole" if mode == "whole" else "any"]])
+    return find_plan(needle, mode, around)
 
 
-def _plain_plan(asked: str, wrapped: bool) -> Plan | None:
+def _plain_plan(asked: str, seen: Seen) -> Plan | None:
     bare = asked.rstrip("?!. ")
     if _CANNOT.search(bare):
         return Plan("none")
-    return _forms(bare) or _lines(bare) or _words(bare) or _summary(bare) or _counted(bare, wrapped) or _found(bare)
+    return (
+        table_plan(bare, seen)
+        or _forms(bare)
+        or _lines(bare, seen)
+        or _words(bare)
+        or _headings(bare)
+        or _summary(bare)
+        or _counted(bare, seen)
+        or ordered_plan(bare, seen)
+        or _found(bare)
+    )
+
+
+def _headings(asked: str) -> Plan | None:
+    """The sections by their headings."""
+    ask = r"(?:list|show|print|give|name|enumerate|which|what)\b.*?\b(?:sections?|chapters?|headings|section titles)"
+    match = re.search(rf"^(?:please )?{ask}$", TAIL.sub("", re.sub(r" (?:are there|exist)$", "", asked)), re.I)
+    if match is None or not re.search(r"(?:sections|chapters|headings|titles)$", match[0], re.I):
+        return None
+    if len(match[0].split()) > 6:
+        return None
+    unit = "chapters" if match[0].lower().endswith("chapters") else "headings"
+    return Plan("headings", "structure", {"stop_words": "", "keep": 80}, {"unit": unit})
 
 
 def _forms(asked: str) -> Plan | None:
@@ -151,7 +161,7 @@ def _forms(asked: str) -> Plan | None:
     return None
 
 
-def _lines(asked: str) -> Plan | None:
+def _lines(asked: str, seen: Seen) -> Plan | None:
     """Lines and other parts by their place or length."""
     if match := re.search(r"\b(longest|shortest) line\b", asked, re.I):
         which = match[1].lower()
@@ -163,16 +173,21 @@ def _lines(asked: str) -> Plan | None:
         last = int(match[2] or first)
         ends = {"first": min(first, last), "last": max(first, last)}
         return Plan("lines", "numbered_lines", ends, {"which": match[0]})
-    numbers = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
-    units = "line|sentence|paragraph|word|character"
+    numbers, units = NUMBERS, "line|row|record|sentence|paragraph|word|character"
     if match := re.search(
-        rf"\b(first|last|opening|final|closing)(?: (\d{{1,4}}|{'|'.join(numbers)}))? ({units})s?\b", asked, re.I
+        rf"\b(first|last|opening|final|closing)(?: (\d{{1,4}}|{'|'.join(numbers)}))? ({units})s?\b"
+        r"(?! (?:with|that|containing|contains?|mention\w*|about|which|where|has|having)\b)",
+        asked,
+        re.I,
     ):
         number = numbers.get((match[2] or "").lower()) or int(match[2] or 1)
         last_one = match[1].lower() in ("last", "final", "closing")
-        args: dict[str, Any] = {"unit": match[3].lower() + "s", "number": max(1, number), "last": last_one}
+        unit = match[3].lower() + "s"
+        if unit in ("rows", "records"):
+            unit = "rows" if seen.get("columns") else "lines"
+        args: dict[str, Any] = {"unit": unit, "number": max(1, number), "last": last_one}
         return Plan("edge", "edge", args, {"which": match[0].lower()})
-    if match := re.search(rf"\bhow (?:does|did|do) {_TEXT} (begin|start|open|end|close|finish)\b", asked, re.I):
+    if match := re.search(rf"\bhow (?:does|did|do) {TEXT} (begin|start|open|end|close|finish)\b", asked, re.I):
         ending = match[1].lower() in ("end", "close", "finish")
         which = "last paragraph" if ending else "first paragraph"
         return Plan("edge", "edge", {"unit": "paragraphs", "number": 1, "last": ending}, {"which": which})
@@ -196,87 +211,62 @@ def _words(asked: str) -> Plan | None:
 def _summary(asked: str) -> Plan | None:
     if not _SUMMARY.search(asked) or _COUNT.search(asked):
         return None
-    topic = re.search(r"\b(?:about|on|regarding|concerning) (.+)$", _TAIL.sub("", asked), re.I)
-    if topic and re.search(r"summar|key points|overview", asked, re.I) and not re.fullmatch(_TEXT, topic[1], re.I):
+    topic = re.search(r"\b(?:about|on|regarding|concerning) (.+)$", TAIL.sub("", asked), re.I)
+    if topic and re.search(r"summar|key points|overview", asked, re.I) and not re.fullmatch(TEXT, topic[1], re.I):
         return None  # about something in the text
     return Plan("summary", "structure", {"stop_words": STOP_WORDS, "keep": 14})
 
 
-def _counted(asked: str, wrapped: bool) -> Plan | None:
+def _counted(asked: str, seen: Seen) -> Plan | None:
     if not _COUNT.search(asked):
         return None
-    if match := re.search(rf"\b(?:lines|sentences|paragraphs|texts|documents|files) {_VERBS} (?P<x>.+)", asked, re.I):
+    holders = "lines|sentences|paragraphs|texts|documents|files|rows|entries|records"
+    if match := re.search(rf"\b(?:{holders}) {_VERBS} (?P<x>.+)", asked, re.I):
         return (
-            _count(needle := _needle(match["x"]), _mode(needle, False), asked, wrapped) if _needle(match["x"]) else None
+            with_forms(count_plan(found, mode_of(found), asked, seen), seen)
+            if (found := needle_in(match["x"]))
+            else None
         )
     for pattern in (
         rf"\bhow (?:many times|often) (?:does|do|did|is|are|was|were|has|have|can) (?P<x>.+?) (?:been |be )?{_OCCUR}",
-        rf"\bhow (?:many times|often) (?:does|do|did) {_TEXT} (?:mention|use|say|contain|name|refer to) (?P<x>.+)",
+        rf"\bhow (?:many times|often) (?:does|do|did) {TEXT} (?:mention|use|say|contain|name|refer to) (?P<x>.+)",
         r"\b(?:occurrences|mentions|instances|appearances|frequency) (?:of|for) (?P<x>.+)",
         rf"\bnumber of times (?P<x>.+?) (?:is |are |was |were )?{_OCCUR}",
-        r"\bhow many (?P<x>\S+) (?:lines|entries|rows)\b",
     ):
-        if (match := re.search(pattern, asked, re.I)) and (needle := _needle(match["x"])):
+        if (match := re.search(pattern, asked, re.I)) and (needle := needle_in(match["x"])):
             part = bool(re.search(r"\b(?:letters?|characters?|substring)\b", match["x"], re.I))
-            return _count(needle, _mode(needle, part), asked, wrapped)
-    if match := re.search(rf"\b(?:how many|number of|count)(?: of)?(?: the| all)? ({_UNITS})\b", asked, re.I):
-        unit = {"chars": "characters", "letters": "characters"}.get(match[1].lower(), match[1].lower())
+            return count_plan(needle, mode_of(needle, part), asked, seen)
+    if re.search(r"\b(?:how many|number of|count) (?:the )?(?:empty|blank) lines\b", asked, re.I):
+        return Plan("measure", "measure", {"unit": "empty lines"}, {"unit": "empty lines"})
+    bare = asked
+    while (shorter := TAIL.sub("", bare)) != bare:
+        bare = shorter
+    if match := re.search(rf"\b(?:how many|number of|count)(?: of)?(?: the| all)? ({_UNITS})(?P<rest>.*)$", bare, re.I):
+        unit = {"chars": "characters", "letters": "characters", "rows": "lines"}.get(match[1].lower(), match[1].lower())
+        if not re.fullmatch(rf"(?: long)?(?: {_HAS}| {_IS})?(?: (?:have|has|contain|long))?", match["rest"], re.I):
+            return None  # only some of them are meant
         if unit in ("chapters", "sections", "headings"):
             return Plan("headings", "structure", {"stop_words": "", "keep": 40}, {"unit": unit})
         if unit in ("texts", "documents", "files"):
             return Plan("texts", "look", {}, {"unit": unit})
         return Plan("measure", "measure", {"unit": unit}, {"unit": unit})
-    has = rf"(?:are there|there are|are in|occur|appear|exist|(?:does|do) {_TEXT} (?:have|contain|mention)|in {_TEXT}$)"
-    match = re.search(rf"\bhow many (?P<x>.+?) {has}", asked, re.I) or re.search(r"^count (?P<x>.+)", asked, re.I)
-    if match and (needle := _needle(match["x"])) and len(needle.split()) <= 4:
+    match = re.search(rf"\bhow many (?P<x>.+?)(?: {_HAS})?$", bare, re.I) or re.search(
+        r"^(?:count|(?:what is )?the (?:total )?number of) (?P<x>.+)$", bare, re.I
+    )
+    if match is None or re.search(_UNSURE, match["x"], re.I) or re.search(r" \w+(?:ed|ing)$", match["x"]):
+        return None
+    if (needle := needle_in(match["x"])) and len(needle.split()) <= 3:
         mark = MARKS.get(needle.lower()) or MARKS.get(needle.lower().removesuffix("s"))
-        return _loose(_count(mark or needle, _mode(mark or needle, False), asked, wrapped))
+        if mark:
+            return count_plan(mark, mode_of(mark), asked, seen)
+        bare_needle = re.sub(r" (?:lines|entries|rows|records|messages)$", "", needle, flags=re.I)
+        return things_plan(bare_needle, asked, seen)
     return None
 
 
 def _found(asked: str) -> Plan | None:
     for pattern in _FIND:
-        if (match := pattern.search(asked)) and (needle := _needle(match["x"])):
-            plan = _find(needle, _mode(needle, False), asked)
-            return plan if plan.about["yes_no"] else _loose(plan)
+        if (match := pattern.search(asked)) and (needle := needle_in(match["x"])):
+            plan = find_plan(needle, mode_of(needle), asked)
+            return plan if plan.about["yes_no"] else loose(plan)
     return None
-
-
-def _loose(plan: Plan) -> Plan:
-    """A plan whose needle may not have been meant word by word: when it is not found, passages are looked for."""
-    return replace(plan, about={**plan.about, "loose": "yes"})
-
-
-def _find(needle: str, mode: str, asked: str) -> Plan:
-    yes_no = bool(re.match(r"\s*(?:does|do|did|is|are|was|were)\b", asked, re.I))
-    by_line = bool(re.search(r"\blines?\b", asked, re.I))
-    about = {"needle": needle, "mode": mode, "yes_no": "yes" if yes_no else "", "lines": "yes" if by_line else ""}
-    return Plan("find", "locate", {"needle": needle, "mode": mode, "keep": KEEP}, about)
-
-
-def _count(needle: str, mode: str, asked: str, wrapped: bool) -> Plan:
-    about = {"needle": needle, "mode": mode, "unit": "times"}
-    unit = re.search(
-        r"\b(?:how many|number of|count)\b[^\"'“]*?\b(lines|sentences|paragraphs|texts|documents|files|entries|rows)\b",
-        asked,
-        re.I,
-    )
-    about["unit"] = {"entries": "lines", "rows": "lines"}.get(unit[1].lower(), unit[1].lower()) if unit else "times"
-    if about["unit"] in ("sentences", "paragraphs"):
-        terms = [[needle, fold(needle), "whole" if mode == "whole" else "any"]]
-        args = {"terms": terms, "extra": "", "unit": about["unit"][:-1], "wrapped": wrapped, "keep": 3}
-        return Plan("count", "passages", args, about)
-    return Plan("count", "locate", {"needle": needle, "mode": mode, "keep": 3}, about)
-
-
-def _needle(text: str) -> str:
-    text = text.strip(" \t?!.,:;")
-    while (shorter := _TAIL.sub("", text)) != text:
-        text = shorter
-    bare = _LEAD.sub("", text, count=1).strip()
-    return (bare or text)[:NEEDLE_CHARS] if re.search(r"\S", text) else ""
-
-
-def _mode(needle: str, part: bool) -> str:
-    """Words are looked for as words; signs, and what is named a part of words, anywhere."""
-    return "whole" if not part and needle[0].isalnum() and needle[-1].isalnum() and not is_unspaced(needle) else "any"

@@ -8,10 +8,10 @@ and what was left out is reported. What a block prints of the text stands in str
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,9 +50,7 @@ def blocks(text: Any, clock: Clock, size: int = 1_000_000) -> Iterator[tuple[int
         if time.monotonic() > clock["until"] or clock["reads"] > 9_000:
             clock["partial"] = True
             return
-        part = text[at : at + size + 600]
-        if not isinstance(part, str):
-            part = part.removeprefix("")  # a view, taken in whole
+        part = text[at : at + size + 600].removeprefix("")  # a view is taken in whole: here all is counted in strings
         clock["reads"] += 1 + len(part) // 250_000
         own = len(part)
         if at + own < total:
@@ -99,69 +97,87 @@ def report(found: dict[str, Any], limit: int) -> str:
     return "offline-found " + line
 
 
-def look(context: Any) -> dict[str, Any]:
-    """The size, the beginning, and whether sentences run on over the ends of lines."""
-    texts = texts_of(context)
-    chars = size_of(context)
-    first = next((text for name, text in texts if len(text)), "")
-    whole = min(len(first), 20_000)
-    sample = first[:whole] if whole < 20_000 else first[: whole // 2] + first[len(first) // 2 :][: whole // 2]
-    lines = sample.split("\n")
-    going_on = sum(
-        [1 for a, b in itertools.pairwise(lines) if len(a) > 30 and re.match(r"[^.!?]$", a[-1:]) and b[:1].islower()]
-    )
-    return {
-        "texts": len(texts),
-        "chars": chars,
-        "begins": sample[:200],
-        "wrapped": going_on * 8 > len([line for line in lines if line.strip()]),
-        "headings": len([line for line in lines if line.startswith("#")]),
-    }
-
-
-def needle_pattern(needle: str, mode: str) -> str:
+def needle_pattern(needle: str, mode: str, forms: Any = ()) -> str:
     """White space in a needle is any white space. Letters come first in the pattern: that is what makes it fast.
 
-    Modes: `whole` (no word goes on at either end), `stem` (an ending may follow), else anywhere.
+    Modes: `whole` (no word goes on at either end), `stem` (an ending may follow), else anywhere. `forms`: more words
+    that may stand in the place of the last one.
     """
-    first, *more = [re.escape(word) for word in needle.split()]
+    *head, last = needle.split()
+    lasts = sorted({last, *forms}, key=lambda form: (-len(form), form))
+    same = 0
+    while same < len(lasts[-1]) and len({form[same] for form in lasts}) == 1:
+        same += 1
+    first, *more = [re.escape(word) for word in (*head, last[:same]) if word] or [""]
     rest = "".join([r"\s+" + word for word in more])
+    ends = "|".join([re.escape(form[same:]) for form in lasts])
+    rest += (r"\s+" if head and not same else "") + ("(?:" + ends + ")" if len(lasts) > 1 else "")
     if mode not in ("whole", "stem"):
         return first + rest
-    return first + r"(?<!\w" + first + ")" + rest + (r"\w{0,4}" if mode == "stem" else "") + r"(?!\w)"
+    before = r"(?<!\w" + first + ")"
+    return (first + before if first else before) + rest + (r"\w{0,4}" if mode == "stem" else "") + r"(?!\w)"
 
 
-def locate(context: Any, clock: Clock, needle: str, mode: str, keep: int) -> dict[str, Any]:
-    """Where a needle occurs: as a word (`whole`), anywhere (`any`), or with its capitals as given (`exact`)."""
-    needle = needle if mode == "exact" else fold(needle)
-    wanted = re.compile(needle_pattern(needle, mode))
+def locate(
+    context: Any,
+    clock: Clock,
+    needle: str,
+    mode: str,
+    keep: int,
+    forms: Any = (),
+    last: bool = False,
+    capitals: bool = False,
+) -> dict[str, Any]:
+    """Where a needle occurs: as a word (`whole`), anywhere (`any`), or with its capitals as given (`exact`).
+
+    Shown are the first `keep` lines, or the last ones. `capitals`: where the word is written in capitals, as the level
+    of a line in a log is, these places are meant, and `spelled` says how many lines have it in any spelling.
+    """
+    if capitals:
+        big = locate(context, clock, needle.upper(), "exact whole", keep, [form.upper() for form in forms], last)
+        clock["chars"] = 0
+        every = locate(context, clock, needle, mode, 0 if big["count"] else keep, forms, last)
+        return {**big, "spelled": every["lines"]} if big["count"] else every
+    exact = mode.startswith("exact")
+    needle = needle if exact else fold(needle)
+    wanted = re.compile(needle_pattern(needle, "whole" if mode == "exact whole" else mode, forms))
     by_line = re.compile(wanted.pattern + r"[^\n]*")  # a match takes the rest of its line with it
-    single = len(needle.split()) == 1
+    single = len(needle.split()) == 1 and not forms
     found: dict[str, Any] = {"count": 0, "anywhere": 0, "lines": 0, "texts_with": 0, "per_text": [], "items": []}
+    shortest = min([needle, *forms], key=len)
+    if " " in needle or [1 for form in (needle, *forms) if not form.startswith(shortest)]:
+        shortest = ""
+    times: Counter[str] = Counter()
     for name, text in texts_of(context):
         here = 0
         for at, line, part, own in blocks(text, clock):
-            low = part if mode == "exact" else fold(part)
+            low = part if exact else fold(part)
             if single:
                 end = own + len(needle) - 1
                 here += len(wanted.findall(low, 0, end))
                 found["anywhere"] += low.count(needle.strip(), 0, end)
             else:
-                here += sum([1 for match in wanted.finditer(low) if match.start() < own])
+                matches = [match.group() for match in wanted.finditer(low) if match.start() < own]
+                here += len(matches)
+                found["anywhere"] += low.count(shortest, 0, own + len(shortest) - 1) if shortest else 0
+                times.update([" ".join(match.split()) for match in matches] if forms else [])
             if not here:
                 continue
+            places: list[int] = []
             for match in by_line.finditer(low, 0, own):
                 found["lines"] += 1
-                if len(found["items"]) < keep:
-                    place = match.start()
-                    there = {"text": name, "line": line + part.count("\n", 0, place), "at": at + place}
-                    found["items"].append({**there, "quote": excerpt(part, place)})
+                if last or len(found["items"]) + len(places) < keep:
+                    places.append(match.start())
+            for place in places[-keep:] if keep else []:
+                there = {"text": name, "line": line + part.count("\n", 0, place), "at": at + place}
+                found["items"].append({**there, "quote": excerpt(part, place)})
+            found["items"] = found["items"][-keep:] if keep else []
         found["count"] += here
         if here:
             found["texts_with"] += 1
             if len(found["per_text"]) < 20:
                 found["per_text"].append([name, here])
-    return found
+    return {**found, "forms": dict(times.most_common(8))}
 
 
 def extract(context: Any, clock: Clock, pattern: str, keep: int) -> dict[str, Any]:
@@ -175,7 +191,7 @@ def extract(context: Any, clock: Clock, pattern: str, keep: int) -> dict[str, An
             for match in form.finditer(part):
                 if match.start() >= own:
                     break
-                value = match.group()[:300]
+                value = match.group(match.lastindex or 0)[:300]
                 total += 1
                 if value in seen:
                     seen[value] += 1

@@ -5,10 +5,12 @@ Like those of `offline_reading` they run in the sealed REPL.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from typing import Any
 
+from rlm.llm.offline_passages import passage_ends
 from rlm.llm.offline_reading import Clock, blocks, fold, texts_of
 
 
@@ -25,6 +27,8 @@ def measure(context: Any, clock: Clock, unit: str) -> dict[str, Any]:
                 count += len(part.split())
             elif unit == "lines":
                 count += part.count("\n")
+            elif unit == "empty lines":
+                count += len([1 for piece in part.removesuffix("\n").split("\n") if not piece.strip()])
             elif unit == "sentences":
                 count += len(re.findall(r"[.!?…]+(?=[\"'”’»)\]]*(?:\s|$))|[。！？]", part))
             else:
@@ -194,26 +198,45 @@ def extreme(context: Any, clock: Clock, longest: bool) -> dict[str, Any]:
 
 
 def edge(context: Any, clock: Clock, unit: str, number: int, last: bool) -> dict[str, Any]:
-    """The first or last few lines, sentences, paragraphs, words or characters of every text."""
-    items = []
+    """The first or last few lines, rows, sentences, paragraphs, words or characters of every text.
+
+    A heading is no sentence and no paragraph. Rows are the lines after the header line.
+    """
+    items: list[dict[str, Any]] = []
     for name, text in texts_of(context)[:20]:
-        piece = text[max(0, len(text) - 20_000) :] if last else text[:20_000]
-        if unit == "characters":
-            parts = list(piece)
-        elif unit == "words":
-            parts = piece.split()
-        elif unit == "paragraphs":
-            parts = [p.strip() for p in re.split(r"\n[ \t]*\n", piece) if p.strip()]
-        elif unit == "sentences":
-            parts = [
-                p.strip() for p in re.findall(r"[\s\S]+?(?:[.!?…]+[\"'”’)]*(?=\s|$)|[。！？]|$)", piece) if p.strip()
-            ]
+        start = max(0, len(text) - 60_000) if last else 0
+        piece = text[start : start + 60_000].removeprefix("")
+        line = 1
+        if start and unit not in ("words", "characters"):
+            line += sum([part.count("\n", 0, own) for _, _, part, own in blocks(text, clock)]) - piece.count("\n")
+        if unit in ("words", "characters"):
+            parts = piece.split() if unit == "words" else list(piece)
+            quote = (" " if unit == "words" else "").join(parts[-number:] if last else parts[:number])
+            items.append({"text": name, "line": None, "quote": quote[:3_000] + ("…" if len(quote) > 3_000 else "")})
+            continue
+        if unit in ("lines", "rows"):
+            ends = [match.end() for match in re.finditer("\n", piece)]
         else:
-            parts = [line for line in piece.split("\n") if line.strip()]
-        parts = parts[-number:] if last else parts[:number]
-        joint = {"characters": "", "words": " ", "lines": "\n", "sentences": " "}.get(unit, "\n\n")
-        quote = joint.join(parts)
-        items.append({"text": name, "line": None, "quote": quote[:3_000] + ("…" if len(quote) > 3_000 else "")})
+            for begin, end, _, _ in reversed(headings_of(piece)):
+                piece = piece[:begin] + re.sub(r"[^\n]", " ", piece[begin:end]) + piece[end:]
+            ends = [match.end() for match in re.finditer(passage_ends(unit.removesuffix("s"), True), piece)]
+        cuts = [0, *ends, *([len(piece)] if not ends or ends[-1] < len(piece) else [])]
+        spans = list(itertools.pairwise(cuts))
+        if unit == "rows" and not start:
+            spans = spans[1:]
+        if number == 1 or unit not in ("lines", "rows"):
+            spans = [(a, b) for a, b in spans if piece[a:b].strip()]
+        if unit == "sentences":
+            whole = [(a, b) for a, b in spans if re.search(r"[.!?…。！？][\"'”’»)\]]*\s*$", piece[max(a, b - 40) : b])]
+            spans = whole or spans
+        if unit == "paragraphs" and not last:  # a title is no paragraph
+            whole = [(a, b) for a, b in spans if b - a > 80 or re.search(r"[^\w\s]\s*$|\S\n\s*\S", piece[a:b])]
+            spans = whole or spans
+        for a, b in spans[-number:] if last else spans[:number]:
+            quote = piece[a:b].rstrip("\r\n") if unit in ("lines", "rows") else piece[a:b].strip()
+            skipped = 0 if unit in ("lines", "rows") else len(piece[a:b]) - len(piece[a:b].lstrip())
+            where = line + piece.count("\n", 0, a + skipped)
+            items.append({"text": name, "line": where, "quote": quote[:1_500] + ("…" if len(quote) > 1_500 else "")})
     return {"count": len(items), "items": items}
 
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 
 from rlm.llm.offline_reading import fold
-from rlm.llm.offline_words import ASKING, EMAIL, NUMBER, STOP_WORDS, URL, WHEN
+from rlm.llm.offline_words import ASKING, EMAIL, NOUNS_TOO, NUMBER, STOP_WORDS, URL, WHEN
 
 MAX_TERMS = 14
+
+_BEFORE_NOUNS = re.compile("the|an?|his|her|its|my|our|their|this|that|these|those|about|of|for|with")
+_UNSPACED_ASKING = re.compile(
+    "什么|为什么|怎么样?|怎样|如何|哪里|哪儿|哪些|哪个|哪一|多少|几个|是谁|是否|请问|告诉我|[吗呢谁哪几吧啊的是]|"
+    "どこ|いつ|だれ|なに|何|ですか|でした|です|ますか|ました|ます"
+)
+_IRREGULAR = (
+    ("man", "men"), ("woman", "women"), ("child", "children"), ("person", "people"), ("foot", "feet"),
+    ("tooth", "teeth"), ("mouse", "mice"), ("index", "indices"),
+)  # fmt: skip
 
 
 def unit_of(asked: str) -> str:
@@ -42,19 +52,46 @@ def form_wanted(asked: str, terms: list[list[str]]) -> str:
 def terms_of(asked: str) -> list[list[str]]:
     """The words of a question that can be looked for: as asked, what to look for, and how."""
     stop, asking = set(STOP_WORDS.split()), set(ASKING.split())
+    nouns, before = set(NOUNS_TOO.split()), ""
     found: dict[str, list[str]] = {}
+    spare: dict[str, list[str]] = {}  # words that say little, but may be all that there is
     for word in re.findall(r"\w+(?:[-_./@'’]\w+)*", asked):
         low = fold(word)
         if is_unspaced(low):
-            for pair in [low[n : n + 2] for n in range(len(low) - 1)] or [low]:
-                found.setdefault(pair, [pair, pair, "any"])
+            for run in _UNSPACED_ASKING.split(low):
+                if len(run) > 1 or run == low:
+                    found.setdefault(run, [run[:60], run[:60], "longest"])
             continue
-        low = re.sub(r"['’]s$", "", low)
+        low, word = re.sub(r"['’]s$", "", low), re.sub(r"['’]s$", "", word)
+        named = low in nouns and bool((word[0].isupper() and before) or _BEFORE_NOUNS.fullmatch(before))
+        before = low
         if low in stop or low in asking or (len(low) < 2 and not low.isdigit()):
-            continue
+            if named:
+                spare[low] = [word, *_stem(low)]
+            if not (named and word[0].isupper() and not asked.isupper()):
+                continue
         stem, mode = _stem(low)
         found.setdefault(stem, [word, stem, mode])
-    return list(found.values())[:MAX_TERMS]
+    return list(found.values())[:MAX_TERMS] or list(spare.values())[-1:]
+
+
+def forms_of(needle: str) -> list[str]:
+    """The last word of a needle in its other number, by the rules of English: errors, error."""
+    *_, word = fold(needle).split() or [""]
+    if not word.isalpha() or len(word) < 3 or is_unspaced(word) or word.endswith(("ed", "ing")):
+        return []
+    for one, many in _IRREGULAR:
+        if word in (one, many):
+            return [many if word == one else one]
+    if word.endswith("ies") and len(word) > 4:
+        return [word[:-3] + "y"]
+    if re.search(r"(?:ss|sh|ch|x|z)es$", word):
+        return [word[:-2]]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return [word[:-1]]
+    if re.search(r"[^aeiou]y$", word):
+        return [word[:-1] + "ies"]
+    return [word + ("es" if re.search(r"(?:s|sh|ch|x|z)$", word) else "s")]
 
 
 def _stem(low: str) -> tuple[str, str]:

@@ -27,6 +27,12 @@ values meaning define definition
 """
 """Words of a question that are about the asking, not about the text."""
 
+NOUNS_TOO = """
+well back little kind way may will might mine own thing things last least others whole used like put said answer
+question value values meaning definition state states part parts context word words
+"""
+"""Words of these lists that can also be what a question is about."""
+
 DATE = (
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
     r"\d{1,2}(?:st|nd|rd|th|\.)?[ \t](?:of[ \t])?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
@@ -38,11 +44,18 @@ YEAR = r"(?<![\w.,])(?:1[0-9]|20)\d\d(?![\w]|[.,]\d)"
 NUMBER = r"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*(?![\w])"
 EMAIL = r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}"
 URL = r"\b(?:https?|ftp)://[^\s<>\"'`{}|\\^\[\]]{1,2000}[^\s<>\"'`{}|\\^\[\].,;:!?)]"
+LINK = (
+    r"\]\(<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200})?)|"
+    r"(?m:^)[ \t]{0,3}\[[^\]\n]{1,200}\]:[ \t]+<?([^\s<>]{0,500}[/.#][^\s<>]{1,500})|"
+    r"\bhref=[\"']([^\"'\s<>]{1,2000})|" + URL
+)
+"""A URL, or what a link of Markdown or HTML leads to."""
 WHEN = f"{DATE}|{YEAR}|\\b\\d{{1,2}}:\\d\\d\\b"
 
 FORMS: tuple[tuple[str, str, str], ...] = (
     (r"e-?mails?(?: address(?:es)?)?", "e-mail addresses", EMAIL),
-    (r"(?:urls?|links?|web ?sites?|web (?:pages?|addresses)|hyperlinks?)", "URLs", URL),
+    (r"(?:urls?|web ?sites?|web (?:pages?|addresses))", "URLs", URL),
+    (r"(?:hyper)?links?", "links", LINK),
     (r"(?:ip|ipv4)s?(?: address(?:es)?)?", "IP addresses", r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"),
     (r"dates?", "dates", DATE),
     (r"years?", "years", YEAR),

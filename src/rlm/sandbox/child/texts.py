@@ -177,7 +177,8 @@ class Text:
     def count(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
         begin, end = self._bounds(start, stop)
         if self._fold:
-            return sum(1 for _ in find_matches(re.compile(re.escape(_plain(needle))), self))
+            part = self._part(begin - self._start, end - self._start)
+            return sum(1 for _ in find_matches(re.compile(re.escape(_plain(needle))), part))
         counted: int = self._call("text.count", self._key, _plain(needle), begin, end)
         return counted
 
