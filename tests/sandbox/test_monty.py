@@ -314,9 +314,15 @@ def test_a_text_is_shown_as_a_handle_and_formatted_as_a_mark(opened):
         assert [expand(texts.store, prompt) for prompt in texts.seen] == wanted
 
 
+def test_an_answer_of_a_tool_is_shown_as_its_handle(opened):
+    with _Texts() as texts:
+        repl = texts.open(opened, {"hit": lambda: texts.put("a hit", dtype="results")})
+        assert repl.run("print(hit())").stdout == "Ref('results_0', results, 5 chars)\n"
+
+
 def test_a_short_text_is_shown_as_its_characters(opened):
     with _Texts() as texts:
-        repl = texts.open(opened, {"hit": lambda: [texts.put("a hit", dtype="results"), {"in": texts.put("two")}]})
+        repl = texts.open(opened, {"hit": lambda: [texts.put("a hit", dtype="note"), {"in": texts.put("two")}]})
         repl.set("empty", texts.put("", key="nothing"))
         result = repl.run(
             "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(), found[1]['in'][1:])\n"
@@ -324,8 +330,8 @@ def test_a_short_text_is_shown_as_its_characters(opened):
             "print(len(empty), 'yes' if empty else 'no')"
         )
         assert (result.stdout.splitlines(), result.stderr) == ([
-            "a hit <a hit> 5 A HIT wo", "results_0 results 5 a hit",
-            "True [Ref('results_0', results, 5 chars), {'in': Ref('text_0', text, 3 chars)}]", "0 no",
+            "a hit <a hit> 5 A HIT wo", "note_0 note 5 a hit",
+            "True [Ref('note_0', note, 5 chars), {'in': Ref('text_0', text, 3 chars)}]", "0 no",
         ], "")  # fmt: skip
 
 

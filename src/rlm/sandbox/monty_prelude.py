@@ -176,7 +176,7 @@ DELEGATED
     def length(value, /):
         return value.sz if type(value) is Text else len(value)
     def brief(value):
-        return shown(value) if type(value) is Text and value.sz > most else value
+        return shown(value) if type(value) is Text and (value.sz > most or value.dtype == "results") else value
     return Text, shown, made, length, brief
 _rlm_Text, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
     type, len, str, slice, iter, hash, list, range, dict, int

@@ -71,7 +71,7 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         if not all(each is None or type(each) is str for each in (sep, end)):
             raise TypeError("sep and end are text")
         text = (" " if sep is None else sep).join(
-            repr(value) if isinstance(value, Text) and value.sz > 20_000 else str(value) for value in values
+            repr(value) if isinstance(value, Text) and value.is_shut else str(value) for value in values
         ) + ("\n" if end is None else end)
         if file is None:
             out.write(text)

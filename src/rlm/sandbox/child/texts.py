@@ -55,6 +55,11 @@ class Text:
     def prev(self) -> str:
         return self._prev
 
+    @property
+    def is_shut(self) -> bool:
+        """Whether printing it shows the handle: it is long, or an answer of a tool, which is looked at in slices."""
+        return self.sz > SLICE_CHARS or self._dtype == "results"
+
     def __repr__(self) -> str:
         where = "" if self._start == 0 else f" from {self._start}"
         return f"Ref({self._key!r}, {self._dtype}, {self.sz} chars{where})"
