@@ -3,14 +3,15 @@
 A value comes from, in this order: the call (or the command-line flag), the environment, the config
 file, the default. The config file is TOML, at `RLM_CONFIG` or `~/.config/rlm/config.toml`; a missing
 file is fine, an unknown key is an error. Every setting is a field of `Settings`; its metadata holds
-the variable, and `docs/settings.md` is generated from it.
+the variable, and `docs/settings.md` is generated from it. Tables `[endpoints.NAME]` are read by `endpoints()`.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ DEFAULT_CONFIG = "~/.config/rlm/config.toml"
 
 def _setting(default: Any, env: str, doc: str) -> Any:
     return field(default=default, metadata={"env": env, "doc": doc})
+
+
+def _option(default: Any, doc: str) -> Any:
+    return field(default=default, metadata={"doc": doc})
 
 
 def _secret(env: str, doc: str) -> Any:
@@ -71,6 +76,9 @@ class Settings:
         "RLM_TRUSTED_KEYS",
         "A file of Ed25519 public keys, one `name base64` a line. Packs they signed are trusted.",
     )
+    cache_dir: str = _setting(
+        "~/.cache/rlm", "RLM_CACHE_DIR", "Where parsed ontologies are kept. It may be deleted at any time."
+    )
     lock_timeout_s: float = _setting(
         10.0, "RLM_LOCK_TIMEOUT_S", "How long a write waits for another process before it gives up."
     )
@@ -83,6 +91,7 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
     """The settings in force. `overrides` that are None are left out; `environ` is for tests."""
     env = os.environ if environ is None else environ
     values = _from_file(env.get("RLM_CONFIG"))
+    values.pop("endpoints", None)
     for spec in fields(Settings):
         text = env.get(spec.metadata["env"])
         if text is not None and text != "":
@@ -95,6 +104,81 @@ def config_path(environ: Mapping[str, str] | None = None) -> Path:
     """Where the config file is looked for: `RLM_CONFIG`, else the default. It need not exist."""
     env = os.environ if environ is None else environ
     return Path(env.get("RLM_CONFIG") or DEFAULT_CONFIG).expanduser()
+
+
+@dataclass(frozen=True)
+class EndpointSettings:
+    """One table `[endpoints.NAME]` of the config file. The secrets come from the environment only."""
+
+    name: str
+    url: str = _option("", "Where it answers SPARQL queries.")
+    method: str = _option("auto", "`auto` (GET for short queries, POST for long ones), `get` or `post`.")
+    auth: str = _option("none", "`none`, `basic` or `bearer`.")
+    timeout_s: float = _option(30.0, "How long a query may take in all.")
+    max_bytes: int = _option(8 << 20, "How long an answer may be, unpacked.")
+    allow_private: bool = _option(False, "Whether it may be on this machine or in a private network.")
+    default_graph: str = _option("", "The IRI of the graph to ask, where it is not the endpoint's own choice.")
+    token: str = field(default="", repr=False)
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def variable(self) -> str:
+        """How the names of its environment variables begin."""
+        return f"RLM_ENDPOINT_{self.name.upper().replace('-', '_')}_"
+
+
+ENDPOINT_OPTIONS = tuple(spec for spec in fields(EndpointSettings) if "doc" in spec.metadata)
+ENDPOINT_SECRETS = ("token", "user", "password")
+ENDPOINT_CHOICES = {"method": ("auto", "get", "post"), "auth": ("none", "basic", "bearer")}
+
+
+def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSettings]:
+    """The endpoints of the config file by name. Raises ConfigError for a table that cannot be used."""
+    env = os.environ if environ is None else environ
+    tables = _from_file(env.get("RLM_CONFIG")).get("endpoints", {})
+    path = config_path(env)
+    if not isinstance(tables, dict):
+        raise ConfigError(f"{path}: endpoints is not a table: write [endpoints.NAME]")
+    found: dict[str, EndpointSettings] = {}
+    for name, table in tables.items():
+        one = _endpoint(name, table, f"{path}: [endpoints.{name}]")
+        if any(one.variable == other.variable for other in found.values()):
+            raise ConfigError(f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}")
+        token, user, password = (env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS)
+        found[name] = replace(one, token=token, user=user, password=password)
+    return found
+
+
+def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
+        raise ConfigError(f"{where}: the name is not of lower-case letters, digits, - and _, or is too long")
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} is not a table: write url = … below it")
+    known: dict[str, Any] = {spec.name: spec.default for spec in ENDPOINT_OPTIONS}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in ENDPOINT_SECRETS:
+            variable = EndpointSettings(name).variable + key.upper()
+            raise ConfigError(f"{where}: {key} is a secret; set {variable} in the environment, not in a file")
+        if key not in known:
+            raise ConfigError(f"{where}: unknown option {key!r}; known: {', '.join(known)}")
+        kind = type(known[key])
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise ConfigError(f"{where}: {key} = {value!r} is not {_KINDS[kind]}")
+        if kind in (int, float) and not 0 < value <= 1 << 30:
+            raise ConfigError(f"{where}: {key} = {value!r} is not above 0, or is too large")
+        if key in ENDPOINT_CHOICES and value not in ENDPOINT_CHOICES[key]:
+            raise ConfigError(f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}")
+        values[key] = value
+    if not values.get("url"):
+        raise ConfigError(f'{where} has no url: write url = "https://host/sparql"')
+    return EndpointSettings(name, **values)
+
+
+_KINDS = {str: "text", float: "a number", int: "a whole number", bool: "true or false"}
 
 
 def _from_file(named: str | None) -> dict[str, Any]:
@@ -111,6 +195,8 @@ def _from_file(named: str | None) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read as TOML: {exc}") from exc
     known = {spec.name for spec in fields(Settings)}
     for key, value in raw.items():
+        if key == "endpoints":
+            continue
         if key in ENVIRONMENT_ONLY:
             raise ConfigError(f"{path}: {key} is a secret; set it in the environment, not in a file")
         if key not in known:

@@ -1,0 +1,265 @@
+"""SPARQL over a file: pyoxigraph in a worker that can be killed, reading from the cache on disk.
+
+The engine has no timeout of its own and a crafted query can take its process down, so it never runs in ours. When a
+query takes too long, takes too much memory or crashes the worker, the worker is ended, the caller gets an error that
+says so, and the next query starts another one from the cache, in well under a second.
+
+Every query passes `check_query`. A SELECT then gets a LIMIT of one row more than wanted, to know whether there is more.
+For CONSTRUCT and DESCRIBE a LIMIT would count solutions, not triples; there the worker stops at the wanted number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import orjson
+
+from rlm import config
+from rlm.errors import OntologyError, QueryRefused, QueryTimeout
+from rlm.ontology.answer import Answer, Engine, EngineLimits
+from rlm.ontology.asking import Damaged, Killed, ask, refused
+from rlm.ontology.cache import Cache
+from rlm.ontology.formats import detect
+from rlm.ontology.guard import Checked, check_query
+from rlm.ontology.labelling import BlankNodes
+from rlm.ontology.limit import enforce_limit
+from rlm.ontology.loading import Loader
+from rlm.ontology.terms import Prefixes, Term
+from rlm.ontology.worker import Worker
+
+if TYPE_CHECKING:
+    from rlm.ontology.meta import GraphMeta
+
+__all__ = ["Answer", "Engine", "EngineLimits", "LocalEngine", "open_engine"]
+
+META_PARTS = 16_384
+T = TypeVar("T")
+
+
+class LocalEngine:
+    """One RDF file. Safe to share between threads: one query runs at a time.
+
+    `notes` says what a person should know of how the file was read. `walls` names what confines the worker.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        cache_dir: Path | None = None,
+        limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
+    ) -> None:
+        """Loads the file, or opens what the cache has of it. Raises NotRDF, OntologyError or QueryTimeout."""
+        self._lock = threading.RLock()
+        self._worker: Worker | None = None
+        self._closed = False
+        self._meta: GraphMeta | None = None
+        self._blanks = BlankNodes()
+        self.limits = limits
+        file = detect(Path(path).expanduser(), format)
+        cache = Cache(Path(cache_dir or config.load().cache_dir).expanduser())
+        self._loader = Loader(file, cache, limits)
+        self.source, self.content_hash = self._loader.source, self._loader.content_hash
+        self.name = file.path.name.split(".")[0] or file.path.name
+        self._start()
+        self.prefixes = Prefixes(self._facts["prefixes"])
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def _start(self, *, with_meta: bool = False) -> None:
+        known = self._loader.entry
+        self._worker, said = self._loader.start(with_meta=with_meta)
+        if self._loader.entry is not known:
+            self._blanks.forget()
+        self._can_meta = bool(said["with_meta"])
+        self._facts: dict[str, Any] = said["facts"]
+        self.walls = [str(wall) for wall in said["walls"]]
+        self.triples = int(self._facts["triples"])
+
+    @property
+    def loaded_from_cache(self) -> bool:
+        return self._loader.from_cache
+
+    @property
+    def notes(self) -> list[str]:
+        return self._loader.notes + [str(note) for note in self._facts["notes"]]
+
+    def _stop(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+
+    def _alive(self) -> Worker:
+        if self._closed:
+            raise OntologyError(f"the engine for {self.source} is closed: open it again")
+        if self._worker is None or not self._worker.alive():
+            self._stop()
+            self._start()
+        assert self._worker is not None
+        return self._worker
+
+    def close(self) -> None:
+        """End the worker. A closed engine answers nothing more."""
+        with self._lock:
+            self._closed = True
+            self._stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self._stop()
+
+    def __repr__(self) -> str:
+        return f"LocalEngine({self.source!r}, {self.triples:,} triples)"
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        sparql: str,
+        *,
+        limit: int = 1000,
+        timeout_s: float | None = None,
+        bindings: Mapping[str, Term] | None = None,
+    ) -> Answer:
+        """At most `limit` rows or triples, and no more than the engine's own limits.
+
+        `bindings` gives variables their value; in a SELECT they must be among those that it returns. The file's
+        prefixes and the well-known ones need not be declared. Raises QueryRefused, QueryTimeout or OntologyError.
+        """
+        checked = check_query(sparql)
+        if limit < 0:
+            raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
+        rows = min(limit, self.limits.rows)
+        text = enforce_limit(sparql, rows + 1) if checked.kind == "SELECT" else sparql
+        wait_s = self.limits.timeout_s if timeout_s is None else timeout_s
+        with self._lock:
+            order = {
+                "op": "query", "text": text, "rows": rows, "bytes": self.limits.answer_bytes, "timeout_s": wait_s,
+                "prefixes": dict(self.prefixes),
+                "bindings": {name.lstrip("?$"): self._blanks.raw(term) for name, term in (bindings or {}).items()},
+            }  # fmt: skip
+            return self._tried(lambda: self._answer(order, checked, wait_s))
+
+    def _tried(self, act: Callable[[], T]) -> T:
+        """Once more when the reason for a failure lay in the cache, or somebody killed the worker."""
+        try:
+            return act()
+        except Killed:
+            return self._tried_again(act)
+        except Damaged as exc:
+            if self._loader.entry is None:
+                raise OntologyError(f"{self.source} cannot be asked: {exc}") from exc
+        except QueryTimeout:  # over a damaged store some queries do not fail but go round in circles
+            if self._loader.whole():
+                raise
+        self._stop()
+        self._loader.rebuild()
+        self._blanks.forget()
+        return self._tried_again(act)
+
+    def _tried_again(self, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except Killed as exc:
+            raise QueryTimeout(str(exc)) from exc
+        except Damaged as exc:
+            raise OntologyError(f"the cache of {self.source} is damaged: delete it ({exc})") from exc
+
+    def _answer(self, order: dict[str, Any], checked: Checked, wait_s: float) -> Answer:
+        worker, started = self._alive(), time.monotonic()
+        rows: list[list[Any]] = []
+        head: dict[str, Any] = {}
+        with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
+            for message in messages:
+                if message["op"] == "rows":
+                    rows += message["rows"]
+                elif message["op"] in ("head", "done"):
+                    head |= message
+                else:
+                    raise refused(message, checked, self.prefixes)
+        if head["too_long"]:
+            raise QueryRefused(
+                f"one row alone has {head['too_long']:,} bytes, at most {self.limits.answer_bytes:,} are allowed: "
+                "ask for SUBSTR(STR(?x), 1, 1000) instead of the whole text"
+            )
+        kind, names, cut, seconds = head["kind"], head["variables"], head["truncated"], time.monotonic() - started
+        if kind == "graph":
+            return Answer(kind, triples=[self._blanks.triple(row) for row in rows], truncated=cut, seconds=seconds)
+        found = [
+            {name: self._blanks.shown(term) for name, term in zip(names, row, strict=True) if term is not None}
+            for row in rows
+        ]
+        return Answer(kind, names, found, head["boolean"], truncated=cut, seconds=seconds)
+
+    # -- what is in it -------------------------------------------------------------------------------
+
+    def meta(self) -> GraphMeta:
+        """What the graph holds; gathered once and kept in the cache."""
+        from rlm.ontology.meta import GraphMeta
+
+        with self._lock:
+            if self._meta is None:
+                entry = self._loader.entry
+                kept = None if entry is None else entry.read_meta()
+                with contextlib.suppress(OntologyError, ValueError, TypeError, KeyError):
+                    self._meta = None if kept is None else GraphMeta.from_dict(kept)
+                if self._meta is None:
+                    found = self._tried(self._gathered)
+                    self._meta = GraphMeta.from_dict(found)
+                    if self._loader.entry is not None:
+                        self._loader.entry.write_meta(found)
+                for prefix, namespace in self._meta.namespaces.items():
+                    self.prefixes.setdefault(prefix, namespace)
+            return self._meta
+
+    def _gathered(self) -> dict[str, Any]:
+        self._alive()
+        if not self._can_meta:  # it was started without what this needs, and cannot load it any more
+            self._stop()
+            self._start(with_meta=True)
+        worker = self._alive()
+        wait_s = self.limits.load_timeout_s
+        order = {"op": "meta", "prefixes": self._facts["prefixes"], "timeout_s": wait_s}
+        parts: list[str] = []
+        with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
+            for message in messages:
+                if message["op"] == "part" and len(parts) < META_PARTS:
+                    parts.append(str(message["text"]))
+                elif message["op"] == "damaged":
+                    raise Damaged(message["message"])
+                elif message["op"] != "done":
+                    raise OntologyError(f"{self.source} cannot be described: {message.get('message', 'too large')}")
+        found: dict[str, Any] = orjson.loads("".join(parts))
+        return found
+
+
+def open_engine(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    cache_dir: Path | None = None,
+    limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
+) -> Engine:
+    """An engine for a file, or for an endpoint that the config names. A file wins over an endpoint of its name."""
+    from rlm.ontology.endpoints import open_endpoint
+
+    name = str(source)
+    path = Path(name).expanduser()
+    if not path.exists() and isinstance(source, str):
+        if "://" in name or name in config.endpoints():
+            return open_endpoint(name)
+        if path.name == name and not path.suffix:
+            raise OntologyError(f"there is no file {name!r}, and the config names no endpoint {name!r}")
+    return LocalEngine(path, format=format, cache_dir=cache_dir, limits=limits)

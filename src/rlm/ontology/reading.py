@@ -1,0 +1,206 @@
+"""Bytes on their way to a parser: unpacked within bounds, hashed, and rid of what a parser must not see.
+
+RDF/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the document's own subset, each a
+plain text of at most 256 characters that names no other entity. They stand for namespaces. Anything else that a DTD
+can do (outside files, entities in entities, entities after the root began) is refused before the parser sees it.
+
+JSON-LD: a context that is named instead of given would have to be fetched. It is refused; nothing is ever fetched.
+
+Gzip: at most 250 bytes for each byte of the file (after the first 16 MiB), and 16 GiB in all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from hashlib import sha256
+from typing import Any, BinaryIO
+
+from rlm.errors import NotRDF
+
+MAX_BYTES = 16 << 30
+MAX_RATIO = 250
+FREE_BYTES = 16 << 20
+MAX_JSON_BYTES = 512 << 20
+PROLOG_BYTES = 1 << 20
+MAX_ENTITIES = 100
+MAX_ENTITY_CHARS = 256
+_BOM = b"\xef\xbb\xbf"
+_CHUNK = 1 << 16
+
+_SKIP = re.compile(rb"\s+|<\?.*?\?>|<!--.*?-->", re.S)
+_DOCTYPE = re.compile(rb"<!DOCTYPE\s+[\w:.-]+\s*(?:\[|>)", re.I)
+_IN_SUBSET = re.compile(rb"\s+|<!--.*?-->", re.S)
+_ENTITY = re.compile(rb"""<!ENTITY\s+[\w:.-]+\s+(?:"([^"<&]*)"|'([^'<&]*)')\s*>""")
+_SUBSET_END = re.compile(rb"\]\s*>")
+_LATE = re.compile(rb"<![de]", re.I)
+
+
+class Reader:
+    """What a parser reads from. `sha256` is over the file's own bytes and is complete after `finish`."""
+
+    def __init__(self, file: BinaryIO, format: str, *, gzipped: bool = False) -> None:
+        self._raw = _Counted(file)
+        self._source: Any = gzip.GzipFile(fileobj=self._raw) if gzipped else self._raw
+        self._gzipped, self._format = gzipped, format
+        self._bytes = 0
+        self._buffer = b""
+        self._tail = b""
+        self._started = False
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, at most `size`; none at the end. NotRDF for what must not be read."""
+        if not self._started:
+            self._start()
+        if size is None or size < 0:
+            parts = [self._buffer]
+            self._buffer = b""
+            while part := self._more(_CHUNK):
+                parts.append(part)
+            return b"".join(parts)
+        if not self._buffer:
+            self._buffer = self._more(max(size, _CHUNK))
+        part, self._buffer = self._buffer[:size], self._buffer[size:]
+        return part
+
+    def finish(self) -> str:
+        """The SHA-256 of the whole file, whatever the parser left unread."""
+        while self._raw.read(_CHUNK):
+            pass
+        return self._raw.hash.hexdigest()
+
+    def _start(self) -> None:
+        self._started = True
+        if self._format != "rdf-xml":
+            self._buffer = self._more(_CHUNK).removeprefix(_BOM)
+            return
+        head = b""
+        while len(head) < PROLOG_BYTES and (part := self._unpack(_CHUNK)):
+            head += part
+        body = check_prolog(head)
+        self._buffer = head
+        self._watch(head[body:])
+
+    def _more(self, size: int) -> bytes:
+        part = self._unpack(size)
+        if self._format == "rdf-xml":
+            self._watch(part)
+        return part
+
+    def _watch(self, part: bytes) -> None:
+        """Nothing that declares anything may follow the prolog: the parser would take it wherever it stands."""
+        seen = self._tail + part
+        for found in _LATE.finditer(seen):
+            word = seen[found.start() : found.start() + 9].upper()
+            if word.startswith((b"<!DOCTYPE", b"<!ENTITY")):
+                raise NotRDF("a DTD in the middle of the document is not read: remove it")
+        self._tail = seen[-9:]
+
+    def _unpack(self, size: int) -> bytes:
+        try:
+            part: bytes = self._source.read(size)
+        except EOFError as exc:
+            raise NotRDF("the gzip file ends too early: fetch it again") from exc
+        except (zlib.error, gzip.BadGzipFile) as exc:
+            raise NotRDF(f"the gzip file is damaged ({exc}): fetch it again") from exc
+        self._bytes += len(part)
+        if self._gzipped and self._bytes > FREE_BYTES + MAX_RATIO * self._raw.bytes:
+            raise NotRDF(
+                f"the gzip file unpacks to more than {MAX_RATIO} times its size: no RDF does; unpack it yourself "
+                "if you trust it",
+            )
+        if self._bytes > MAX_BYTES:
+            raise NotRDF(f"there are more than {MAX_BYTES >> 30} GiB in it: use an endpoint for so much")
+        return part
+
+
+class _Counted(io.RawIOBase):
+    """The file itself, with its hash and how much of it was read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.hash = sha256()
+        self.bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        part = self._file.read(size)
+        self.hash.update(part)
+        self.bytes += len(part)
+        return part
+
+
+def check_prolog(head: bytes) -> int:
+    """Where the root of an XML document begins. NotRDF for a DTD that is more than a few plain entities."""
+    at = len(_BOM) if head.startswith(_BOM) else 0
+    while skipped := _SKIP.match(head, at):
+        at = skipped.end()
+    if head[at : at + 9].upper() != b"<!DOCTYPE":
+        return at
+    opened = _DOCTYPE.match(head, at)
+    if opened is None:
+        raise NotRDF("the document names a DTD outside of itself, which is not read: remove the DOCTYPE")
+    at = opened.end()
+    return at if opened.group().endswith(b">") else _check_subset(head, at)
+
+
+def _check_subset(head: bytes, at: int) -> int:
+    entities = 0
+    while True:
+        if skipped := _IN_SUBSET.match(head, at):
+            at = skipped.end()
+        elif ended := _SUBSET_END.match(head, at):
+            return ended.end()
+        elif found := _ENTITY.match(head, at):
+            entities += 1
+            value = found.group(1) if found.group(1) is not None else found.group(2)
+            if entities > MAX_ENTITIES or len(value) > MAX_ENTITY_CHARS:
+                raise NotRDF(
+                    f"its DTD declares more than {MAX_ENTITIES} entities, or one of more than {MAX_ENTITY_CHARS} "
+                    "characters: write them out",
+                )
+            at = found.end()
+        else:
+            line = head.count(b"\n", 0, at) + 1
+            raise NotRDF(
+                "its DTD holds more than plain entities (an entity within an entity, an outside file, or another "
+                "declaration), which is not read: write the entities out and remove the DOCTYPE",
+                line=line,
+            )
+
+
+def check_jsonld(data: bytes) -> None:
+    """NotRDF when it is no JSON, or when a context would have to be fetched."""
+    if len(data) > MAX_JSON_BYTES:
+        raise NotRDF(f"more than {MAX_JSON_BYTES >> 20} MiB of JSON-LD: convert it to N-Quads")
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, value in pairs:
+            if key == "@context":
+                for part in value if isinstance(value, list) else [value]:
+                    if isinstance(part, str):
+                        _refuse_context(part)
+            elif key == "@import" and isinstance(value, str):
+                _refuse_context(value)
+        return dict(pairs[-1:])  # one is enough: nobody looks at the values again
+
+    try:
+        json.loads(data.removeprefix(_BOM), object_pairs_hook=look)
+    except json.JSONDecodeError as exc:
+        raise NotRDF(f"this is no JSON: {exc.msg}", line=exc.lineno) from exc
+    except UnicodeDecodeError as exc:
+        raise NotRDF("this is no text in UTF-8") from exc
+    except RecursionError as exc:
+        raise NotRDF("this JSON is nested too deep") from exc
+
+
+def _refuse_context(named: str) -> None:
+    raise NotRDF(
+        f"it names the context {named[:200]!r}, which would have to be fetched and never is: put the context itself "
+        "into the file",
+    )

@@ -1,0 +1,169 @@
+"""RDF terms as they cross between processes, and the short names people write for IRIs.
+
+A term is a JSON object: {"t": "iri", "v": …} or {"t": "bnode", "v": "b0"} or {"t": "lit", "v": lexical form, "dt": IRI,
+"lang": tag, "dir": "ltr" or "rtl"} or {"t": "triple", "v": [s, p, o]}. A plain string has neither "dt" nor "lang"; a
+text with a language has no "dt". A blank node's label is good for the engine that gave it and for nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from rlm.errors import OntologyError
+
+Term: TypeAlias = dict[str, Any]
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+WELL_KNOWN: dict[str, str] = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "xsd": XSD,
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "void": "http://rdfs.org/ns/void#",
+    "vann": "http://purl.org/vocab/vann/",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "org": "http://www.w3.org/ns/org#",
+    "time": "http://www.w3.org/2006/time#",
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "ssn": "http://www.w3.org/ns/ssn/",
+    "geo": "http://www.w3.org/2003/01/geo/wgs84_pos#",
+    "geosparql": "http://www.opengis.net/ont/geosparql#",
+    "schema": "https://schema.org/",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "cc": "http://creativecommons.org/ns#",
+    "obo": "http://purl.obolibrary.org/obo/",
+    "oboInOwl": "http://www.geneontology.org/formats/oboInOwl#",
+    "wd": "http://www.wikidata.org/entity/",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+    "dbo": "http://dbpedia.org/ontology/",
+    "dbr": "http://dbpedia.org/resource/",
+}
+_SCHEMES = frozenset(
+    {"http", "https", "urn", "file", "mailto", "tag", "ftp", "doi", "info", "data", "did", "tel", "uuid"}
+)
+_BARE = frozenset(XSD + name for name in ("integer", "decimal", "double", "boolean"))
+_BARE_FORM = re.compile(r"true|false|[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_ESCAPED = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
+
+
+class Prefixes(dict[str, str]):
+    """Prefix to namespace. What is given comes first, well-known ones fill the names that are free, `:` comes last.
+
+    Of two prefixes for one namespace `shrink` takes the first.
+    """
+
+    def __init__(self, given: Mapping[str, str] | None = None, *, well_known: bool = True) -> None:
+        given = given or {}
+        super().__init__((prefix, namespace) for prefix, namespace in given.items() if prefix)
+        if well_known:
+            for prefix, namespace in WELL_KNOWN.items():
+                self.setdefault(prefix, namespace)
+        if "" in given:
+            self[""] = given[""]
+
+    def expand(self, name: str) -> str:
+        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. OntologyError when it is none of them."""
+        text = name.strip()
+        if text.startswith("<") and text.endswith(">"):
+            return _whole(text[1:-1], name)
+        prefix, colon, rest = text.partition(":")
+        if not colon:
+            raise OntologyError(f"{name!r} is no IRI and no prefix:name: write one of them, as in rdfs:label")
+        if rest.startswith("//"):
+            return _whole(text, name)
+        if prefix in self:
+            return _whole(self[prefix] + _ESCAPED.sub(r"\1", rest), name)
+        if prefix.lower() in _SCHEMES:
+            return _whole(text, name)
+        raise OntologyError(f"the prefix {prefix + ':'!r} of {name!r} is not bound{self._nearest(prefix)}")
+
+    def _nearest(self, prefix: str) -> str:
+        by_lower = {known.lower(): known for known in reversed(list(self))}
+        near = [by_lower[found] for found in difflib.get_close_matches(prefix.lower(), by_lower, n=3, cutoff=0.5)]
+        if near:
+            return ": did you mean " + " or ".join(f"{known}: (<{self[known]}>)" for known in near) + "?"
+        return f"; bound are {', '.join(f'{known}:' for known in list(self)[:12])} … or write the whole <iri>"
+
+    def shrink(self, iri: str) -> str:
+        """`prefix:name` by the longest namespace that fits and leaves a plain name, else `<iri>`."""
+        best, chosen = "", None
+        for prefix, namespace in self.items():
+            if len(namespace) > len(best) and iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
+                best, chosen = namespace, prefix
+        return f"<{iri}>" if chosen is None else f"{chosen}:{iri[len(best) :]}"
+
+
+def local_name(iri: str) -> str:
+    """What follows the last `#`, else the last `/`, else the last `:`; the IRI itself when nothing does."""
+    bare = iri.rstrip("/#")
+    for mark in "#/:":
+        head, found, tail = bare.rpartition(mark)
+        if found and head and tail:
+            return tail
+    return bare or iri
+
+
+def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
+    """A term in Turtle's notation, on one line: `ex:a`, `_:b0`, `"text"@en`, `12`, `"2020-01-01"^^xsd:date`."""
+    prefixes = _DEFAULT if prefixes is None else prefixes
+    kind, value = term["t"], term["v"]
+    if kind == "iri":
+        return prefixes.shrink(value)
+    if kind == "bnode":
+        return f"_:{value}"
+    if kind == "triple":
+        return f"<<( {' '.join(term_text(part, prefixes) for part in value)} )>>"
+    datatype = term.get("dt")
+    if datatype in _BARE and _BARE_FORM.fullmatch(value):
+        return str(value)
+    quoted = json.dumps(value, ensure_ascii=False)
+    if "lang" in term:
+        return f"{quoted}@{term['lang']}" + (f"--{term['dir']}" if "dir" in term else "")
+    return quoted if datatype is None else f"{quoted}^^{prefixes.shrink(datatype)}"
+
+
+def term_plain(term: Term) -> str:
+    """A term as a spreadsheet wants it: the IRI, the label of a blank node, the text without quotes."""
+    if term["t"] == "bnode":
+        return f"_:{term['v']}"
+    return term_text(term, _NONE) if term["t"] == "triple" else str(term["v"])
+
+
+def iri(value: str) -> Term:
+    """The term for an IRI."""
+    return {"t": "iri", "v": value}
+
+
+def literal(value: str, *, datatype: str | None = None, lang: str | None = None) -> Term:
+    """The term for a literal."""
+    term: Term = {"t": "lit", "v": value}
+    if lang is not None:
+        term["lang"] = lang
+    elif datatype is not None and datatype != XSD + "string":
+        term["dt"] = datatype
+    return term
+
+
+def _whole(iri: str, given: str) -> str:
+    found = _NOT_IN_IRI.search(iri)
+    if found:
+        raise OntologyError(f"{given!r} is no IRI: it may not contain {found.group()!r}")
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", iri):
+        raise OntologyError(f"{given!r} is no absolute IRI: it must start with a scheme, as http: or urn:")
+    return iri
+
+
+_DEFAULT = Prefixes()
+_NONE = Prefixes(well_known=False)

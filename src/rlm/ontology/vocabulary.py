@@ -1,0 +1,101 @@
+"""The names that RDF, RDFS and OWL give their own machinery, and where people put labels and definitions.
+
+A term of the machinery (owl:Class, rdf:first, rdfs:comment) is never what an ontology is about: counts of
+properties leave it out unless the file declares it, and no card or root list names it.
+"""
+
+from __future__ import annotations
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+DCTERMS = "http://purl.org/dc/terms/"
+DC = "http://purl.org/dc/elements/1.1/"
+FOAF = "http://xmlns.com/foaf/0.1/"
+SCHEMA = ("http://schema.org/", "https://schema.org/")
+OBO = "http://purl.obolibrary.org/obo/"
+OIO = "http://www.geneontology.org/formats/oboInOwl#"
+VANN = "http://purl.org/vocab/vann/"
+
+TYPE = RDF + "type"
+SUB_CLASS = RDFS + "subClassOf"
+SUB_PROPERTY = RDFS + "subPropertyOf"
+DOMAIN = RDFS + "domain"
+RANGE = RDFS + "range"
+
+MACHINERY = (RDF, RDFS, OWL)
+TOPS = frozenset((OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal"))
+
+CLASS_TYPES = frozenset((OWL + "Class", RDFS + "Class", OWL + "DeprecatedClass"))
+PROPERTY_KINDS = {
+    OWL + "ObjectProperty": "object",
+    OWL + "DatatypeProperty": "datatype",
+    OWL + "AnnotationProperty": "annotation",
+    OWL + "OntologyProperty": "annotation",
+    OWL + "FunctionalProperty": "functional",
+    OWL + "InverseFunctionalProperty": "inverse functional",
+    OWL + "TransitiveProperty": "transitive",
+    OWL + "SymmetricProperty": "symmetric",
+    OWL + "AsymmetricProperty": "asymmetric",
+    OWL + "ReflexiveProperty": "reflexive",
+    OWL + "IrreflexiveProperty": "irreflexive",
+    OWL + "DeprecatedProperty": "",
+    RDF + "Property": "",
+}
+OBJECT_ONLY = frozenset(("inverse functional", "transitive", "symmetric", "asymmetric", "reflexive", "irreflexive"))
+OTHER_TYPES = frozenset(
+    OWL + name
+    for name in (
+        "AllDifferent",
+        "AllDisjointClasses",
+        "AllDisjointProperties",
+        "Annotation",
+        "Axiom",
+        "DataRange",
+        "NegativePropertyAssertion",
+        "Ontology",
+        "Restriction",
+    )
+) | {RDFS + "Datatype", RDFS + "ContainerMembershipProperty", RDF + "List", RDF + "Statement"}
+META_TYPES = CLASS_TYPES | PROPERTY_KINDS.keys() | OTHER_TYPES
+NAMED_INDIVIDUAL = OWL + "NamedIndividual"
+
+LABELS = (
+    RDFS + "label",
+    SKOS + "prefLabel",
+    DCTERMS + "title",
+    DC + "title",
+    FOAF + "name",
+    *(base + "name" for base in SCHEMA),
+)
+ALTERNATIVES = (
+    SKOS + "altLabel",
+    SKOS + "hiddenLabel",
+    DCTERMS + "alternative",
+    *(base + "alternateName" for base in SCHEMA),
+    OIO + "hasExactSynonym",
+    OIO + "hasRelatedSynonym",
+    OBO + "IAO_0000118",
+    FOAF + "nick",
+)
+DEFINITIONS = (SKOS + "definition", OBO + "IAO_0000115")
+COMMENTS = (
+    RDFS + "comment",
+    DCTERMS + "description",
+    DC + "description",
+    *(base + "description" for base in SCHEMA),
+)
+REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001")
+
+
+def is_machinery(iri: str) -> bool:
+    """Whether this is a term of RDF, RDFS or OWL themselves."""
+    return iri.startswith(MACHINERY)
+
+
+def namespace(iri: str) -> str:
+    """What comes before the local name; empty when the IRI has no such part."""
+    cut = max(iri.rfind("#"), iri.rfind("/"))
+    return iri[: cut + 1] if cut > 7 else ""

@@ -1,0 +1,175 @@
+"""The host's end of a worker (`rlm.ontology.child`): start it, speak with it, end it.
+
+Time is kept here. A worker that does not answer in time, says what is no message, or ends, is `Gone`; whoever started
+it decides what that means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rlm.errors import OntologyError
+from rlm.frames import HEAD, BrokenFrame, encode
+
+SEND_BYTES = 16 << 20
+SEND_S = 5.0
+_SIGNALS = frozenset(map(int, signal.Signals))
+_NO_MEMORY = ("memory allocation", "MemoryError", "bad_alloc")
+_START = """
+import sys
+sys.flags.isolated or sys.exit(3)
+sys.path[:0] = [{ours!r}]
+sys.path.append({theirs!r})
+from rlm.ontology.child import main
+main()
+"""
+
+
+class Gone(Exception):
+    """The worker is no more. `late`: its time was over. `memory`: it had none left. `outside`: somebody killed it."""
+
+    def __init__(self, how: str, *, late: bool = False, memory: bool = False, outside: bool = False) -> None:
+        super().__init__(how)
+        self.how, self.late, self.memory, self.outside = how, late, memory, outside
+
+
+class Worker:
+    """One worker process. After `Gone` it is dead and there is nothing left to clean up."""
+
+    def __init__(self, first: dict[str, Any], *, frame_bytes: int) -> None:
+        self._frame_bytes = frame_bytes
+        self._process = _spawn()
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._given, self._taken = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._said = self._process.stderr.fileno()
+        self._owner = os.getpid()
+        os.set_blocking(self._given, False)
+        os.set_blocking(self._said, False)
+        self._incoming, self._room = select.poll(), select.poll()
+        self._incoming.register(self._taken, select.POLLIN | select.POLLHUP)
+        self._room.register(self._given, select.POLLOUT | select.POLLERR)
+        self._buffer = bytearray()
+        self._ending: tuple[int | None, str] | None = None
+        try:
+            self.send(first)
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Whether it runs and is ours: a process that was forked from this one needs a worker of its own."""
+        return self._ending is None and self._owner == os.getpid() and self._process.poll() is None
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Gone when nobody reads; OntologyError when it is too long."""
+        try:
+            view = memoryview(encode(message, SEND_BYTES))
+        except BrokenFrame as exc:
+            raise OntologyError(f"too much for one query: {exc}") from exc
+        while view:
+            try:
+                view = view[os.write(self._given, view) :]
+            except BlockingIOError:
+                if not self._room.poll(int(SEND_S * 1000)):
+                    raise self._ended(late=True) from None
+            except OSError:
+                raise self._ended() from None
+
+    def receive(self, until: float) -> dict[str, Any]:
+        """One message, before `until` (time.monotonic())."""
+        while True:
+            if len(self._buffer) >= HEAD.size:
+                (size,) = HEAD.unpack_from(self._buffer)
+                if size > self._frame_bytes:
+                    raise self._ended(how=f"it sent a message of {size:,} bytes")
+                if len(self._buffer) >= HEAD.size + size:
+                    return self._message(size)
+            left = until - time.monotonic()
+            if left <= 0 or not self._incoming.poll(max(1, int(min(left, 1e6) * 1000))):
+                if time.monotonic() < until:
+                    continue
+                raise self._ended(late=True)
+            data = os.read(self._taken, 1 << 18)
+            if not data:
+                raise self._ended()
+            self._buffer += data
+
+    def _message(self, size: int) -> dict[str, Any]:
+        body = bytes(self._buffer[HEAD.size : HEAD.size + size])
+        del self._buffer[: HEAD.size + size]
+        try:
+            message = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            message = None
+        if not isinstance(message, dict) or not isinstance(message.get("op"), str):
+            raise self._ended(how="it sent something that is no message")
+        return message
+
+    def _ended(self, *, late: bool = False, how: str | None = None) -> Gone:
+        if not late and how is None:  # it ended by itself: let it finish, so that its own exit code is seen
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=SEND_S)
+        code, said = self.kill()
+        if late:
+            return Gone("it took too long", late=True)
+        if how is not None:
+            return Gone(how)
+        lines = said.strip().splitlines()
+        how = signal.Signals(-code).name if code is not None and -code in _SIGNALS else f"code {code}"
+        return Gone(
+            f"ended by {how}" + (f": {lines[-1][:200]}" if lines else ""),
+            memory=code == -signal.SIGABRT or any(word in said for word in _NO_MEMORY),
+            outside=code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP),
+        )
+
+    def kill(self) -> tuple[int | None, str]:
+        """End it, whatever it does. Its exit code, and the end of what it had to say."""
+        if self._ending is not None:
+            return self._ending
+        process, said = self._process, b""
+        if self._owner == os.getpid():
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    process.kill()
+            process.wait()
+            with contextlib.suppress(OSError, ValueError):
+                said = os.read(self._said, 1 << 16)
+        else:
+            process.returncode = 0  # not our child: nothing to wait for
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._ending = process.returncode, said.decode("utf-8", "replace")
+        return self._ending
+
+
+def _spawn() -> subprocess.Popen[bytes]:
+    """A Python of its own: isolated, without site, environment, or open files but its pipes."""
+    spec = importlib.util.find_spec("pyoxigraph")
+    if spec is None or spec.origin is None:
+        raise OntologyError("pyoxigraph is missing: pip install 'pyoxigraph>=0.5.7'")
+    code = _START.format(ours=str(Path(__file__).parents[2]), theirs=str(Path(spec.origin).parents[1]))
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}, cwd="/", bufsize=0,
+            close_fds=True, start_new_session=True,
+        )  # fmt: skip
+    except OSError as exc:
+        raise OntologyError(f"the query engine's worker cannot be started: {exc}") from exc

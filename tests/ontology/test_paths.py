@@ -1,0 +1,142 @@
+"""find_path: every path that there is, the shortest first, none twice, none that says nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from small_graphs import EX, views_of
+
+from rlm.errors import OntologyError, QueryTimeout
+from rlm.ontology import paths
+from rlm.ontology.answer import Answer
+from rlm.ontology.views import Views
+
+FAMILY = """
+ex:Person a owl:Class ; rdfs:isDefinedBy ex:file .
+ex:Dog a owl:Class ; rdfs:isDefinedBy ex:file ; rdfs:subClassOf owl:Thing .
+ex:Person rdfs:subClassOf owl:Thing .
+ex:ann a ex:Person ; ex:knows ex:bob ; ex:born 1970 ; ex:job _:j . ex:bob a ex:Person ; ex:knows ex:cid ; ex:born 1970 .
+_:j a ex:Job ; ex:at ex:acme . ex:cid a ex:Person ; ex:knows ex:ann ; ex:likes ex:bob . ex:rex a ex:Dog .
+"""
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
+    views = views_of(FAMILY, tmp_path_factory.mktemp("family"))
+    yield views
+    views.engine.close()
+
+
+def texts(found: dict[str, list[dict[str, str]]]) -> list[str]:
+    return [path["text"] for path in found["paths"]]
+
+
+def test_shortest_first_both_directions_and_labelled(family: Views) -> None:
+    found = family.find_path("ex:ann", "ex:bob", max_depth=2)
+    assert texts(found) == [
+        "ex:ann -ex:knows-> ex:bob",
+        "ex:ann <-ex:knows- ex:cid -ex:likes-> ex:bob",
+        "ex:ann <-ex:knows- ex:cid <-ex:knows- ex:bob",
+    ]
+    assert found["paths"][1]["edges"] == [
+        {"from": "ex:ann", "predicate": "ex:knows", "direction": "in", "to": "ex:cid"},
+        {"from": "ex:cid", "predicate": "ex:likes", "direction": "out", "to": "ex:bob"},
+    ]
+    assert [path["length"] for path in found["paths"]] == [1, 2, 2]
+    assert (found["complete"], found["more"]) == (True, False)
+
+
+def test_through_a_blank_node(family: Views) -> None:
+    assert texts(family.find_path("ex:ann", "ex:acme")) == ["ex:ann -ex:job-> [] -ex:at-> ex:acme"]
+
+
+def test_ways_that_say_nothing_are_not_taken(family: Views) -> None:
+    """No shared type, no shared literal, not through owl:Class, owl:Thing or the file that defines both."""
+    assert texts(family.find_path("ex:Person", "ex:Dog", max_depth=4)) == []
+    assert not any("born" in text or "rdf:type" in text for text in texts(family.find_path("ex:ann", "ex:bob", 3)))
+
+
+def test_a_type_is_taken_to_the_class_that_was_asked_for(family: Views) -> None:
+    assert texts(family.find_path("ex:ann", "ex:Person", max_depth=1)) == ["ex:ann -rdf:type-> ex:Person"]
+    assert texts(family.find_path("ex:Dog", "ex:rex", max_depth=1)) == ["ex:Dog <-rdf:type- ex:rex"]
+
+
+def test_what_is_said_when_there_is_no_path(family: Views) -> None:
+    assert "try max_depth=3" in family.find_path("ex:ann", "ex:rex")["note"]
+    assert "max_depth=5" not in family.find_path("ex:ann", "ex:rex", 4)["note"]
+    assert family.find_path("ex:ann", "ex:ann")["note"] == "source and target are the same"
+
+
+def test_limits(family: Views) -> None:
+    found = family.find_path("ex:ann", "ex:bob", max_depth=2, limit=1)
+    assert (texts(found), found["more"]) == (["ex:ann -ex:knows-> ex:bob"], True)
+    for wrong in (0, 5, True, "2"):
+        with pytest.raises(OntologyError, match="from 1 to 4"):
+            family.find_path("ex:ann", "ex:bob", wrong)  # type: ignore[arg-type]
+    with pytest.raises(OntologyError, match="did you mean ex:ann"):
+        family.find_path("ex:anne", "ex:bob")
+
+
+class _SlowFromLength2:
+    """The engine of `family`, out of time as soon as a query has two statements."""
+
+    def __init__(self, views: Views) -> None:
+        self._engine, self.name, self.source, self.meta = views.engine, "slow", "slow", views.engine.meta
+        self.close = views.engine.close
+
+    def query(self, sparql: str, **options: object) -> Answer:
+        if "?p1" in sparql:
+            raise QueryTimeout("too slow")
+        return self._engine.query(sparql, **options)  # type: ignore[arg-type]
+
+
+def test_out_of_time_keeps_what_was_found_and_says_so(family: Views) -> None:
+    found = paths.find_path(_SlowFromLength2(family), family.meta, "ex:ann", "ex:bob", max_depth=3)
+    assert (len(found["paths"]), found["complete"]) == (1, False)
+    assert "up to length 1" in found["note"]
+
+
+def test_no_path_is_missed_or_given_twice(tmp_path: Path) -> None:
+    """Against a walk over the same triples in Python, for all pairs of a random graph, blank nodes included."""
+    rng = random.Random(7)
+    names = [f"ex:n{i}" for i in range(7)] + ["_:b0", "_:b1"]
+    triples = {(rng.choice(names), f"ex:p{rng.randrange(3)}", rng.choice(names)) for _ in range(16)}
+    views = views_of("".join(f"{s} {p} {o} .\n" for s, p, o in sorted(triples)), tmp_path)
+    present = {node for s, _, o in triples for node in (s, o) if node.startswith("ex:")}
+
+    def walk(trail: list[str], text: str, end: str, left: int) -> Iterator[tuple[int, str]]:
+        if trail[-1] == end:
+            yield len(trail) - 1, text
+        elif left:
+            for s, p, o in triples:
+                for here, there, arrow in ((s, o, f" -{p}-> "), (o, s, f" <-{p}- ")):
+                    if here == trail[-1] and there not in trail:
+                        name = "[]" if there.startswith("_:") else there
+                        yield from walk([*trail, there], text + arrow + name, end, left - 1)
+
+    compared = 0
+    with views.engine as engine:  # type: ignore[attr-defined]
+        assert engine
+        for start, end in permutations(sorted(present), 2):
+            expected = sorted(set(walk([start], start, end, 3)))
+            found = views.find_path(start, end, max_depth=3, limit=25)
+            if len(expected) <= 25:
+                assert [(path["length"], path["text"]) for path in found["paths"]] == expected
+                assert not found["more"]
+                compared += len(expected)
+            else:
+                assert len(found["paths"]) == 25 and found["more"]
+    assert compared > 50, EX
+
+
+@pytest.mark.parametrize(("one", "two"), [("prov:Activity", "prov:Agent"), ("prov:Plan", "prov:Association")])
+def test_paths_of_a_real_schema(one: str, two: str, shared_dir: Path, tmp_path: Path) -> None:
+    from rlm.ontology.engine import LocalEngine
+
+    with LocalEngine(shared_dir / "ontologies" / "prov.ttl", cache_dir=tmp_path) as engine:
+        found = Views(engine).find_path(one, two)
+        assert any("rdfs:domain" in text and "rdfs:range" in text for text in texts(found))

@@ -1,0 +1,132 @@
+"""The sense card: within its budget on anything, and about what the ontology is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_graphs import EX, meta_of, meta_of_file
+
+from rlm.ontology.meta import GraphMeta, Individuals, IRISet
+from rlm.ontology.schema import schema_constraints
+from rlm.ontology.sense import sense_card
+
+_WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
+_IRIS = st.builds(
+    lambda space, name: space + name.replace(" ", "_"),
+    st.sampled_from(
+        ["http://example.org/zoo#", "http://a.b/" + "long/" * 30, "urn:x:", "http://www.w3.org/2002/07/owl#"]
+    ),
+    _WORDS,
+)
+_SETS = st.dictionaries(_IRIS, st.lists(_IRIS, max_size=4).map(IRISet), max_size=6)
+_GROUPS = st.dictionaries(_IRIS, st.lists(st.lists(_IRIS, min_size=1, max_size=6), max_size=3), max_size=4)
+METAS = st.builds(
+    GraphMeta,
+    triple_count=st.integers(0, 10**12),
+    namespaces=st.dictionaries(
+        st.sampled_from(["", "ex", "very-long-prefix-name"]), st.just("http://example.org/zoo#")
+    ),
+    classes=st.dictionaries(_IRIS, st.integers(0, 10**9), max_size=30),
+    properties=st.dictionaries(_IRIS, st.integers(0, 10**9), max_size=30),
+    kinds=st.dictionaries(_IRIS, st.sampled_from(["object", "datatype", "annotation"]), max_size=10),
+    individuals=st.integers(0, 10**9).map(lambda n: Individuals(n, ())),
+    labels=st.dictionaries(_IRIS, st.lists(st.tuples(_WORDS, st.sampled_from(["", "en"])), min_size=1, max_size=2)),
+    languages=st.dictionaries(st.sampled_from(["", "en", "de", "fr", "zh-hant-cn-x-private"]), st.integers(1, 10**9)),
+    title=st.text(max_size=400),
+    description=st.text(max_size=400),
+    subs=_SETS,
+    doms=_SETS,
+    rngs=_SETS,
+    dom_groups=_GROUPS,
+    disjoint_groups=st.lists(st.lists(_IRIS, min_size=2, max_size=6), max_size=5),
+    deprecated=st.lists(_IRIS, max_size=4).map(IRISet),
+    replaced_by=_SETS,
+    plain_forms=st.dictionaries(_IRIS, _IRIS, max_size=3),
+)
+
+
+@settings(max_examples=80)
+@given(METAS, st.integers(0, 700) | st.just(600))
+def test_never_over_budget(meta: GraphMeta, budget: int) -> None:
+    assert len(sense_card(meta, budget)) <= budget
+    assert len(schema_constraints(meta, budget)) <= budget
+    assert sense_card(meta) == sense_card(GraphMeta.from_dict(meta.to_dict()))
+
+
+@pytest.mark.parametrize("name", ["prov", "skos", "void"])
+def test_real_cards(name: str, shared_dir: Path) -> None:
+    card = sense_card(meta_of_file(shared_dir / "ontologies" / f"{name}.ttl"))
+    assert 300 < len(card) <= 600
+    assert not any(word in card for word in ("owl:Thing", "rdfs:label", "rdfs:comment", "Working Group"))
+    assert f"Prefixes: {name}: <http" in card
+    own = {"prov": "prov:Entity, prov:Activity, prov:Agent", "skos": "skos:Concept", "void": "void:Dataset"}[name]
+    assert f"Key classes: {own}" in card
+
+
+ZOO = """
+ex: a owl:Ontology ; dcterms:title "Zoo" ; dcterms:description "Animals and where they live. By many people."@en .
+ex:Animal a owl:Class ; rdfs:label "animal"@en .
+ex:Lion a owl:Class ; rdfs:subClassOf ex:Animal ; rdfs:label "lion"@en .
+ex:ZOO_000776 a owl:Class ; rdfs:label "enclosure"@en .
+ex:Old a owl:Class ; owl:deprecated true ; rdfs:label "old"@en .
+ex:livesIn a owl:ObjectProperty ; rdfs:domain ex:Animal ; rdfs:range ex:ZOO_000776 ; rdfs:label "lives in"@en .
+ex:note a owl:AnnotationProperty ; rdfs:label "note"@en . ex:leo a ex:Lion ; rdfs:label "Leo" ; ex:note "x" .
+"""
+
+
+def test_the_whole_card() -> None:
+    assert sense_card(meta_of(ZOO)).split("\n") == [
+        "Zoo: Animals and where they live.",
+        "22 triples, 4 classes, 4 properties (1 object, 2 datatype, 1 annotation), 1 individuals",
+        'Key classes: ex:Animal, ex:Lion, ex:ZOO_000776 "enclosure"',
+        "Key properties: ex:livesIn",
+        f"Prefixes: ex: <{EX}>",
+        "Labels: en 6, no language 2",
+    ]
+
+
+def test_a_small_budget_keeps_whole_lines_and_names() -> None:
+    meta, whole = meta_of(ZOO), sense_card(meta_of(ZOO)).split("\n")
+    for budget in range(len(whole[0]), 400, 7):
+        for line in sense_card(meta, budget).split("\n"):
+            assert line in whole or any(line.startswith(head) for head in ("Key classes: ", "Key properties: "))
+            assert not line.endswith((",", '"enclos', "ex:"))
+    assert sense_card(meta, 0) == ""
+
+
+@pytest.mark.parametrize(
+    ("turtle", "line"),
+    [
+        ("ex:A a owl:Class .", "Labels: none; search by local name"),
+        ('ex:X_00123 a owl:Class ; rdfs:label "cat" .', "names are numbers: search by label"),
+        (
+            'ex:A a owl:Class . ex:B a owl:Class . ex:C a owl:Class ; rdfs:label "C" .',
+            "2 terms have none: try the local name",
+        ),
+        ('ex:A a owl:Class ; rdfs:label "lion" .', 'e.g. ex:A is "lion"'),
+        ('ex:A a owl:Class ; rdfs:label "a"@en, "b"@de, "c"@fr, "d"@it, "e"@es, "f"@pt .', ", 2 more"),
+    ],
+)
+def test_how_the_labels_look(turtle: str, line: str) -> None:
+    assert line in sense_card(meta_of(turtle))
+
+
+def test_the_language_of_the_card() -> None:
+    meta = meta_of('ex:X_00123 a owl:Class ; rdfs:label "cat"@en, "Katze"@de .')
+    assert 'ex:X_00123 "cat"' in sense_card(meta)
+    assert 'ex:X_00123 "Katze"' in sense_card(meta, lang="de")
+
+
+def test_use_and_position_decide_what_is_key() -> None:
+    used = "".join(f"ex:i{n} a ex:Used ." for n in range(50))
+    meta = meta_of(
+        used
+        + """
+        ex:Used a owl:Class . ex:Top a owl:Class . ex:A rdfs:subClassOf ex:Top . ex:B rdfs:subClassOf ex:Top .
+        ex:Lonely a owl:Class . ex:Linked a owl:Class . ex:p rdfs:domain ex:Linked . ex:q rdfs:range ex:Linked .
+    """
+    )
+    assert "Key classes: ex:Used, ex:Linked, ex:Top, ex:A, ex:B, ex:Lonely" in sense_card(meta)

@@ -1,0 +1,348 @@
+"""A dataset in a file: what goes in comes back, the same data is the same bytes, anything else is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm.errors import OntologyError
+from rlm.ontology import snapshot as snapshot_module
+from rlm.ontology.dataset import DatasetMeta
+from rlm.ontology.snapshot import load_snapshot, persisted, save_snapshot
+from rlm.ontology.terms import XSD, iri, literal
+
+A, P = "http://e/a", "http://e/p"
+
+# -- round trips -----------------------------------------------------------------------------------------
+
+IRIS = st.builds(
+    "http://e/{}".format, st.text(st.sampled_from("abcXYZ019-._~:/?#@!$&'()*+,;=éλ中\u2028\U0001f600"), max_size=8)
+).filter(lambda text: text.count("#") <= 1)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ['"', "\\", "\n", "\r\n", '"""', "\x00", "\x7f\x85\u2028\ufffe", " .\n}\n", "\\u0041", "<x> {", "'"]
+)
+NUMBERS = st.builds(
+    lambda value, kind: literal(value, datatype=XSD + kind),
+    st.from_regex(r"[+-]?[0-9]{1,20}(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+    | st.sampled_from(["NaN", "-0"]),
+    st.sampled_from(["integer", "decimal", "double", "float", "boolean", "dateTime", "duration", "unsignedByte"]),
+)
+LITERALS = (
+    st.builds(literal, TEXTS)
+    | st.builds(
+        lambda text, lang: literal(text, lang=lang), TEXTS, st.sampled_from(["en", "de-AT", "zh-Hant-TW", "x-a"])
+    )
+    | st.builds(lambda text, kind: literal(text, datatype=kind), TEXTS, IRIS)
+    | NUMBERS
+)
+NODES = st.integers(1, 6).map(lambda number: {"t": "bnode", "v": f"n{number}"})
+SUBJECTS = st.builds(iri, IRIS) | NODES
+STATEMENTS = st.lists(st.tuples(st.sampled_from(["mem", "t1", "t2"]), SUBJECTS, IRIS, SUBJECTS | LITERALS), max_size=15)
+SESSIONS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20).filter(str.isprintable)
+
+
+def canonical(dataset: DatasetMeta) -> ox.Dataset:
+    """Blank nodes by their place in the graph, not by their names."""
+    found = ox.Dataset(ox.parse(input=dataset.image()[1], format=ox.RdfFormat.TRIG, rename_blank_nodes=True))
+    found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return found
+
+
+@pytest.mark.req("PM-09")
+@settings(max_examples=60)
+@given(statements=STATEMENTS, session_id=SESSIONS, empty=st.booleans())
+def test_what_is_saved_comes_back(statements, session_id, empty, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp()
+    dataset = DatasetMeta("demo", session_id=session_id)
+    for task in ("t1", "t2", *(["t3"] if empty else [])):
+        dataset.work_create(task)
+    for _ in range(6):
+        dataset.blank()
+    for where, s, p, o in statements:
+        dataset.mem_add(s, p, o) if where == "mem" else dataset.work_add(where, s, p, o)
+    path = save_snapshot(dataset, folder / "a.trig")
+    found = load_snapshot(path)
+    assert (found.name, found.session_id, found.graphs()) == (dataset.name, session_id, dataset.graphs())
+    assert sorted(map(str, found.quads(limit=1000))) == sorted(map(str, dataset.quads(limit=1000)))
+    assert canonical(found) == canonical(dataset)
+    assert found.stats()["bytes"] == dataset.stats()["bytes"]
+    assert len(found) == len(dataset) == sum(dataset.graphs().values())
+    assert not found.changed
+    again = save_snapshot(found, folder / "b.trig")
+    assert again.read_bytes() == path.read_bytes()
+
+
+def small(session_id: str = "s-1") -> DatasetMeta:
+    dataset = DatasetMeta("demo", session_id=session_id)
+    dataset.work_create("t")
+    dataset.work_add("t", A, P, "x")
+    dataset.work_add("t", dataset.blank(), P, literal("y", lang="en"))
+    return dataset
+
+
+def test_a_snapshot_reads_like_this(tmp_path):
+    text = save_snapshot(small(), tmp_path / "d.trig").read_text("utf-8")
+    first, body = text.split("\n", 1)
+    assert first == f"# rlm dataset snapshot 1 sha256:{sha256(body.encode()).hexdigest()}"
+    assert body == (
+        '<urn:rlm:demo> <urn:rlm:vocab#format> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        '<urn:rlm:demo> <urn:rlm:vocab#name> "demo" .\n'
+        '<urn:rlm:demo> <urn:rlm:vocab#session> "s-1" .\n'
+        "<urn:rlm:demo:mem> {\n}\n"
+        "<urn:rlm:demo:prov> {\n}\n"
+        "<urn:rlm:demo:work/t> {\n"
+        '<http://e/a> <http://e/p> "x" .\n'
+        '_:n1 <http://e/p> "y"@en .\n'
+        "}\n"
+    )
+
+
+def test_the_order_of_adding_does_not_show(tmp_path):
+    texts = []
+    for values in ([1, 2, 3], [3, 1, 2]):
+        dataset = DatasetMeta("demo", session_id="s")
+        dataset.work_create("t")
+        for value in values:
+            dataset.work_add("t", A, P, value)
+        texts.append(save_snapshot(dataset, tmp_path / "d.trig").read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_a_fresh_blank_node_after_loading_is_a_fresh_one(tmp_path):
+    found = load_snapshot(save_snapshot(small(), tmp_path / "d.trig"))
+    assert found.blank() == {"t": "bnode", "v": "n2"}
+
+
+def test_only_the_owner_may_read_it_and_nothing_is_left_beside_it(tmp_path):
+    path = save_snapshot(small(), tmp_path / "deep" / "d.trig")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    save_snapshot(small(), path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = save_snapshot(small("old"), tmp_path / "d.trig")
+    before = path.read_bytes()
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    dataset = small("new")
+    with pytest.raises(OntologyError, match="No space left"):
+        save_snapshot(dataset, path)
+    assert (path.read_bytes(), list(tmp_path.iterdir()), dataset.changed) == (before, [path], True)
+    monkeypatch.undo()
+    for bad in (tmp_path, path / "below", tmp_path / "a\0b"):
+        with pytest.raises(OntologyError, match="cannot be written"):
+            save_snapshot(dataset, bad)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# -- what is refused -------------------------------------------------------------------------------------
+
+
+def sealed(body: str | bytes, version: int = 1) -> bytes:
+    """A file whose sum is right, whatever is in it."""
+    raw = body.encode() if isinstance(body, str) else body
+    return f"# rlm dataset snapshot {version} sha256:{sha256(raw).hexdigest()}\n".encode() + raw
+
+
+def body_of(tmp_path: Path) -> str:
+    return save_snapshot(small(), tmp_path / "good.trig").read_text("utf-8").split("\n", 1)[1]
+
+
+def test_any_damage_is_seen(tmp_path):
+    raw = save_snapshot(small(), tmp_path / "good.trig").read_bytes()
+    path = tmp_path / "d.trig"
+    for place in range(0, len(raw), 3):
+        path.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
+        with pytest.raises(OntologyError, match=r"d\.trig"):
+            load_snapshot(path)
+        path.write_bytes(raw[:place])
+        with pytest.raises(OntologyError, match=r"d\.trig"):
+            load_snapshot(path)
+    path.write_bytes(raw + b"\n")
+    with pytest.raises(OntologyError, match="damaged"):
+        load_snapshot(path)
+
+
+NEST = "<<( <urn:a> <urn:p> " * 50_000
+HOSTILE = {
+    "nested": (lambda body: body + f"<urn:a> <urn:p> {NEST}", "none of a snapshot"),
+    "blank with content": (lambda body: body + '[] <urn:p> "x" .\n', "none of a snapshot"),
+    "base": (lambda body: "@base <http://e/> .\n" + body, "none of a snapshot"),
+    "two on a line": (lambda body: body.replace('"x" .', '"x" . <urn:a> <urn:p> "y" .'), "none of a snapshot"),
+    "a label of its own": (lambda body: body.replace("_:n1", "_:evil"), "none of a snapshot"),
+    "label too large": (lambda body: body.replace("_:n1", "_:n" + "9" * 13), "none of a snapshot"),
+    "relative": (lambda body: body.replace("<http://e/a>", "<a>"), "not valid TriG"),
+    "bad escape": (lambda body: body.replace('"x"', '"\\q"'), "not valid TriG"),
+    "bad language": (lambda body: body.replace("@en", "@1"), "not valid TriG"),
+    "open": (lambda body: body[:-2], "not valid TriG"),
+    "closed twice": (lambda body: body + "}\n", "not valid TriG"),
+    "no head": (lambda body: body.split("\n", 3)[3], "says its format"),
+    "two sessions": (lambda body: '<urn:rlm:demo> <urn:rlm:vocab#session> "t" .\n' + body, "says its format"),
+    "session is no text": (lambda body: body.replace('"s-1"', "<urn:s>"), "says its format"),
+    "other format": (lambda body: body.replace('"1"^^', '"2"^^'), "says its format"),
+    "other subject": (lambda body: body.replace("<urn:rlm:demo> ", "<urn:rlm:other> "), "another dataset"),
+    "bad session": (lambda body: body.replace('"s-1"', '"a\\nb"'), "no session id"),
+    "bad name": (lambda body: body.replace('"demo"', '"a/b"').replace("urn:rlm:demo", "urn:rlm:a/b"), "cannot name"),
+    "graph of another": (lambda body: body.replace("demo:work", "other:work"), "is no graph of"),
+    "no such graph": (lambda body: body.replace(":work/t", ":else"), "no graph 'else'"),
+    "graph outside": (lambda body: body.replace(":work/t", ":work/t/u"), "cannot name"),
+    "empty graph of another": (lambda body: body + "<urn:x:y> {\n}\n", "is no graph of"),
+    "long term": (lambda body: body.replace('"x"', '"' + "x" * 64_001 + '"'), "too long"),
+    "long predicate": (lambda body: body.replace(P, P + "x" * 64_001), "too long"),
+    "too many graphs": (lambda body: body + "<urn:rlm:demo:mem> {\n}\n" * 300, "256 graphs"),
+    "too many statements": (lambda body: body[:-2] + '_:n1 <urn:p> "" .\n' * 100_010 + "}\n", "100,000 statements"),
+    "no UTF-8": (lambda body: body.encode().replace(b'"x"', b'"\xff"'), "not UTF-8"),
+    "empty": (lambda body: "", "says its format"),
+    "language type without one": (
+        lambda body: body.replace('"x"', '"x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>'),
+        "TriG|no language",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_sum_that_is_right_does_not_make_a_snapshot(tmp_path, case):
+    change, said = HOSTILE[case]
+    body = body_of(tmp_path)
+    changed = change(body)
+    assert changed not in (body, body.encode())
+    path = tmp_path / "d.trig"
+    path.write_bytes(sealed(changed))
+    with pytest.raises(OntologyError, match=said) as caught:
+        load_snapshot(path)
+    assert len(str(caught.value)) < 1000
+
+
+def test_numbers_that_grow_in_the_store_count_as_what_they_become(tmp_path, monkeypatch):
+    path = tmp_path / "d.trig"
+    body = body_of(tmp_path).replace('"x" .', '"1e300"^^<http://www.w3.org/2001/XMLSchema#double> .')
+    path.write_bytes(sealed(body))
+    monkeypatch.setattr("rlm.ontology.graphs.MAX_BYTES", 300)
+    with pytest.raises(OntologyError, match="at most 300 bytes"):
+        load_snapshot(path)
+
+
+def test_foreign_newer_large_and_missing_files_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "d.trig"
+    path.write_text("<http://e/a> <http://e/p> 1 .")
+    with pytest.raises(OntologyError, match="no snapshot of a dataset"):
+        load_snapshot(path)
+    path.write_bytes(sealed(body_of(tmp_path), version=2))
+    with pytest.raises(OntologyError, match="format 2, this rlm reads 1"):
+        load_snapshot(path)
+    with pytest.raises(OntologyError, match="there is no snapshot"):
+        load_snapshot(tmp_path / "none")
+    with pytest.raises(OntologyError, match=r"no regular file|cannot be read"):
+        load_snapshot(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OntologyError, match="no regular file"):
+        load_snapshot(tmp_path / "pipe")
+    with pytest.raises(OntologyError, match="cannot be read"):
+        load_snapshot(tmp_path / "a\0b")
+    monkeypatch.setattr(snapshot_module, "MAX_SNAPSHOT_BYTES", 100)
+    with pytest.raises(OntologyError, match="too large"):
+        load_snapshot(tmp_path / "good.trig")
+
+
+def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
+    """Graphs with the longest names, and not one byte more room: what is around the statements has its own."""
+    dataset = DatasetMeta("d" * 64, session_id="\U0001f600" * 200)
+    for number in range(254):
+        dataset.work_create(f"{number:064d}")
+    dataset.work_add("0" * 64, A, P, "x" * 60_000)
+    path = save_snapshot(dataset, tmp_path / "d.trig")
+    around = path.stat().st_size - dataset.stats()["bytes"]
+    assert around < snapshot_module.MAX_SNAPSHOT_BYTES - snapshot_module.MAX_BYTES
+    assert load_snapshot(path).graphs() == dataset.graphs()
+
+
+# -- around a run ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PM-09")
+def test_a_run_finds_what_the_last_one_left(tmp_path):
+    path = tmp_path / "d.trig"
+    with persisted(path, "demo", session_id="s-1") as first:
+        assert first.snapshot_path is None
+        first.mem_add(A, P, "learned")
+    assert first.snapshot_path == str(path)
+    assert not first.changed
+    with persisted(path, "demo", session_id="ignored") as second:
+        assert second.session_id == "s-1"
+        assert second.snapshot_path == str(path)
+        assert [fact.o["v"] for fact in second.quads("mem")] == ["learned"]
+
+
+@pytest.mark.req("PM-09")
+def test_nothing_is_written_when_nothing_changed(tmp_path):
+    path = tmp_path / "d.trig"
+    with persisted(path, "demo") as dataset:
+        dataset.quads("mem")
+    assert not path.exists()
+    assert dataset.snapshot_path is None
+    save_snapshot(small(), path)
+    before = path.stat()
+    with persisted(path, "demo") as dataset:
+        assert not dataset.work_add("t", A, P, "x")
+        dataset.quads()
+    after = path.stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+@pytest.mark.req("PM-09")
+def test_a_run_that_fails_saves_nothing(tmp_path):
+    path = save_snapshot(small(), tmp_path / "d.trig")
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError), persisted(path, "demo") as dataset:
+        dataset.mem_add(A, P, "half")
+        raise ZeroDivisionError
+    assert path.read_bytes() == before
+
+
+def test_a_snapshot_that_cannot_be_loaded_is_left_alone(tmp_path):
+    path = tmp_path / "d.trig"
+    path.write_text("something else")
+    with pytest.raises(OntologyError, match="no snapshot"), persisted(path, "demo"):
+        pytest.fail("the block must not run")
+    assert path.read_text() == "something else"
+    save_snapshot(small(), path)
+    with pytest.raises(OntologyError, match="holds the dataset demo, not other"), persisted(path, "other"):
+        pytest.fail("the block must not run")
+
+
+def test_another_run_is_not_undone(tmp_path):
+    path = tmp_path / "d.trig"
+    with pytest.raises(OntologyError, match="another run"), persisted(path, "demo") as mine:
+        mine.mem_add(A, P, "mine")
+        with persisted(path, "demo") as theirs:
+            theirs.mem_add(A, P, "theirs")
+    assert [fact.o["v"] for fact in load_snapshot(path).quads("mem")] == ["theirs"]
+    assert mine.changed
+    assert load_snapshot(save_snapshot(mine, tmp_path / "mine.trig")).quads("mem")
+
+
+def test_saving_in_the_middle_or_elsewhere_does_not_confuse_the_end(tmp_path):
+    path = tmp_path / "d.trig"
+    with persisted(path, "demo") as dataset:
+        dataset.mem_add(A, P, 1)
+        save_snapshot(dataset, path)
+        dataset.mem_add(A, P, 2)
+    assert len(load_snapshot(path).quads("mem")) == 2
+    with persisted(path, "demo") as dataset:
+        dataset.mem_add(A, P, 3)
+        save_snapshot(dataset, tmp_path / "copy.trig")
+    assert len(load_snapshot(path).quads("mem")) == 3
+    assert dataset.snapshot_path == str(path)

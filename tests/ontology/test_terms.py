@@ -1,0 +1,117 @@
+"""Short names for IRIs, and terms as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm.errors import OntologyError
+from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, iri, literal, local_name, term_plain, term_text
+
+OWN = Prefixes({"ex": "http://example.org/", "deep": "http://example.org/deep#"})
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("rdfs:label", "http://www.w3.org/2000/01/rdf-schema#label"),
+        ("ex:a", "http://example.org/a"),
+        ("ex:a/b", "http://example.org/a/b"),
+        (r"ex:a\,b", "http://example.org/a,b"),
+        ("ex:", "http://example.org/"),
+        ("<http://x.org/y>", "http://x.org/y"),
+        ("http://x.org/y", "http://x.org/y"),
+        ("urn:isbn:123", "urn:isbn:123"),
+        ("  ex:a ", "http://example.org/a"),
+        ("odd://host/x", "odd://host/x"),
+    ],
+)
+def test_a_name_becomes_an_iri(name, whole):
+    assert OWN.expand(name) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rdsf:label", "or rdfs: (<http://www.w3.org/2000/01/rdf-schema#>)?"),
+        ("EX:a", "did you mean ex:"),
+        ("zzzzzzzz:a", "bound are ex:, deep:, rdf:"),
+        (":a", "the prefix ':' of ':a' is not bound"),
+        ("Person", "no IRI and no prefix:name"),
+        ("", "no IRI and no prefix:name"),
+        ("<a b>", "may not contain ' '"),
+        ("<http://x/> . } DROP ALL #>", "may not contain"),
+        ("ex:a>", "may not contain '>'"),
+        ("<a>", "no absolute IRI"),
+        ("ex:a\nb", "may not contain"),
+    ],
+)
+def test_what_is_no_name_is_told_with_a_suggestion(name, said):
+    with pytest.raises(OntologyError) as caught:
+        OWN.expand(name)
+    assert said in str(caught.value)
+
+
+def test_the_longest_namespace_that_leaves_a_plain_name_is_taken():
+    assert OWN.shrink("http://example.org/deep#x") == "deep:x"
+    assert OWN.shrink("http://example.org/x") == "ex:x"
+    assert OWN.shrink("http://example.org/a/b") == "<http://example.org/a/b>"
+    assert OWN.shrink("http://example.org/a.") == "<http://example.org/a.>"
+    assert OWN.shrink("http://example.org/") == "<http://example.org/>"
+    assert OWN.shrink("http://else.org/x") == "<http://else.org/x>"
+
+
+def test_the_files_own_prefix_wins_and_the_empty_one_comes_last():
+    own = Prefixes({"": "http://www.w3.org/ns/prov#", "o": "http://www.w3.org/2002/07/owl#", "rdf": "http://mine/"})
+    assert own.shrink("http://www.w3.org/2002/07/owl#Class") == "o:Class"
+    assert own.shrink("http://www.w3.org/ns/prov#Agent") == "prov:Agent"
+    assert own["rdf"] == "http://mine/" and own[""] == "http://www.w3.org/ns/prov#"
+    assert Prefixes({"": "http://a/"}).shrink("http://a/b") == ":b"
+
+
+@given(st.sampled_from(sorted(WELL_KNOWN)), st.text(max_size=20))
+def test_a_short_name_leads_back_to_its_iri(prefix, rest):
+    whole = WELL_KNOWN[prefix] + rest
+    short = OWN.shrink(whole)
+    if not short.startswith("<"):
+        assert OWN.expand(short) == whole
+    else:
+        assert short == f"<{whole}>"
+
+
+@pytest.mark.parametrize(
+    ("whole", "local"),
+    [("http://a/b#c", "c"), ("http://a/b/c", "c"), ("http://a/b/", "b"), ("urn:x:y", "y"), ("x", "x"), ("#", "#")],
+)
+def test_the_local_name(whole, local):
+    assert local_name(whole) == local
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "plain"),
+    [
+        (iri("http://example.org/a"), "ex:a", "http://example.org/a"),
+        ({"t": "bnode", "v": "b0"}, "_:b0", "_:b0"),
+        (literal('two\n"lines"'), '"two\\n\\"lines\\""', 'two\n"lines"'),
+        (literal("Käse", lang="de"), '"Käse"@de', "Käse"),
+        ({"t": "lit", "v": "x", "lang": "ar", "dir": "rtl"}, '"x"@ar--rtl', "x"),
+        (literal("12", datatype=XSD + "integer"), "12", "12"),
+        (literal("many", datatype=XSD + "integer"), '"many"^^xsd:integer', "many"),
+        (literal("true", datatype=XSD + "boolean"), "true", "true"),
+        (literal("2020-01-01", datatype=XSD + "date"), '"2020-01-01"^^xsd:date', "2020-01-01"),
+        (literal("x", datatype=XSD + "string"), '"x"', "x"),
+        (
+            {"t": "triple", "v": [iri("http://example.org/a"), iri("http://example.org/b"), literal("c")]},
+            '<<( ex:a ex:b "c" )>>',
+            '<<( <http://example.org/a> <http://example.org/b> "c" )>>',
+        ),
+    ],
+)
+def test_a_term_as_text(term, text, plain):
+    assert term_text(term, OWN) == text
+    assert term_plain(term) == plain
+
+
+def test_an_iri_that_looks_like_text_stays_apart_from_text():
+    assert term_text(literal("ex:a"), OWN) != term_text(iri("http://example.org/a"), OWN)
