@@ -1,0 +1,81 @@
+"""What a prompt is told of earlier runs: bounded, never whole, failures marked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm.context import format_memories_for_injection
+from rlm.context.l2_memories import BUDGET, bullets, pack
+from rlm.store.gate import RECALLED_HEADING
+from rlm.store.types import MemoryItem
+
+STEPS = "- Use rdfs:label for names\n- Add a FILTER without case\n- Put a LIMIT\n- Check other labels"
+
+
+def item(title="SPARQL search", content=STEPS, **more):
+    return MemoryItem(
+        title=title, description=more.pop("description", "A template for search."), content=content, **more
+    )
+
+
+ITEMS = st.builds(
+    item,
+    title=st.text(min_size=1, max_size=120),
+    content=st.text(max_size=900),
+    description=st.text(max_size=400),
+    source_type=st.sampled_from(["success", "failure"]),
+)
+
+
+@pytest.mark.req("PM-07")
+def test_an_entry_has_title_description_and_at_most_three_steps():
+    text = format_memories_for_injection(
+        [item(), item("Property discovery", "1. describe\n2. list\n3. ranges\n4. more")]
+    )
+    assert text.startswith(RECALLED_HEADING) and "assess which of these strategies" in text
+    assert "### 1. SPARQL search" in text and "### 2. Property discovery" in text
+    assert "A template for search." in text and "- Use rdfs:label for names" in text and "- describe" in text
+    first = text[text.index("### 1.") : text.index("### 2.")]
+    assert sum(line.startswith("- ") for line in first.splitlines()) == 3
+    assert "Check other labels" not in text
+    assert format_memories_for_injection([]) == ""
+
+
+@pytest.mark.req("UT-08")
+def test_at_most_two_procedures_and_each_is_short():
+    text = pack([item(f"Way {n}", STEPS * 20) for n in range(1, 6)])
+    assert "### 2. Way 2" in text and "Way 3" not in text
+    assert len(text) <= BUDGET
+    entries = text.split("\n\n")
+    assert all(len(entry.partition(":\n")[2] or entry) <= 300 + len(RECALLED_HEADING) + 80 for entry in entries)
+
+
+def test_a_failure_is_something_to_avoid():
+    assert "### 1. Avoid: SPARQL search" in pack([item(source_type="failure")])
+    assert "Avoid" not in pack([item()])
+
+
+@given(memories=st.lists(ITEMS, max_size=4), budget=st.integers(0, 900))
+def test_the_budget_is_never_exceeded(memories, budget):
+    assert len(pack(memories, budget)) <= budget
+
+
+@given(memory=ITEMS)
+def test_an_entry_never_holds_a_long_content_whole(memory):
+    if len(memory.content) > 300 and len(memory.content.split()) > 5:
+        assert memory.content not in pack([memory])
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("- a\n* b\n+ c", ["a", "b", "c"]),
+        ("1. a\n2) b\n", ["a", "b"]),
+        ("First do this. Then that!", ["First do this.", "Then that!"]),
+        ("", []),
+    ],
+)
+def test_the_steps_of_a_procedure(content, found):
+    assert bullets(content) == found
