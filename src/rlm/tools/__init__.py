@@ -6,7 +6,19 @@ Every cap is a named constant here. A docstring of a tool is a prompt: the model
 from rlm.tools.ctx import ctx_tools
 from rlm.tools.graph import graph_tools
 from rlm.tools.memory import memory_tools
+from rlm.tools.mount import setup_ontology_context
 from rlm.tools.recalled import Recalled
+from rlm.tools.sparql import sparql_tools
 from rlm.tools.toolbox import Toolbox
+from rlm.tools.views import view_tools
 
-__all__ = ["Recalled", "Toolbox", "ctx_tools", "graph_tools", "memory_tools"]
+__all__ = [
+    "Recalled",
+    "Toolbox",
+    "ctx_tools",
+    "graph_tools",
+    "memory_tools",
+    "setup_ontology_context",
+    "sparql_tools",
+    "view_tools",
+]

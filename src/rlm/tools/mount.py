@@ -1,0 +1,45 @@
+"""An ontology in a namespace of Python: for people in a notebook or a script, without a sandbox and without a model."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+from typing import Any
+
+from rlm.errors import ValidationError
+from rlm.ontology.answer import Engine
+from rlm.ontology.engine import open_engine
+from rlm.ontology.views import Views
+
+VIEWS = (
+    "search_entity",
+    "search_by_label",
+    "describe_entity",
+    "probe_relationships",
+    "find_path",
+    "predicate_frequency",
+    "graph_stats",
+)
+
+
+def setup_ontology_context(path: str | Path, ns: dict[str, Any], name: str, *, lang: str | None = None) -> Engine:
+    """Open a file or a named endpoint and mount it: the engine as `name`, its GraphMeta as `name_meta`, and the views.
+
+    The views are there by their own names (`describe_entity`) and with the name before them (`prov_describe_entity`):
+    of two ontologies in one namespace the later one has the short names. `lang` is the language of labels. Nothing is
+    mounted when the file cannot be read. Close the engine when it is no longer needed.
+    """
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise ValidationError(f"name is {name!r:.80}: use the name of a variable, such as prov", field="name")
+    if not isinstance(ns, dict):
+        raise ValidationError(f"ns is {type(ns).__name__}: use a dict, such as globals()", field="ns")
+    engine = open_engine(path)
+    try:
+        views = Views(engine, lang=lang)
+    except BaseException:
+        engine.close()
+        raise
+    ns[name], ns[f"{name}_meta"] = engine, views.meta
+    for view in VIEWS:
+        ns[view] = ns[f"{name}_{view}"] = getattr(views, view)
+    return engine

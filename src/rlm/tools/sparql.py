@@ -1,0 +1,229 @@
+"""`sparql_*`: queries whose rows stay behind a handle (seed 002).
+
+`sparql_query` returns a handle, never rows; `sparql_slice` shows a page of them, bounded in rows and in characters. An
+ASK is the exception: its answer is smaller than a handle, so it comes at once, as `{"boolean": True}`. Values stand in
+Turtle's notation (`prov:Entity`, `"text"@en`, `12`), so that they can be put into the next query as they are; a
+variable that is not bound in a row is not in it. The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
+
+A query that found something leaves its pattern in memory, where there is a memory (`patterns.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from rlm.errors import HandleError, OntologyError
+from rlm.handles import Meter, Ref, Store, View, from_wire
+from rlm.ontology.answer import Answer, Engine
+from rlm.ontology.guard import MAX_CHARS, Checked, check_query
+from rlm.ontology.lexer import IRI, PNAME
+from rlm.ontology.limit import enforce_limit
+from rlm.ontology.terms import Prefixes
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Scope
+from rlm.tools.patterns import Patterns, declared_prefixes
+from rlm.tools.recalled import Recalled
+from rlm.tools.sparql_peek import misnamed, peek
+from rlm.tools.sparql_schema import SchemaCache, SchemaReader
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, rendered
+from rlm.tools.views import take
+
+QUERY_ROWS = 10_000
+"""The most rows behind one handle."""
+SLICE_ROWS = 100
+SLICE_CHARS = 8000
+"""What the rows of one page share, as JSON: a hundred rows of eighty characters."""
+VALUE_CHARS = 500
+"""The most of one value in a page, as of any part of a payload (DESIGN §4)."""
+LEAST_VALUE_CHARS = 20
+COLUMNS = 30
+COLUMN_CHARS = 60
+RELATED = 2
+TITLE_CHARS = 100
+CHECKED_NAMES = 20
+"""Names of a query that are looked up when it found nothing."""
+
+DTYPE = "results"
+
+Handle = Ref | View | str | Mapping[str, Any]
+
+
+def sparql_tools(
+    engine: Engine,
+    handles: Store,
+    meter: Meter,
+    *,
+    memory: MemoryBackend | None = None,
+    recalled: Recalled | None = None,
+    session: str | None = None,
+    cache: SchemaCache | None = None,
+) -> Toolbox:
+    """The SPARQL tools of one run. With `memory`, patterns of queries are stored and related procedures are named.
+
+    `session` is stamped on what is stored; `cache` holds schemas, and is shared by the runs of a process otherwise.
+    The time of these tools is the engine's, which has limits of its own.
+    """
+    tools = _SPARQL(engine, handles, SchemaReader(engine, cache), memory, recalled, session)
+    box = Toolbox()
+    for function in (tools.sparql_schema, tools.sparql_peek, tools.sparql_query, tools.sparql_slice):
+        box.add(function, meter, patient=True)
+    return box
+
+
+class _SPARQL:
+    def __init__(
+        self,
+        engine: Engine,
+        handles: Store,
+        schema: SchemaReader,
+        memory: MemoryBackend | None,
+        recalled: Recalled | None,
+        session: str | None,
+    ) -> None:
+        self._engine = engine
+        self._handles = handles
+        self._schema = schema
+        self._memory = memory
+        self._patterns = None if memory is None else Patterns(memory, engine, recalled, session=session)
+        self._cut: set[str] = set()
+
+    # -- before a query ----------------------------------------------------------------------------
+
+    def sparql_schema(
+        self, output_mode: str = "overview", filter_prefix: str | None = None, limit: int = 50, use_cache: bool = True
+    ) -> dict[str, Any]:
+        """What the graph holds. output_mode: 'overview' (counts), 'classes', 'properties' or 'namespaces'.
+        filter_prefix: only names that begin so, as 'prov:'. limit up to 50; total and has_more say what is left."""
+        return self._schema.schema(output_mode, filter_prefix, limit, bool(use_cache))
+
+    def sparql_peek(
+        self, resource: str, limit: int = 5, output_mode: str = "sample", related_memories: bool = True
+    ) -> dict[str, Any]:
+        """What one class, property or thing is like, with procedures learnt about it (related_procedures).
+        output_mode: 'sample' (rows, limit up to 50), 'schema' (what it joins) or 'count'."""
+        meta = self._schema.meta
+        found = peek(self._engine, meta, resource, limit, output_mode)
+        if related_memories:
+            found["related_procedures"] = self._related(f"{found['label']} {found['uri']}")
+        return found
+
+    def _related(self, words: str) -> list[dict[str, str]]:
+        if self._memory is None:
+            return []
+        hits = self._memory.retrieve(words, RELATED, scope=Scope(ontology=self._engine.name))
+        return [{"id": hit.item.memory_id, "title": clip(one_line(hit.item.title), TITLE_CHARS)} for hit in hits]
+
+    # -- a query -----------------------------------------------------------------------------------
+
+    def sparql_query(
+        self, query: str, limit: int = 100, explain: bool = False, store_pattern: bool = True
+    ) -> Ref | dict[str, Any]:
+        """Run SELECT, CONSTRUCT or DESCRIBE: a handle to the rows (read them with sparql_slice). ASK: {'boolean': …}.
+        At most limit rows, up to 10,000. explain=True gives {ref, rows, columns, more, changed, seconds}, and hints
+        when nothing was found."""
+        text = self._text(query)
+        check_count(limit, "limit", QUERY_ROWS)
+        checked = check_query(text)
+        answer = self._engine.query(text, limit=limit)
+        said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
+        ref = None if answer.kind == "ask" else self._kept(checked, answer)
+        pattern = self._patterns.keep(text, answer) if store_pattern and self._patterns is not None else None
+        if not explain:
+            return said if ref is None else ref
+        said |= {} if ref is None else {"ref": ref, **_rows_said(answer)}
+        said |= {"kind": checked.kind, "changed": _changed(checked, limit), "seconds": round(answer.seconds, 3)}
+        if pattern is not None:
+            said["pattern"] = clip(pattern, VALUE_CHARS)
+        if not answer and (hints := self._hints(checked)):
+            said["hints"] = hints
+        return said
+
+    def _text(self, query: Any) -> str:
+        """The query; a long one may have come as a handle."""
+        if isinstance(query, Ref | View):
+            query = self._handles.read(query, 0, MAX_CHARS + 1)
+        return check_text(query, "query", MAX_CHARS)
+
+    def _kept(self, checked: Checked, answer: Answer) -> Ref:
+        known: Mapping[str, str] = getattr(self._engine, "prefixes", {})
+        own = {name: iri for name, iri in declared_prefixes(checked.tokens).items() if name not in known}
+        ref = self._handles.put(answer.text_rows(Prefixes({**known, **own})), DTYPE)
+        if answer.truncated:
+            self._cut.add(ref.key)
+        return ref
+
+    def _hints(self, checked: Checked) -> list[str]:
+        """Names of the query that the graph does not have."""
+        meta = self._schema.meta
+        prefixes = Prefixes({**meta.prefixes, **declared_prefixes(checked.tokens)})
+        start = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
+        names: dict[str, None] = {}
+        for token in checked.tokens[start:]:
+            if token.kind in (IRI, PNAME) and len(names) < CHECKED_NAMES:
+                with suppress(OntologyError):  # relative to a BASE
+                    names[meta.curie(prefixes.expand(token.text))] = None
+        return misnamed(self._engine, meta, list(names))
+
+    # -- its rows ----------------------------------------------------------------------------------
+
+    def sparql_slice(self, ref_or_key: Handle, limit: int = 50, offset: int = 0) -> dict[str, Any]:
+        """Rows of a result: {rows, total, has_more}; limit up to 100. Long values are cut at 500 characters, and
+        fewer rows come when they are long: go on with offset=next_offset while has_more.
+        limit_reached: the query itself had more rows than its limit."""
+        check_count(limit, "limit", SLICE_ROWS)
+        check_count(offset, "offset", 2**53, least=0)
+        key, rows = self._rows(ref_or_key)
+        shown = take(_fitted(rows[offset : offset + limit]), SLICE_CHARS - 200)
+        end = offset + len(shown)
+        page: dict[str, Any] = {"rows": shown, "total": len(rows), "has_more": end < len(rows)}
+        if page["has_more"]:
+            page["next_offset"] = end
+        return page | ({"limit_reached": True} if key in self._cut else {})
+
+    def _rows(self, handle: Any) -> tuple[str, list[dict[str, str]]]:
+        if isinstance(handle, Mapping):  # as JSON has a handle, or what explain=True returned
+            handle = from_wire(dict(handle))
+            handle = handle.get("ref", handle) if isinstance(handle, dict) else handle
+        if isinstance(handle, dict):
+            raise HandleError("this is no handle to results: give what sparql_query returned, or its key")
+        ref = self._handles.ref(handle)
+        if isinstance(handle, View) and self._handles.size(handle) != ref.sz:
+            raise HandleError(f"this is a part of {ref}: give the handle itself")
+        rows = self._handles.get(ref) if ref.dtype == DTYPE else None
+        if not isinstance(rows, list):
+            raise HandleError(f"{ref} holds no rows: use ctx_slice for it, or the handle of a sparql_query")
+        return ref.key, rows
+
+
+def _rows_said(answer: Answer) -> dict[str, Any]:
+    names = ["s", "p", "o"] if answer.kind == "graph" else answer.variables
+    said: dict[str, Any] = {"rows": len(answer), "more": answer.truncated}
+    said["columns"] = [clip(name, COLUMN_CHARS) for name in names[:COLUMNS]]
+    return said | ({"more_columns": len(names) - COLUMNS} if len(names) > COLUMNS else {})
+
+
+def _changed(checked: Checked, limit: int) -> str:
+    """What was done to the query before it ran."""
+    if checked.kind == "ASK":
+        return "nothing"
+    if checked.kind != "SELECT":
+        return f"ends at {limit:,} triples"
+    limited = enforce_limit(checked.text, limit)
+    if limited == checked.text:
+        return "nothing"
+    added = len(check_query(limited, max_chars=len(limited)).tokens) > len(checked.tokens)
+    return f"LIMIT {limit} was added" if added else f"its LIMIT was lowered to {limit}"
+
+
+def _fitted(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
+    """The rows with values that can be shown. A row that would fill a page alone has shorter ones, or loses columns."""
+    for row in rows:
+        made = {name: clip(value, VALUE_CHARS) for name, value in row.items()}
+        if len(rendered(made)) > SLICE_CHARS - 200:
+            room = (SLICE_CHARS - 200) // len(row) - COLUMN_CHARS - 6
+            made = {clip(name, COLUMN_CHARS): clip(value, max(room, LEAST_VALUE_CHARS)) for name, value in row.items()}
+            made = dict(islice(made.items(), SLICE_CHARS // (COLUMN_CHARS + LEAST_VALUE_CHARS + 10)))
+        yield made

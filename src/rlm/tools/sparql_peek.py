@@ -1,0 +1,181 @@
+"""`sparql_peek`: what one class, property or thing is like, by a few bounded queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rlm.errors import OntologyError
+from rlm.ontology.answer import Engine
+from rlm.ontology.labels import pick
+from rlm.ontology.links import counts, labels_of, shown_name, source
+from rlm.ontology.meta import NONE, GraphMeta
+from rlm.ontology.resolve import resolve
+from rlm.ontology.terms import Term, term_text
+from rlm.ontology.vocabulary import TYPE
+from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
+from rlm.tools.toolbox import check_count, check_text, clip
+from rlm.tools.views import fit
+
+PEEK_LIMIT = 50
+PEEK_CHARS = 4000
+RELATED_CHARS = 400
+"""What of it is left for the procedures about the resource."""
+CELL_CHARS = 160
+"""The most of one value in a sample."""
+LISTED = 12
+"""Names in one list of a class's or property's schema."""
+SUBCLASSES = 200
+"""Subclasses whose instances are looked at with those of a class."""
+INSTANCES = 200
+"""Instances whose predicates are counted for the schema of a class."""
+KINDS = 1000
+WRONG_NAMES = 3
+
+PEEK_MODES = ("sample", "schema", "count")
+
+
+def peek(engine: Engine, meta: GraphMeta, resource: str, limit: int, output_mode: str) -> dict[str, Any]:
+    """A few rows, the schema or the counts of a class, a property or a thing. OntologyError with the nearest names."""
+    check_mode(output_mode, PEEK_MODES)
+    check_count(limit, "limit", PEEK_LIMIT)
+    iri = resolve(engine, meta, check_text(resource, "resource", NAME_CHARS))
+    found: dict[str, Any] = {
+        "uri": meta.curie(iri),
+        "label": clip(meta.label(iri), LABEL_CHARS),
+        "kind": meta.kind(iri),
+    }
+    looked = {"sample": _sample, "schema": _schema, "count": _count}[output_mode](_Resource(engine, meta, iri), limit)
+    made: dict[str, Any] = fit(found | looked, PEEK_CHARS - RELATED_CHARS)
+    return made
+
+
+class _Resource:
+    """An IRI and what is asked about it."""
+
+    def __init__(self, engine: Engine, meta: GraphMeta, iri: str) -> None:
+        self.engine, self.meta, self.iri = engine, meta, iri
+        self.node = source(iri)
+        self.is_class, self.is_property = iri in meta.classes, iri in meta.properties or iri in meta.pred_freq
+        below = meta.closure(iri, meta.subs) if self.is_class else []
+        self.partly = len(below) > SUBCLASSES
+        kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
+        self.instances = f"VALUES ?c {{ {kinds} }} ?s <{TYPE}> ?c ."
+
+    def rows(self, query: str, limit: int) -> list[dict[str, Term]]:
+        return self.engine.query(query, limit=limit).rows
+
+    def number(self, query: str) -> list[int]:
+        """The numbers in the only row."""
+        [row] = self.rows(query, 1)
+        return [int(term["v"]) for term in row.values()]
+
+    def text(self, term: Term) -> str:
+        return clip(term_text(term, self.meta.prefixes), CELL_CHARS)
+
+
+def _sample(one: _Resource, limit: int) -> dict[str, Any]:
+    if one.is_class:
+        return _instances(one, limit)
+    if one.is_property:
+        found = one.rows(f"SELECT ?s ?o WHERE {{ ?s {one.node} ?o }}", limit)
+    else:
+        found = one.rows(f"SELECT ?p ?o WHERE {{ {one.node} ?p ?o }}", limit)
+    return {"rows": [{name: one.text(term) for name, term in row.items()} for row in found]}
+
+
+def _instances(one: _Resource, limit: int) -> dict[str, Any]:
+    found = [row["s"] for row in one.rows(f"SELECT DISTINCT ?s WHERE {{ {one.instances} }}", limit)]
+    if not found:
+        return {"rows": [], "note": "no instances; output_mode='schema' says how the class is used"}
+    named = [term["v"] for term in found if term["t"] == "iri"]
+    labels, kinds = labels_of(one.engine, one.meta, named), _kinds(one, named)
+    rows = []
+    for term in found:
+        entry = {"instance": one.text(term)}
+        if label := pick(labels.get(term["v"], ())):
+            entry["label"] = clip(label, LABEL_CHARS)
+        if term["v"] in kinds:
+            entry["class"] = kinds[term["v"]]
+        rows.append(entry)
+    return {"rows": rows}
+
+
+def _kinds(one: _Resource, iris: list[str]) -> dict[str, str]:
+    """The subclass that an instance is of, for those that are not of the class itself."""
+    query = f"SELECT ?s ?c WHERE {{ VALUES ?s {{ {' '.join(map(source, iris))} }} {one.instances} }} ORDER BY ?s ?c"
+    found: dict[str, list[Term]] = {}
+    for row in one.rows(query, KINDS):
+        found.setdefault(row["s"]["v"], []).append(row["c"])
+    return {s: one.text(kinds[0]) for s, kinds in found.items() if all(kind["v"] != one.iri for kind in kinds)}
+
+
+def _schema(one: _Resource, limit: int) -> dict[str, Any]:
+    meta, iri = one.meta, one.iri
+    made: dict[str, Any] = {"comment": clip(meta.comments.get(iri, ""), CELL_CHARS)}
+    if one.is_class:
+        above = meta.closure(iri, meta.supers)
+        inherited = dict.fromkeys(prop for parent in above for prop in meta.domain_of.get(parent, NONE))
+        made |= {
+            "superclasses": _names(meta, meta.supers.get(iri, NONE)),
+            "subclasses": _names(meta, meta.subs.get(iri, NONE)),
+            "properties": _names(meta, meta.domain_of.get(iri, NONE)),
+            "inherited_properties": _names(meta, list(inherited)),
+            "range_of": _names(meta, meta.range_of.get(iri, NONE)),
+            "used_by_instances": _used(one, limit),
+        }
+    elif one.is_property:
+        made |= {
+            "domain": _names(meta, meta.doms.get(iri, NONE)),
+            "range": _names(meta, meta.rngs.get(iri, NONE)),
+            "superproperties": _names(meta, meta.super_properties.get(iri, NONE)),
+            "inverse_of": _names(meta, meta.inverses.get(iri, NONE)),
+        }
+    else:
+        types = one.rows(f"SELECT DISTINCT ?t WHERE {{ {one.node} <{TYPE}> ?t }} ORDER BY ?t", LISTED)
+        used = list(counts(one.engine, iri, "out").items())[: max(limit, LISTED)]
+        made |= {
+            "types": [one.text(row["t"]) for row in types],
+            "predicates": [{"predicate": meta.curie(prop), "count": number} for prop, number in used],
+        }
+    return {name: value for name, value in made.items() if value}
+
+
+def _used(one: _Resource, limit: int) -> list[dict[str, Any]]:
+    """The predicates that some of the instances have, whatever the schema says."""
+    some = f"SELECT DISTINCT ?s WHERE {{ {one.instances} }} LIMIT {INSTANCES}"
+    query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {some} }} ?s ?p ?o }} GROUP BY ?p ORDER BY DESC(?n) ?p"
+    found = one.rows(query, max(limit, LISTED))
+    return [{"predicate": one.text(row["p"]), "count": int(row["n"]["v"])} for row in found if "p" in row]
+
+
+def _names(meta: GraphMeta, iris: Any) -> list[str]:
+    return [clip(shown_name(meta, iri), CELL_CHARS) for iri in iris[:LISTED]]
+
+
+def _count(one: _Resource, limit: int) -> dict[str, Any]:
+    del limit  # numbers have no length
+    if one.is_class:
+        [own] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ ?s <{TYPE}> {one.node} }}")
+        [every] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ {one.instances} }}")
+        made: dict[str, Any] = {"count": own, "count_with_subclasses": every}
+        return made | ({"note": f"only {SUBCLASSES} of the subclasses were counted"} if one.partly else {})
+    if one.is_property:
+        asked = "(COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?ns) (COUNT(DISTINCT ?o) AS ?no)"
+        statements, subjects, objects = one.number(f"SELECT {asked} WHERE {{ ?s {one.node} ?o }}")
+        return {"count": statements, "subjects": subjects, "objects": objects}
+    [outgoing] = one.number(f"SELECT (COUNT(*) AS ?n) WHERE {{ {one.node} ?p ?o }}")
+    [incoming] = one.number(f"SELECT (COUNT(*) AS ?n) WHERE {{ ?s ?p {one.node} }}")
+    return {"count": outgoing + incoming, "outgoing": outgoing, "incoming": incoming}
+
+
+def misnamed(engine: Engine, meta: GraphMeta, names: list[str], most: int = WRONG_NAMES) -> list[str]:
+    """What is wrong with names of a query that found nothing: those that the graph does not have, with the nearest."""
+    wrong: list[str] = []
+    for name in names:
+        try:
+            resolve(engine, meta, name)
+        except OntologyError as exc:
+            wrong.append(clip(str(exc), CELL_CHARS * 2))
+        if len(wrong) == most:
+            break
+    return wrong

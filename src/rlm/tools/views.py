@@ -1,0 +1,164 @@
+"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views` does the work.
+
+The views cap their lists; names and labels can still be long, and a path says everything twice. So every answer is
+fitted into `VIEW_CHARS`: what is too long is cut, and `left_out` says which lists lost how many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rlm.handles import Meter
+from rlm.ontology.views import Views
+from rlm.tools.toolbox import Toolbox, clip, rendered
+
+VIEW_CHARS = 4000
+"""The most that a view returns, as JSON."""
+LONG_CHARS = 300
+"""A text in an answer that has to be shortened has no more than this."""
+SHORTER_CHARS = (120, 60, 30)
+
+
+def view_tools(views: Views, meter: Meter) -> Toolbox:
+    """The views of one graph. Their time is the engine's, which has limits of its own."""
+    tools = _Views(views)
+    box = Toolbox()
+    for function in (
+        tools.search_entity,
+        tools.search_by_label,
+        tools.describe_entity,
+        tools.probe_relationships,
+        tools.find_path,
+        tools.predicate_frequency,
+        tools.graph_stats,
+    ):
+        box.add(function, meter, patient=True)
+    return box
+
+
+class _Views:
+    def __init__(self, views: Views) -> None:
+        self._views = views
+
+    def search_entity(self, query: str, limit: int = 10, search_in: str = "all") -> list[dict[str, Any]]:
+        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit up to 25.
+        search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy' means that the spelling differs."""
+        return _list(self._views.search_entity(query, limit, search_in))
+
+    def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
+        """As search_entity, in labels and alternative labels only, exact ones first."""
+        return _list(self._views.search_by_label(text, limit))
+
+    def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
+        """What a class, property or thing is: label, types, comment, place in the schema, outgoing_sample.
+        uri: prefix:name, IRI, or a name that only one term has."""
+        return _dict(self._views.describe_entity(uri, limit))
+
+    def probe_relationships(
+        self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
+    ) -> dict[str, Any]:
+        """What it points to and what points to it: lists of up to 25, and true counts by predicate.
+        direction: 'both', 'out' or 'in'."""
+        return _dict(self._views.probe_relationships(uri, predicate, direction, limit))
+
+    def find_path(self, source: str, target: str, max_depth: int = 2, limit: int = 10) -> dict[str, Any]:
+        """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
+        return _dict(self._views.find_path(source, target, max_depth, limit))
+
+    def predicate_frequency(self, limit: int = 20) -> list[dict[str, Any]]:
+        """The predicates in use, most frequent first: [{predicate, count, label}]; limit up to 25."""
+        return _list(self._views.predicate_frequency(limit))
+
+    def graph_stats(self) -> dict[str, Any]:
+        """Sizes, roots, key classes, languages and namespaces of the graph."""
+        return _dict(self._views.graph_stats())
+
+
+def _list(value: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = fit(value, VIEW_CHARS)
+    return made
+
+
+def _dict(value: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = fit(value, VIEW_CHARS)
+    return made
+
+
+# -- into so many characters -----------------------------------------------------------------------------
+
+
+def fit(value: Any, most: int) -> Any:
+    """A list or an object in at most `most` characters of JSON; as it is when it fits.
+
+    Long texts are cut first, then the longest lists lose their last parts; an object says in `left_out` how many. What
+    still does not fit loses more of its texts, and in the end its last parts.
+    """
+    if len(rendered(value)) <= most:
+        return value
+    made, dropped = _clipped(value, LONG_CHARS), Counter[str]()
+
+    def too_long() -> bool:
+        return len(rendered(_noted(made, dropped))) > most
+
+    while too_long() and (found := _longest_list(made)) is not None:
+        name, parts = found
+        parts.pop()
+        dropped[name] += 1
+    for chars in SHORTER_CHARS:
+        if too_long():
+            made = _clipped(made, chars)
+    while made and too_long():
+        _drop_last(made)
+    return made if too_long() else _noted(made, dropped)
+
+
+def take(entries: Iterator[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """The first entries that fit into so many characters of JSON together; the first one always."""
+    taken: list[dict[str, Any]] = []
+    for entry in entries:
+        room -= len(rendered(entry)) + 2
+        if room < 0 and taken:
+            break
+        taken.append(entry)
+    return taken
+
+
+def _noted(made: Any, dropped: Counter[str]) -> Any:
+    return {**made, "left_out": dict(dropped)} if dropped and isinstance(made, dict) else made
+
+
+def _drop_last(made: Any) -> None:
+    if isinstance(made, dict):
+        made.popitem()
+    else:
+        made.pop()
+
+
+def _longest_list(value: Any) -> tuple[str, list[Any]] | None:
+    lists = [(len(rendered(parts)), name, parts) for name, parts in _lists(value, "") if parts]
+    if not lists:
+        return None
+    _, name, parts = max(lists, key=lambda entry: entry[0])
+    return name, parts
+
+
+def _lists(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
+    """The lists that are not inside other lists, by where they are."""
+    if isinstance(value, list):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _lists(part, f"{name}.{key}" if name else str(key))
+
+
+def _clipped(value: Any, chars: int) -> Any:
+    """A copy in which no text, and no name of a field, is longer."""
+    if isinstance(value, str):
+        return clip(value, chars)
+    if isinstance(value, dict):
+        return {clip(str(key), chars): _clipped(part, chars) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clipped(part, chars) for part in value]
+    return value

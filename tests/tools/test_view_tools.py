@@ -1,0 +1,187 @@
+"""The views as tools, and mounted in a namespace: the answers of the views, never too long."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm.errors import NotRDF, OntologyError, ValidationError
+from rlm.ontology.engine import LocalEngine
+from rlm.ontology.views import Views
+from rlm.tools import setup_ontology_context, view_tools
+from rlm.tools.toolbox import rendered
+from rlm.tools.views import VIEW_CHARS, fit, take
+
+NAMES = [
+    "search_entity",
+    "search_by_label",
+    "describe_entity",
+    "probe_relationships",
+    "find_path",
+    "predicate_frequency",
+    "graph_stats",
+]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def prov(root, cache):
+    with LocalEngine(root / "ontology" / "prov.ttl", cache_dir=cache) as engine:
+        yield Views(engine)
+
+
+@pytest.fixture
+def call(prov, meter):
+    box = view_tools(prov, meter)
+    return lambda name, *args, **kw: box.functions[name](*args, **kw)
+
+
+# -- as tools --------------------------------------------------------------------------------------------
+
+
+def test_every_view_is_a_tool_that_says_what_it_does(prov, meter):
+    box = view_tools(prov, meter)
+    assert list(box.functions) == NAMES
+    assert box.patient == set(NAMES), "a view may take as long as its query"
+    for line in ("search_entity(query, limit=10, search_in='all')", "find_path(source, target, max_depth=2, limit=10)"):
+        assert line in box.describe()
+
+
+def test_a_tool_answers_as_its_view(call, prov):
+    assert call("search_entity", "activity", 3) == prov.search_entity("activity", 3)
+    assert call("search_by_label", "activity") == prov.search_by_label("activity")
+    assert call("describe_entity", "prov:Activity") == prov.describe_entity("prov:Activity")
+    assert call("probe_relationships", "prov:used", direction="out") == prov.probe_relationships(
+        "prov:used", direction="out"
+    )
+    assert call("find_path", "prov:Entity", "prov:Activity", limit=3) == prov.find_path(
+        "prov:Entity", "prov:Activity", limit=3
+    )
+    assert call("predicate_frequency", 3) == prov.predicate_frequency(3)
+    assert call("graph_stats") == prov.graph_stats()
+
+
+def test_what_is_too_long_is_cut_and_says_so(call, prov, meter):
+    whole = prov.find_path("prov:Entity", "prov:Agent", 4, 25)
+    assert len(rendered(whole)) > 2 * VIEW_CHARS
+    found = call("find_path", "prov:Entity", "prov:Agent", 4, 25)
+    assert len(rendered(found)) <= VIEW_CHARS
+    assert found["paths"] == whole["paths"][: len(found["paths"])] and found["paths"]
+    assert found["left_out"] == {"paths": len(whole["paths"]) - len(found["paths"])}
+    hits = call("search_entity", "a", 25)
+    assert len(rendered(hits)) <= VIEW_CHARS and hits == prov.search_entity("a", 25)[: len(hits)] and len(hits) > 15
+    assert meter.report()["max_single_return"] <= VIEW_CHARS
+
+
+def test_an_error_of_a_view_names_the_nearest(call):
+    with pytest.raises(OntologyError, match=r"no term prov:Actvity in this graph; did you mean prov:Activity"):
+        call("describe_entity", "prov:Actvity")
+    with pytest.raises(OntologyError, match="the prefix 'prof:' of 'prof:Activity' is not bound: did you mean prov:"):
+        call("probe_relationships", "prof:Activity")
+
+
+def test_long_names_and_labels_are_bounded(tmp_path, cache, meter):
+    long = "n" * 3000
+    text = "v" * 5000
+    lines = [f'<http://e/{n}-{long}> <http://e/p{n}-{long}> "{text}" ; a <http://e/C-{long}> .' for n in range(30)]
+    lines.append(f"<http://e/C-{long}> a <http://www.w3.org/2002/07/owl#Class> ; <http://e/q> <http://e/0-{long}> .")
+    path = tmp_path / "long.nt.ttl"
+    path.write_text("\n".join(lines))
+    with LocalEngine(path, cache_dir=cache) as engine:
+        box = view_tools(Views(engine), meter).functions
+        name = f"<http://e/C-{long}>"
+        for found in (
+            box["search_entity"]("n", 25),
+            box["describe_entity"](name),
+            box["probe_relationships"](name),
+            box["find_path"](name, f"<http://e/0-{long}>"),
+            box["predicate_frequency"](25),
+            box["graph_stats"](),
+        ):
+            assert found and len(rendered(found)) <= VIEW_CHARS
+
+
+# -- into so many characters -----------------------------------------------------------------------------
+
+texts = st.text(max_size=9).map(lambda text: text * 20)
+json_values = st.recursive(
+    st.one_of(st.none(), st.integers(), texts),
+    lambda inner: st.one_of(st.lists(inner, max_size=9), st.dictionaries(texts, inner, max_size=9)),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=50)
+@given(
+    st.one_of(st.lists(json_values, max_size=9), st.dictionaries(texts, json_values, max_size=9)),
+    st.integers(60, 900),
+)
+def test_whatever_is_fitted_fits(value, most):
+    before = json.dumps(value)
+    made = fit(value, most)
+    assert len(rendered(made)) <= most
+    assert type(made) is type(value)
+    assert json.dumps(value) == before, "the value itself is left alone"
+    if len(rendered(value)) <= most:
+        assert made is value
+
+
+def test_fitting_takes_from_the_longest_list():
+    value = {"name": "x", "few": [1, 2], "many": [{"n": n} for n in range(100)]}
+    made = fit(value, 200)
+    assert made["few"] == [1, 2] and made["name"] == "x"
+    assert len(made["many"]) + made["left_out"]["many"] == 100 and len(made["many"]) > 8
+
+
+def test_taking_stops_where_the_room_ends_but_takes_one():
+    assert take(iter([{"a": "x" * 30}] * 5), 100) == [{"a": "x" * 30}] * 2
+    assert take(iter([{"a": "x" * 300}] * 5), 100) == [{"a": "x" * 300}]
+    assert take(iter([]), 100) == []
+
+
+# -- in a namespace --------------------------------------------------------------------------------------
+
+
+def test_an_ontology_is_mounted_in_a_namespace(root):
+    ns: dict[str, object] = {}
+    engine = setup_ontology_context(root / "ontology" / "prov.ttl", ns, "prov")
+    with engine:
+        assert ns["prov"] is engine and ns["prov_meta"].summary().startswith("Provenance terms")
+        assert ns["describe_entity"]("prov:Activity")["label"] == "Activity"
+        assert ns["prov_graph_stats"]() == ns["graph_stats"]()
+        assert set(ns) == {"prov", "prov_meta", *NAMES, *(f"prov_{name}" for name in NAMES)}
+        assert engine.query("ASK { prov:Entity a owl:Class }").boolean is True
+
+
+def test_of_two_the_later_has_the_short_names_and_each_its_own(root):
+    ns: dict[str, object] = {}
+    with (
+        setup_ontology_context(root / "ontology" / "prov.ttl", ns, "prov"),
+        setup_ontology_context(str(root / "ontology" / "harbour.ttl"), ns, "port", lang="de"),
+    ):
+        assert ns["describe_entity"]("harbour:Vessel")["label"] == "Schiff"
+        assert ns["prov_describe_entity"]("prov:Agent")["label"] == "Agent"
+        assert ns["port_meta"].triple_count != ns["prov_meta"].triple_count
+
+
+@pytest.mark.parametrize("name", ["", "my prov", "1st", "class", None])
+def test_a_name_that_is_no_variable_is_refused(root, name):
+    with pytest.raises(ValidationError, match="use the name of a variable"):
+        setup_ontology_context(root / "ontology" / "prov.ttl", {}, name)
+
+
+def test_nothing_is_mounted_when_the_file_is_no_ontology(tmp_path):
+    ns: dict[str, object] = {}
+    (tmp_path / "x.ttl").write_text("no turtle at all")
+    with pytest.raises(NotRDF):
+        setup_ontology_context(tmp_path / "x.ttl", ns, "x")
+    assert ns == {}
+    with pytest.raises(ValidationError, match="ns is list: use a dict"):
+        setup_ontology_context(tmp_path / "x.ttl", [], "x")
