@@ -12,6 +12,8 @@ from cli_running import Run
 
 from rlm import MemoryItem, open_store
 from rlm.cli.app import app
+from rlm.store.types import Run as RunRow
+from rlm.store.types import Trajectory
 
 
 def commands(group: click.Group = app, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -47,6 +49,13 @@ LINES: dict[str, tuple[str, ...]] = {
     "graph edit": ("{node}", "--tier", "session"),
     "graph rm": ("{node}",),
     "graph unlink": ("{edge}",),
+    "ontology stats": ("{ttl}",),
+    "ontology search": ("{ttl}", "boat"),
+    "ontology describe": ("{ttl}", "ex:Boat"),
+    "ontology relations": ("{ttl}", "ex:Boat"),
+    "ontology path": ("{ttl}", "ex:Sloop", "ex:Boat"),
+    "ontology card": ("{ttl}",),
+    "ontology query": ("{ttl}", "SELECT ?s WHERE {{ ?s a owl:Class }}"),
     "pack import": ("{pack}",),
     "pack export": ("{dir}/out.jsonl",),
     "pack verify": ("{pack}",),
@@ -62,6 +71,12 @@ LINES: dict[str, tuple[str, ...]] = {
     "doctor": ("--fix",),
 }
 
+BOATS = """
+@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Boat a owl:Class ; rdfs:label "boat"@en . ex:Sloop a owl:Class ; rdfs:subClassOf ex:Boat .
+"""
+
 
 @pytest.fixture
 def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
@@ -70,6 +85,7 @@ def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
         title = MemoryItem("Find the subclasses", "", "First start at the root, then go down.")
         made = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
         store.delete(made[1])
+        store.save_artifacts(RunRow(model="m"), Trajectory("What?", final_answer="That."))
     node = rlm("graph", "add", "fact", "Water is wet", "--db", db).out.strip()
     edge = rlm("graph", "link", "relation", "is", node, "--db", db).out.strip()
     rlm("pack", "import", "core_v1", "--db", db)
@@ -78,8 +94,10 @@ def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
     rlm("pack", "keygen", key)
     log = tmp_path / "log.jsonl"
     log.write_text('{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n', "utf-8")
-    names = {"id": made[0], "old": made[1], "held": made[2]}
-    return {**names, "node": node, "edge": edge, "pack": str(pack), "key": key, "log": str(log), "dir": str(tmp_path)}
+    ttl = tmp_path / "boats.ttl"
+    ttl.write_text(BOATS, "utf-8")
+    names = {"id": made[0], "old": made[1], "held": made[2], "node": node, "edge": edge}
+    return {**names, "pack": str(pack), "key": key, "log": str(log), "ttl": str(ttl), "dir": str(tmp_path)}
 
 
 def test_every_command_has_a_line_here() -> None:

@@ -10,7 +10,13 @@ from rlm._version import __version__
 from rlm.cli.command import ROOT_OPTIONS, SETTINGS, with_options
 from rlm.cli.session import Session
 
-GROUPS = {"memory": "rlm.cli.memory", "graph": "rlm.cli.graph", "pack": "rlm.cli.pack", "logs": "rlm.cli.logs"}
+GROUPS = {
+    "memory": "rlm.cli.memory",
+    "graph": "rlm.cli.graph",
+    "ontology": "rlm.cli.ontology",
+    "pack": "rlm.cli.pack",
+    "logs": "rlm.cli.logs",
+}
 SINGLE = {"run": "rlm.cli.run", "backup": "rlm.cli.upkeep", "doctor": "rlm.cli.upkeep"}
 
 

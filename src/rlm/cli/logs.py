@@ -38,6 +38,9 @@ def list_(session: Session, limit: int) -> None:
             for run, made in found
         ])  # fmt: skip
         return
+    if not found:
+        session.talk("no run is kept here yet: `rlm run` keeps every one")
+        return
     rows = [
         (made.trajectory_id, made.created_at[:16].replace("T", " "), run.model or "", str(made.iteration_count),
          "yes" if made.converged else "no", made.task_query)

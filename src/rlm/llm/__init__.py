@@ -10,4 +10,14 @@ from rlm.llm.open import open_client
 from rlm.llm.scripted import ScriptedClient
 from rlm.llm.types import OFFLINE_UNANSWERED, Client, Message, Reply, Usage
 
-__all__ = ["OFFLINE_UNANSWERED", "Client", "Message", "RecordingClient", "ReplayClient", "Reply", "ScriptedClient", "Usage", "open_client"]
+__all__ = [
+    "OFFLINE_UNANSWERED",
+    "Client",
+    "Message",
+    "RecordingClient",
+    "ReplayClient",
+    "Reply",
+    "ScriptedClient",
+    "Usage",
+    "open_client",
+]

@@ -1,0 +1,303 @@
+"""`rlm ontology query`, and opening what all ontology commands ask.
+
+SPARQL is printed as a table on a terminal and as tab-separated lines elsewhere, with short names. `--json` and the
+files of `--out` are exact, in the formats that the W3C has for results, so that other programs read them:
+
+- `.json`: SPARQL 1.1 JSON results. On stdout `truncated` is added, and triples are rows of s, p and o.
+- `.csv`: SPARQL 1.1 CSV, for spreadsheets: plain values, a header, CRLF. Types and languages are lost.
+- `.tsv`: SPARQL 1.1 TSV: every term as N-Triples writes it, `?name` in the header.
+- `.nt`: N-Triples, for CONSTRUCT and DESCRIBE and for nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlm.cli import output
+from rlm.cli.command import Decorator, with_options
+from rlm.cli.output import encode_json, print_json, print_table, print_text
+from rlm.cli.session import Session
+from rlm.errors import ConfigError, QueryRefused, QueryTimeout
+
+if TYPE_CHECKING:
+    from rlm.ontology.answer import Answer, Engine, EngineLimits
+    from rlm.ontology.guard import Checked
+    from rlm.ontology.terms import Term
+
+SHOWN_ROWS, FILE_ROWS, MOST_ROWS = 100, 10_000, 1_000_000
+FILE_BYTES = 256 << 20
+TEXT_BYTES = 1 << 20
+NARROW = 40
+"""A column of a table that has something wider than this may wrap."""
+ENDINGS = {".csv": "SELECT", ".tsv": "SELECT", ".json": "SELECT and ASK", ".nt": "CONSTRUCT and DESCRIBE"}
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\x7f-\x9f\ud800-\udfff]')
+_NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]')
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+_FORMAT = click.option(
+    "--format", "format_", metavar="NAME", help="What a file holds, if its name does not say: turtle, …"
+)
+SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
+
+
+@contextmanager
+def opened(
+    session: Session, source: str, format_: str | None, *, limits: EngineLimits | None = None, with_meta: bool = True
+) -> Iterator[Engine]:
+    """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a bar says so."""
+    from rlm.ontology.engine import EngineLimits, open_engine
+
+    with waiting(_doing(source)):
+        engine = open_engine(source, format=format_, limits=limits or EngineLimits())
+    with closing(engine):
+        for note in getattr(engine, "notes", ()):
+            session.talk(note)
+        if with_meta:
+            with waiting(_doing(source)):
+                engine.meta()
+        yield engine
+
+
+def waiting(what: str) -> AbstractContextManager[object]:
+    return output.progress(what, patience_s=output.PATIENCE_S)
+
+
+def _doing(source: str) -> str:
+    path = Path(source).expanduser()
+    return f"loading {path.name} (the next time it is cached)" if path.is_file() else f"asking {source}"
+
+
+@SOURCE
+@click.argument("sparql", metavar="SPARQL|@FILE|-")
+@click.option("--limit", type=click.IntRange(1, MOST_ROWS), metavar="N",
+              help=f"So many rows at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].")  # fmt: skip
+@click.option("--out", metavar="FILE", help="Write them to a file: .csv, .json, .tsv, or .nt for triples.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S",
+              help="Seconds that the query may take (30, or what the config has for an endpoint).")  # fmt: skip
+def query(
+    session: Session, source: str, format_: str | None, sparql: str, limit: int | None, out: str | None, **given: Any
+) -> None:
+    """Ask SOURCE in SPARQL: SELECT, ASK, CONSTRUCT or DESCRIBE.
+
+    SOURCE is an RDF file, or an endpoint that the config names. The query is given as it is, in a file (@FILE) or on
+    standard input (-). The prefixes of the file and the well-known ones need not be declared. An answer without rows
+    is an answer: the exit code is 0, also when an ASK says no.
+    """
+    from rlm.ontology.answer import EngineLimits
+    from rlm.ontology.guard import check_query
+
+    asked = check_query(_text(sparql))
+    target = None if out is None else _target(out, asked.kind, force=given["force"])
+    most = limit or (SHOWN_ROWS if target is None else FILE_ROWS)
+    limits = EngineLimits(rows=most) if target is None else EngineLimits(rows=most, answer_bytes=FILE_BYTES)
+    with opened(session, source, format_, limits=limits, with_meta=False) as engine:
+        answer = _asked(engine, asked, most, given["timeout"])
+        shown = answer.text_rows(getattr(engine, "prefixes", None)) if target is None and not session.json else []
+    if target is not None:
+        _write(target, _encoded(answer, target.suffix.lower()), force=given["force"])
+        _tell_written(session, answer, target)
+    elif session.json:
+        print_json({**_results(answer), "truncated": answer.truncated})
+    else:
+        _print(session, answer, shown)
+    if answer.truncated:
+        session.talk(_cut(answer, most, to_file=target is not None))
+
+
+def _text(given: str) -> str:
+    """The query, from where it is."""
+    if given != "-" and not given.startswith("@"):
+        return given
+    path = Path(given[1:]).expanduser()
+    try:
+        if given == "-":
+            data = sys.stdin.buffer.read(TEXT_BYTES)
+        else:
+            with path.open("rb") as file:
+                data = file.read(TEXT_BYTES)
+    except (OSError, ValueError) as exc:
+        raise ConfigError(f"the query {given} cannot be read: {getattr(exc, 'strerror', None) or exc}") from exc
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"the query {given} is no text in UTF-8 (byte {exc.start})") from exc
+
+
+def _target(out: str, kind: str, *, force: bool) -> Path:
+    """The file to write, once it is sure that it can be written and can hold this kind of answer."""
+    path = Path(out).expanduser()
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise ConfigError(f"--out {out}: the name must end in one of {', '.join(ENDINGS)}")
+    if kind not in ENDINGS[ending]:
+        fitting = " or ".join(name for name, kinds in ENDINGS.items() if kind in kinds)
+        raise ConfigError(f"--out {out}: {ending} is for {ENDINGS[ending]}; the answer of {kind} goes to {fitting}")
+    if path.is_dir():
+        raise ConfigError(f"--out {out} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--out {out}: there is no folder {path.parent}")
+    if path.exists() and not force:
+        raise ConfigError(f"--out {out} is there already: name another file, or add --force")
+    return path
+
+
+def _asked(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
+    from rlm.ontology.lexer import PNAME
+
+    with waiting("asking"):
+        try:
+            return engine.query(asked.text, limit=limit, timeout_s=timeout)
+        except QueryTimeout as exc:
+            raise QueryTimeout(str(exc).replace("(timeout_s)", "(--timeout S)")) from exc
+        except QueryRefused:
+            used = {token.text.partition(":")[0] for token in asked.tokens if token.kind == PNAME}
+            known = getattr(engine, "prefixes", None)
+            if known is None or used <= known.keys():
+                raise
+            before = len(known)
+            engine.meta()  # a file without prefixes is given some, which the other commands show
+            if len(known) == before:
+                raise
+            return engine.query(asked.text, limit=limit, timeout_s=timeout)
+
+
+def _print(session: Session, answer: Answer, rows: list[dict[str, str]]) -> None:
+    if answer.kind == "ask":
+        print_text("yes" if answer.boolean else "no")
+        return
+    names = _columns(answer)
+    if rows:
+        cells = [[row.get(name, "") for name in names] for row in rows]
+        wide = [name for place, name in enumerate(names) if any(len(line[place]) > NARROW for line in cells)]
+        print_table(names, cells, prose=wide)
+    else:
+        session.talk(f"no {_what(answer)}")
+
+
+def _columns(answer: Answer) -> list[str]:
+    return ["s", "p", "o"] if answer.kind == "graph" else answer.variables
+
+
+def _what(answer: Answer) -> str:
+    return "triples" if answer.kind == "graph" else "rows"
+
+
+def _cut(answer: Answer, limit: int, *, to_file: bool) -> str:
+    what, got = _what(answer), len(answer)
+    if got < limit:
+        return (
+            f"there is more, but no answer may be longer than these {got:,} {what}: "
+            "ask for less, or for parts with ORDER BY, LIMIT and OFFSET"
+        )
+    more = "" if to_file else ", or a whole file with --out FILE"
+    return f"there is more: these are the first {got:,} {what}; --limit N gives more{more}"
+
+
+# -- exact forms -----------------------------------------------------------------------------------------
+
+
+def _rows(answer: Answer) -> list[dict[str, Term]]:
+    if answer.kind == "graph":
+        return [dict(zip("spo", triple, strict=True)) for triple in answer.triples]
+    return answer.rows
+
+
+def _results(answer: Answer) -> dict[str, Any]:
+    """SPARQL 1.1 JSON results."""
+    if answer.kind == "ask":
+        return {"head": {}, "boolean": bool(answer.boolean)}
+    bindings = [{name: _json_term(term) for name, term in row.items()} for row in _rows(answer)]
+    return {"head": {"vars": _columns(answer)}, "results": {"bindings": bindings}}
+
+
+def _json_term(term: Term) -> dict[str, Any]:
+    kind, value = term["t"], term["v"]
+    if kind == "triple":
+        parts = zip(("subject", "predicate", "object"), value, strict=True)
+        return {"type": "triple", "value": {name: _json_term(part) for name, part in parts}}
+    if kind != "lit":
+        return {"type": "uri" if kind == "iri" else "bnode", "value": value}
+    names = {"lang": "xml:lang", "dir": "its:dir", "dt": "datatype"}
+    return {"type": "literal", "value": value} | {names[key]: term[key] for key in names if key in term}
+
+
+def exact(term: Term) -> str:
+    """A term as N-Triples writes it. Nothing of it can end its token or its line."""
+    kind, value = term["t"], term["v"]
+    if kind == "triple":
+        return f"<<( {' '.join(map(exact, value))} )>>"
+    if kind == "bnode":
+        return f"_:{value}"
+    if kind == "iri":
+        return f"<{_NOT_IN_IRI.sub(_code, value)}>"
+    quoted = f'"{_NOT_IN_STRING.sub(lambda found: _SHORT.get(found[0]) or _code(found), value)}"'
+    if "lang" in term:
+        return f"{quoted}@{term['lang']}" + (f"--{term['dir']}" if "dir" in term else "")
+    return f"{quoted}^^{exact({'t': 'iri', 'v': term['dt']})}" if "dt" in term else quoted
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04X}"
+
+
+def _encoded(answer: Answer, ending: str) -> bytes:
+    if ending == ".json":
+        return f"{encode_json(_results(answer))}\n".encode()
+    names, rows = _columns(answer), _rows(answer)
+    if ending == ".nt":
+        text = "".join(f"{exact(s)} {exact(p)} {exact(o)} .\n" for s, p, o in answer.triples)
+    elif ending == ".tsv":
+        lines = ["\t".join(f"?{name}" for name in names)]
+        lines += ["\t".join(exact(row[name]) if name in row else "" for name in names) for row in rows]
+        text = "".join(f"{line}\n" for line in lines)
+    else:
+        text = _csv(names, rows)
+    return text.encode("utf-8", "replace")
+
+
+def _csv(names: list[str], rows: list[dict[str, Term]]) -> str:
+    import csv
+    import io
+
+    from rlm.ontology.terms import term_plain
+
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(names)
+    writer.writerows([term_plain(row[name]) if name in row else "" for name in names] for row in rows)
+    return text.getvalue()
+
+
+def _write(target: Path, data: bytes, *, force: bool) -> None:
+    """Put the whole file in place, or nothing."""
+    part = target.with_name(f".{target.name[:80]}.{os.getpid()}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if not force and target.exists():  # made while the query ran
+            raise ConfigError(f"--out {target} is there already: name another file, or add --force")
+        part.replace(target)
+    except OSError as exc:
+        raise ConfigError(f"--out {target} cannot be written: {exc.strerror or exc}") from exc
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _tell_written(session: Session, answer: Answer, target: Path) -> None:
+    if session.json:
+        print_json({"path": str(target), _what(answer): len(answer), "truncated": answer.truncated})
+        return
+    print_text(str(target))
+    if answer.kind != "ask":
+        session.talk(f"{len(answer):,} {_what(answer)}")

@@ -1,0 +1,444 @@
+"""`rlm ontology`: what a person sees of a file and of an endpoint, what goes to a file, and what bad input gets."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import pty
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from cli_running import Run, on_a_terminal
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm.cli import output
+from rlm.cli.ontology_query import exact
+
+VESSELS = "SELECT ?s ?l WHERE { ?s rdfs:subClassOf harbour:Vessel ; rdfs:label ?l FILTER(lang(?l) = 'en') } ORDER BY ?s"
+HOSTILE = "X\x1b]0;pwned\x07\x1b[2J \x9b31m \u202etxet\u2066 \x7f [bold red]"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def shared_cache(home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parsing is done once for all tests here. After `home`, which clears the settings."""
+    monkeypatch.setenv("RLM_CACHE_DIR", str(cache))
+
+
+@pytest.fixture
+def harbour(root: Path) -> str:
+    return str(root / "ontology" / "harbour.ttl")
+
+
+@pytest.fixture
+def prov(root: Path) -> str:
+    return str(root / "ontology" / "prov.ttl")
+
+
+def harmless(text: str) -> bool:
+    return not any(mark in text for mark in ("\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\x7f"))
+
+
+# -- what is in it ---------------------------------------------------------------------------------------
+
+
+def test_stats_tells_sizes_roots_languages_and_prefixes(rlm: Run, harbour: str) -> None:
+    shown = rlm("ontology", "stats", harbour)
+    assert shown.code == 0 and shown.err == ""
+    fields = {line[:22].strip(): line[22:].strip() for line in shown.out.splitlines()[:14]}
+    there = ox.Store()
+    there.load(path=harbour, format=ox.RdfFormat.TURTLE)
+    assert fields["triples"] == f"{len(there):,}"
+    assert fields["title"] == "Harbour" and "harbour:WaterCraft" in fields["roots"]
+    assert fields["labels"].startswith("en ") and ", de " in fields["labels"]
+    assert fields["imports, not fetched"] == "https://example.org/units"
+    assert "<https://example.org/harbour#>" in shown.out
+    found = rlm("ontology", "stats", harbour, "--json").json
+    assert found["triples"] == len(there) and found["name"] == "harbour"
+    assert found["predicate_frequency"][0]["predicate"] == "rdfs:label"
+
+
+def test_search_says_how_each_hit_matched(rlm: Run, harbour: str) -> None:
+    shown = rlm("ontology", "search", harbour, "container", "ship")
+    assert shown.out.splitlines()[0] == "exact\tharbour:ContainerShip\tclass\tcontainer ship\t"
+    german = rlm("ontology", "search", harbour, "Frachter", "--lang", "de", "--json").json[0]
+    assert (german["curie"], german["label"]) == ("harbour:CargoVessel", "Frachtschiff")
+    old = rlm("ontology", "search", harbour, "hulk", "--in", "localname", "--limit", "1")
+    assert "deprecated" in old.out and old.err == "the best 1: more with --limit\n"
+
+
+def test_what_is_not_found_exits_with_1(rlm: Run, harbour: str) -> None:
+    for line in (("search", harbour, "zeppelin"), ("path", harbour, "Vessel", "Berth", "--depth", "1")):
+        nothing = rlm("ontology", *line)
+        assert nothing.code == 1 and nothing.out == "" and nothing.err
+        assert "max_depth" not in nothing.err and "probe_" not in nothing.err, "the words of the command line"
+    assert rlm("ontology", "search", harbour, "zeppelin", "--json").json == []
+
+
+def test_describe_in_the_language_asked_for(rlm: Run, harbour: str) -> None:
+    shown = rlm("ontology", "describe", harbour, "harbour:H_0031", "--lang", "de").out
+    assert "befördert Gefahrgut" in shown
+    assert "harbour:Vessel (Schiff) or harbour:Voyage (Reise)" in shown, "a union of domains"
+    by_label = rlm("ontology", "describe", harbour, "cargo vessel", "--json").json
+    assert by_label["curie"] == "harbour:CargoVessel" and by_label["superclasses"] == ["harbour:Vessel"]
+
+
+def test_relations_each_way_and_by_predicate(rlm: Run, prov: str) -> None:
+    both = rlm("ontology", "relations", prov, "prov:Activity", "--limit", "5")
+    assert {line.split("\t")[0] for line in both.out.splitlines()} == {"out", "in"}
+    assert "in: 5 of " in both.err
+    line = ("ontology", "relations", prov, "prov:Activity", "--predicate", "rdfs:domain", "--direction", "in")
+    rows = [row.split("\t")[:3] for row in rlm(*line).out.splitlines()]
+    assert ["in", "rdfs:domain", "prov:used"] in rows and {row[1] for row in rows} == {"rdfs:domain"}
+    found = rlm(*line, "--json").json
+    assert found["incoming_count"] >= len(found["incoming"]) and "outgoing" not in found
+    none = rlm(*line[:-1], "out")
+    assert none.code == 1 and none.err == "nothing found\n"
+
+
+def test_path_follows_statements_both_ways(rlm: Run, harbour: str) -> None:
+    shown = rlm("ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3")
+    assert shown.code == 0
+    assert (
+        "harbour:Vessel -rdfs:subClassOf-> harbour:WaterCraft <-rdfs:domain- harbour:mooredAt -rdfs:range-> "
+        "harbour:Berth\n" in shown.out
+    )
+    document = rlm("ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3", "--json").json
+    assert [each["length"] for each in document["paths"]] == [3, 3]
+
+
+def test_card_is_what_a_model_gets(rlm: Run, prov: str) -> None:
+    found = rlm("ontology", "card", prov, "--json").json
+    assert len(found["sense_card"]) <= 600 and "prov:Activity" in found["sense_card"]
+    assert len(found["schema_constraints"]) <= 400 and "Domain → range" in found["schema_constraints"]
+    assert rlm("ontology", "card", prov).out == f"{found['sense_card']}\n\n{found['schema_constraints']}\n"
+
+
+# -- query -----------------------------------------------------------------------------------------------
+
+
+def test_a_pipe_gets_one_line_a_row_and_is_told_what_was_cut(rlm: Run, harbour: str) -> None:
+    whole = rlm("ontology", "query", harbour, VESSELS)
+    assert whole.code == 0 and whole.err == ""
+    assert whole.out.splitlines()[0] == 'harbour:CargoVessel\t"cargo vessel"@en'
+    cut = rlm("ontology", "query", harbour, VESSELS, "--limit", "2")
+    assert cut.out.splitlines() == whole.out.splitlines()[:2]
+    assert "the first 2 rows" in cut.err and "--limit" in cut.err and "--out" in cut.err
+
+
+def test_json_is_sparql_results_and_says_whether_it_was_cut(rlm: Run, harbour: str) -> None:
+    found = rlm("ontology", "query", harbour, VESSELS, "--limit", "1", "--json").json
+    assert found == {
+        "head": {"vars": ["s", "l"]},
+        "results": {
+            "bindings": [
+                {
+                    "s": {"type": "uri", "value": "https://example.org/harbour#CargoVessel"},
+                    "l": {"type": "literal", "value": "cargo vessel", "xml:lang": "en"},
+                }
+            ]
+        },
+        "truncated": True,
+    }
+
+
+def test_the_query_may_be_in_a_file_or_on_standard_input(rlm: Run, harbour: str, tmp_path: Path) -> None:
+    text = "ASK { harbour:Vessel a owl:Class }"
+    (tmp_path / "q.rq").write_text(text, "utf-8-sig")
+    assert rlm("ontology", "query", harbour, "@q.rq").out == "yes\n"
+    assert rlm("ontology", "query", harbour, "-", stdin=text.replace("Vessel", "Nothing").encode()).out == "no\n"
+    for name in ("@missing.rq", f"@{tmp_path}"):
+        failed = rlm("ontology", "query", harbour, name)
+        assert failed.code == 2 and name in failed.err and "Traceback" not in failed.err
+    failed = rlm("ontology", "query", harbour, "-", stdin=b"ASK { ?s ?p '\xff' }")
+    assert failed.code == 2 and "UTF-8" in failed.err
+
+
+def test_an_answer_without_rows_is_an_answer(rlm: Run, harbour: str) -> None:
+    empty = rlm("ontology", "query", harbour, "SELECT ?s WHERE { ?s a harbour:Nothing }")
+    assert (empty.code, empty.out, empty.err) == (0, "", "no rows\n")
+
+
+def test_names_that_other_commands_show_work_in_a_query(rlm: Run, tmp_path: Path) -> None:
+    """N-Triples has no prefixes; stats, search and describe show some all the same."""
+    (tmp_path / "boats.nt").write_text(
+        "<http://example.org/boats/gull> <http://example.org/boats/near> <http://example.org/boats/tern> .\n", "utf-8"
+    )
+    name = rlm("ontology", "search", "boats.nt", "gull", "--json").json[0]["curie"]
+    assert name == "boats:gull"
+    asked = rlm("ontology", "query", "boats.nt", f"SELECT ?o WHERE {{ {name} boats:near ?o }}")
+    assert asked.code == 0 and "tern" in asked.out
+
+
+def test_on_a_terminal_rows_are_a_table_with_its_header(harbour: str) -> None:
+    shown = on_a_terminal("ontology", "query", harbour, VESSELS).splitlines()
+    assert "s" in shown[0] and "l" in shown[0] and "\t" not in shown[1]
+    assert shown[1].split("  ")[0] == "harbour:CargoVessel"
+
+
+# -- files -----------------------------------------------------------------------------------------------
+
+
+def test_rows_go_to_csv_tsv_and_json(rlm: Run, harbour: str, tmp_path: Path) -> None:
+    asked = "SELECT ?s ?o WHERE { VALUES (?s ?o) { (harbour:a 'x, \"y\"\\n'@en) (harbour:b 7) (harbour:c UNDEF) } }"
+    written = rlm("ontology", "query", harbour, asked, "--out", "rows.csv")
+    assert (written.code, written.out, written.err) == (0, "rows.csv\n", "3 rows\n")
+    with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
+        space = "https://example.org/harbour#"
+        assert list(csv.reader(file)) == [
+            ["s", "o"], [f"{space}a", 'x, "y"\n'], [f"{space}b", "7"], [f"{space}c", ""]
+        ]  # fmt: skip
+    told = rlm("ontology", "query", harbour, asked, "--out", "rows.json", "--json").json
+    assert told == {"path": "rows.json", "rows": 3, "truncated": False}
+    rlm("ontology", "query", harbour, asked, "--out", "rows.TSV")
+    formats = {"rows.json": ox.QueryResultsFormat.JSON, "rows.TSV": ox.QueryResultsFormat.TSV}
+    read = [_solutions(tmp_path / name, kind) for name, kind in formats.items()]
+    assert read[0] == read[1] and len(read[0]) == 3 and read[0][0][1] == ox.Literal('x, "y"\n', language="en")
+
+
+def _solutions(path: Path, kind: ox.QueryResultsFormat) -> list[list[Any]]:
+    found = ox.parse_query_results(path.read_bytes(), format=kind)
+    assert isinstance(found, ox.QuerySolutions)
+    return [list(row) for row in found]
+
+
+def test_triples_go_to_n_triples_and_none_is_lost(rlm: Run, harbour: str, tmp_path: Path) -> None:
+    asked = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
+    assert rlm("ontology", "query", harbour, asked, "--out", "all.nt").code == 0
+    graphs = []
+    for path, kind in ((tmp_path / "all.nt", ox.RdfFormat.N_TRIPLES), (Path(harbour), ox.RdfFormat.TURTLE)):
+        store = ox.Store()  # which writes 145.0 as 145
+        store.load(path=str(path), format=kind)
+        graphs.append(ox.Dataset(store))
+        graphs[-1].canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert graphs[0] == graphs[1] and len(graphs[0]) > 1000
+    cut = rlm("ontology", "query", harbour, asked, "--out", "all.nt", "--force", "--limit", "5")
+    assert cut.code == 0 and "the first 5 triples" in cut.err
+    assert len((tmp_path / "all.nt").read_text("utf-8").splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "out", "says"),
+    [
+        ("SELECT ?s WHERE { ?s ?p ?o }", "x.nt", "the answer of SELECT goes to .csv or .tsv or .json"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "x.csv", "the answer of CONSTRUCT goes to .nt"),
+        ("ASK { ?s ?p ?o }", "x.csv", "the answer of ASK goes to .json"),
+        ("ASK { ?s ?p ?o }", "x.xlsx", ".csv, .tsv, .json, .nt"),
+        ("ASK { ?s ?p ?o }", "nowhere/x.json", "no folder nowhere"),
+        ("ASK { ?s ?p ?o }", "old.json", "--force"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
+    rlm: Run, tmp_path: Path, asked: str, out: str, says: str
+) -> None:
+    (tmp_path / "old.json").write_text("mine", "utf-8")
+    failed = rlm("ontology", "query", "there-is-no-such.ttl", asked, "--out", out)
+    assert failed.code == 2 and says in failed.err
+    assert (tmp_path / "old.json").read_text("utf-8") == "mine"
+
+
+def test_a_query_that_fails_leaves_the_old_file_and_nothing_else(rlm: Run, harbour: str, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("mine", "utf-8")
+    line = ("ontology", "query", harbour, "SELECT ?s WHERE { ?s a none:Such }", "--out", "old.csv", "--force")
+    assert rlm(*line).code == 2
+    assert (tmp_path / "old.csv").read_text("utf-8") == "mine"
+    assert rlm(*(part.replace("none:Such", "owl:Class") for part in line)).code == 0
+    assert (tmp_path / "old.csv").read_text("utf-8").startswith("s\n")
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+@given(st.text(), st.sampled_from(["plain", "lang", "dt"]))
+def test_a_literal_is_one_token_of_one_line_and_reads_back(text: str, how: str) -> None:
+    term = {"t": "lit", "v": text}
+    term |= {"lang": {"lang": "en-gb"}, "dt": {"dt": "http://e.org/t"}, "plain": {}}[how]
+    line = f"<http://e.org/s> <http://e.org/p> {exact(term)} ."
+    assert line.splitlines() == [line] and "\t" not in line
+    (read,) = ox.parse(line, format=ox.RdfFormat.N_TRIPLES)
+    assert isinstance(read.object, ox.Literal) and read.object.value == text
+
+
+def test_an_iri_of_a_stranger_cannot_end_its_token() -> None:
+    assert exact({"t": "iri", "v": "http://e.org/> .\n<x"}) == "<http://e.org/\\u003E\\u0020.\\u000A\\u003Cx>"
+
+
+# -- what bad input gets ---------------------------------------------------------------------------------
+
+BAD = {
+    "empty.ttl": (b"", "NotRDF", "0 bytes"),
+    "page.ttl": (b"<!DOCTYPE html><html><body>404</body></html>", "NotRDF", "HTML"),
+    "broken.ttl": (b"@prefix ex: <http://e.org/> .\nex:a ex:b\n", "NotRDF", "broken.ttl"),
+    "cut.ttl.gz": (
+        gzip.compress(b"<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n" * 5000)[:60],
+        "NotRDF",
+        "gzip",
+    ),
+    "notes.txt": (b"Buy milk, and bread.\n", "NotRDF", "no RDF"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_rdf_is_one_clear_line(rlm: Run, tmp_path: Path, name: str) -> None:
+    content, kind, says = BAD[name]
+    (tmp_path / name).write_bytes(content)
+    failed = rlm("ontology", "stats", name, "--json")
+    assert failed.code == 2 and failed.out == ""
+    error = json.loads(failed.err)["error"]
+    assert error["type"] == kind and says in error["message"] and "Traceback" not in failed.err
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        (("stats", "nowhere.ttl"), 2, "no file nowhere.ttl"),
+        (("stats", "museum"), 2, "no endpoint 'museum'"),
+        (("stats", "."), 2, "folder"),
+        (("stats", "https://example.org/sparql"), 2, "config"),
+        (("stats", "{harbour}", "--format", "word"), 2, "turtle, n-triples"),
+        (("describe", "{harbour}", "Vesel"), 1, "did you mean harbour:Vessel?"),
+        (("describe", "{harbour}", "harbour:Vesel"), 1, "did you mean harbour:Vessel?"),
+        (("describe", "{harbour}", "zzzzqqq"), 1, "`rlm ontology search`"),
+        (("describe", "{harbour}", "habour:Vessel"), 2, "did you mean harbour:"),
+        (("describe", "{harbour}", " "), 2, "no name given"),
+        (("path", "{harbour}", "Vessel", "Birth"), 1, "harbour:Berth"),
+        (("relations", "{harbour}", "Vessel", "--predicate", "harbour:sail"), 1, "harbour:sails"),
+        (("query", "{harbour}", "SELECT ?s WHERE { ?s a habour:Vessel }"), 2, "did you mean harbour:"),
+        (("query", "{harbour}", "DELETE WHERE { ?s ?p ?o }"), 2, "read-only"),
+        (("query", "{harbour}", "SELECT ?s WHERE { SERVICE <http://e.org/> { ?s ?p ?o } }"), 2, "SERVICE"),
+        (("query", "{harbour}", "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?c", "--timeout", "0.2"), 2,
+         "--timeout"),
+    ],
+)  # fmt: skip
+def test_bad_input_exits_with_2_and_what_is_not_there_with_1(
+    rlm: Run, harbour: str, line: tuple[str, ...], code: int, says: str
+) -> None:
+    failed = rlm("ontology", *(harbour if part == "{harbour}" else part for part in line))
+    assert failed.code == code and failed.out == "" and says in failed.err
+    assert failed.err.startswith("error: ") and failed.err.count("\n") == 1
+
+
+def test_a_wrong_extension_is_a_remark(rlm: Run, harbour: str, tmp_path: Path) -> None:
+    shutil.copy(harbour, tmp_path / "harbour.rdf")
+    read = rlm("ontology", "query", "harbour.rdf", "ASK { ?s ?p ?o }")
+    assert (read.code, read.out) == (0, "yes\n")
+    assert "named like RDF/XML but holds Turtle" in read.err
+    assert rlm("ontology", "query", "harbour.rdf", "ASK { ?s ?p ?o }", "--json").err == ""
+    shutil.copy(harbour, tmp_path / "harbour")
+    assert rlm("ontology", "query", "harbour", "ASK { ?s ?p ?o }", "--format", "ttl").code == 0
+
+
+EVIL = """
+@prefix e: <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://e.org/> a owl:Ontology ; rdfs:label "LABEL" .
+e:a a owl:Class ; rdfs:label "LABEL" ; rdfs:comment "LABEL" ; rdfs:subClassOf e:b . e:b rdfs:label "LABEL" .
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("stats",), ("search", "pwned"), ("describe", "e:a"), ("relations", "e:a"), ("path", "e:a", "e:b"), ("card",),
+     ("query", "SELECT * { ?s ?p ?o }"), ("query", "CONSTRUCT WHERE { ?s ?p ?o }", "--json"), ("describe", "\x1b[2J")],
+)  # fmt: skip
+def test_text_of_an_ontology_does_not_steer_the_terminal(rlm: Run, tmp_path: Path, line: tuple[str, ...]) -> None:
+    label = "".join(f"\\u{ord(char):04X}" for char in HOSTILE)
+    (tmp_path / "evil.ttl").write_text(EVIL.replace("LABEL", label), "utf-8")
+    done = rlm("ontology", line[0], "evil.ttl", *line[1:])
+    assert harmless(done.out + done.err)
+    assert done.code == (1 if "\x1b" in line[-1] else 0)
+
+
+# -- time ------------------------------------------------------------------------------------------------
+
+
+def test_the_second_question_parses_nothing(rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLM_CACHE_DIR", str(tmp_path / "own"))
+    (tmp_path / "a.ttl").write_text("<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n", "utf-8")
+    first = rlm("ontology", "stats", "a.ttl", "--json").json
+    (store,) = (tmp_path / "own" / "ontologies").glob("*/store")
+    before = {path.name: path.stat().st_mtime_ns for path in store.iterdir() if path.suffix == ".sst"}
+    made = store.stat().st_ino
+    assert rlm("ontology", "stats", "a.ttl", "--json").json == first
+    assert (store.stat().st_ino, before) == (
+        made, {path.name: path.stat().st_mtime_ns for path in store.iterdir() if path.suffix == ".sst"}
+    )  # fmt: skip
+
+
+def test_what_takes_long_says_so_on_a_terminal(rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow[red].ttl").write_text("<http://e.org/a> <http://e.org/b> <http://e.org/new> .\n", "utf-8")
+    monkeypatch.setattr(output, "PATIENCE_S", 0.0)
+    outer, inner = pty.openpty()
+    with os.fdopen(inner, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setenv("COLUMNS", "120")
+        done = rlm("ontology", "query", "slow[red].ttl", "ASK { ?s ?p ?o }")
+        terminal.flush()
+        sent = os.read(outer, 1 << 16).decode()
+    os.close(outer)
+    assert done.out == "yes\n"
+    assert "loading slow[red].ttl (the next time it is cached)" in sent
+
+
+# -- an endpoint -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(folder: Path, data: Path) -> Iterator[str]:
+    """The query URL of a real server that holds a Turtle file."""
+    binary = shutil.which("oxigraph", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if binary is None:
+        pytest.skip("the oxigraph wheel is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [binary, "serve", "--location", str(folder), "--bind", address]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None and "Listening" in server.stderr.readline()
+            put = urllib.request.Request(f"http://{address}/store?default", data.read_bytes(), method="PUT")
+            put.add_header("Content-Type", "text/turtle")
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(put, timeout=20).close()
+            yield f"http://{address}/query"
+        finally:
+            server.kill()
+
+
+def test_an_endpoint_of_the_config_is_asked_like_a_file(
+    rlm: Run, harbour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    monkeypatch.setenv("RLM_CONFIG", str(config))
+    text = (
+        f"PREFIX harbour: <https://example.org/harbour#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> {VESSELS}"
+    )
+    with serving(tmp_path / "store", Path(harbour)) as url:
+        config.write_text(f'[endpoints.quay]\nurl = "{url}"\nallow_private = true\n', "utf-8")
+        near, far = (rlm("ontology", "query", source, text, "--json").json for source in (harbour, "quay"))
+        assert near == far and near["results"]["bindings"]
+        cut = rlm("ontology", "query", "quay", text, "--limit", "1", "--out", "rows.csv")
+        assert cut.code == 0 and "the first 1 rows" in cut.err
+        assert (tmp_path / "rows.csv").read_text("utf-8").splitlines()[1].endswith("#CargoVessel,cargo vessel")
+        sizes = rlm("ontology", "stats", "quay", "--json").json
+        assert sizes["triples"] == rlm("ontology", "stats", harbour, "--json").json["triples"]
+        told = rlm("ontology", "describe", "quay", "https://example.org/harbour#Vessel")
+        assert told.code == 0 and "vessel" in told.out and "endpoint" in told.err
+        assert rlm("ontology", "search", "quay", "ContainerShip").out.count("ContainerShip") == 1
+    down = rlm("ontology", "query", "quay", text, "--timeout", "1")
+    assert down.code == 2 and down.out == "" and "'quay'" in down.err and down.err.count("\n") == 1
+    unknown = rlm("ontology", "stats", "key", "--json")
+    assert unknown.code == 2 and "'key'" in unknown.err
