@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import time
 from typing import Any
 
 HEAD = struct.Struct(">I")
@@ -42,3 +43,23 @@ def read_exactly(fd: int, size: int) -> bytes:
         parts.append(part)
         missing -= len(part)
     return b"".join(parts)
+
+
+SPIN_S = 0.0001
+"""How long to look for an answer before sleeping. To be woken takes half of that; a whole call need take no more."""
+
+
+def read_now(fd: int) -> bytes | None:
+    """What a pipe that does not block holds; None when it holds nothing, b"" at its end."""
+    try:
+        return os.read(fd, 65_536)
+    except BlockingIOError:
+        return None
+
+
+def read_soon(fd: int) -> bytes | None:
+    """The same, looked at again and again for `SPIN_S`."""
+    until = time.perf_counter() + SPIN_S
+    while (data := read_now(fd)) is None and time.perf_counter() < until:
+        pass
+    return data

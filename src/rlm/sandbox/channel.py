@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from rlm.errors import SandboxError
-from rlm.frames import HEAD, BrokenFrame, encode
+from rlm.frames import HEAD, BrokenFrame, encode, read_now, read_soon
 
 MAX_LOCALS = 400
 SEND_S = 5.0
@@ -41,6 +41,7 @@ class Channel:
         self._room = select.poll()
         self._room.register(given, select.POLLOUT | select.POLLERR)
         os.set_blocking(given, False)
+        os.set_blocking(taken, False)
 
     def send(self, message: dict[str, Any]) -> None:
         """SandboxError when it is too long, Stopped when nobody reads (any more)."""
@@ -76,9 +77,14 @@ class Channel:
         return bool(self._buffer)
 
     def _more(self, wait_s: float) -> bool:
-        if not self._poll.poll(max(1, int(min(wait_s, 1e6) * 1000))):
-            return False
-        data = os.read(self._taken, 1 << 16)
+        """Read what there is. A worker that was answered is back in no time: to sleep and be woken takes longer."""
+        data = read_soon(self._taken)
+        if data is None:
+            if not self._poll.poll(max(1, int(min(wait_s, 1e6) * 1000))):
+                return False
+            data = read_now(self._taken)
+        if data is None:
+            return True
         if not data:
             raise Stopped("died", "the worker ended")
         self._buffer += data

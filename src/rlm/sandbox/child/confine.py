@@ -55,7 +55,7 @@ def confine(
     if "landlock" in only and kernel.landlock():
         held.append("landlock")
     if "rlimits" in only:
-        kernel.set_limits({"RLIMIT_NOFILE": 0})  # what is open stays open; nothing more can be, from here on
+        kernel.set_limits({"RLIMIT_NOFILE": 1})  # what is open stays open; nothing more can be. poll() needs the 1
     if "seccomp" in only and kernel.seccomp(kernel.allow_only(CALLS)):
         held.append("seccomp")
     return held

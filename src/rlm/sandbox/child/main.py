@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -76,6 +77,9 @@ class Worker:
 
     def __init__(self, taken: int, given: int) -> None:
         self._in, self._out_fd = taken, given
+        os.set_blocking(taken, False)
+        self._poll = select.poll()
+        self._poll.register(taken, select.POLLIN | select.POLLHUP)
         first = self._receive()
         self._limit = int(first["frame_bytes"])
         self._language = bool(first["language"])
@@ -119,15 +123,19 @@ class Worker:
 
     def _receive(self) -> dict[str, Any]:
         """One message. The host sends one at a time, so what is read belongs to it."""
-        data = os.read(self._in, 65_536)
-        if len(data) < frames.HEAD.size:
-            data += frames.read_exactly(self._in, frames.HEAD.size - len(data))
-            if len(data) < frames.HEAD.size:
+        data = bytearray()
+        size = frames.HEAD.size
+        while len(data) < size:
+            part = frames.read_soon(self._in)
+            while part is None:
+                self._poll.poll()
+                part = frames.read_now(self._in)
+            if not part:
                 _end()
-        missing = frames.HEAD.unpack_from(data)[0] + frames.HEAD.size - len(data)
-        if missing:
-            data += frames.read_exactly(self._in, missing)
-        return json.loads(data[frames.HEAD.size :])  # type: ignore[no-any-return]
+            data += part
+            if size == frames.HEAD.size <= len(data):
+                size += frames.HEAD.unpack_from(data)[0]
+        return json.loads(memoryview(data)[frames.HEAD.size :].tobytes())  # type: ignore[no-any-return]
 
     def _send(self, message: dict[str, Any]) -> None:
         self._write(frames.encode(message, 1 << 31))
