@@ -12,17 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlm.context import build_context, read_guide
 from rlm.errors import ConfigError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.llm import OFFLINE_UNANSWERED, Client, RecordingClient, ReplayClient, open_client
 from rlm.loop import Limits, RLMIteration, RLMLogger, RLMResult, rlm_run
+from rlm.ontology.engine import open_engine
+from rlm.ontology.views import Views
 from rlm.sandbox import SandboxLimits
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
 from rlm.store.secrets import scrub
 from rlm.store.types import Run, Trajectory
-from rlm.tools import Recalled, Toolbox, ctx_tools, graph_tools, memory_tools
+from rlm.tools import Recalled, Toolbox, ctx_tools, graph_tools, memory_tools, sparql_tools, view_tools
 
 Part = str | bytes | Path
 Context = Part | Sequence[Part] | Mapping[str, Part]
@@ -49,6 +52,10 @@ class RunOptions:
     memory_tools: bool = True
     """Whether the REPL has `mem_*` and `memory_*` over the store."""
     guidance: str = ""
+    ontology_name: str | None = None
+    """What memories call the ontology; its file's name where none is given."""
+    lang: str | None = None
+    """The language of labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ def run(
     on_step: Callable[[RLMIteration], None] | None = None,
     options: RunOptions | None = None,
 ) -> AgentResult:
-    """Answer a question over a text of any length, and keep the run.
+    """Answer a question over a text of any length, or over an ontology, and keep the run.
 
     `context` is text, bytes, a path, or several of them. The store is `store`, or the one at `db_path`, or the default
     one. `client` goes before `model`; `on_start` is told the name of the model that is asked. A run that did not
@@ -104,16 +111,30 @@ def run(
     options = options or RunOptions()
     if not query.strip():
         raise ConfigError("the question is empty: say what you want to know")
-    if ontology_path is not None:
-        raise ConfigError("questions over an ontology are not there yet: give a text as `context`")
-    if context is None:
-        raise ConfigError("there is nothing to ask about: give a text as `context`")
+    if context is None and ontology_path is None:
+        raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
     with ExitStack() as stack:
         root = stack.enter_context(_Models(model, client, options))
         if on_start is not None:
             on_start(root.root.model)
         opened: MemoryBackend = store or _opened(stack, db_path)
-        return _run(stack, query, _loaded(context), root, opened, limits or Limits(), log_dir, on_step, options)
+        graph = None if ontology_path is None else _Graph(stack, ontology_path, query, options)
+        about = graph.told if context is None and graph is not None else _loaded(context or "")
+        return _run(stack, query, about, root, opened, limits or Limits(), log_dir, on_step, options, graph)
+
+
+class _Graph:
+    """An ontology that a run asks: its engine, its views, and what the prompt is told of it beforehand."""
+
+    def __init__(self, stack: ExitStack, source: str | Path, query: str, options: RunOptions) -> None:
+        self.engine = open_engine(source)
+        stack.callback(self.engine.close)
+        meta = self.engine.meta()
+        self.views = Views(self.engine, meta, lang=options.lang)
+        guide = read_guide(source) if Path(source).is_file() else None
+        self.told = build_context(query, meta, guide=guide, lang=options.lang).text
+        self.name = options.ontology_name or self.engine.name
+        self.path = self.engine.source
 
 
 def _loaded(context: Context) -> Any:
@@ -179,15 +200,24 @@ def _run(
     log_dir: str | Path | None,
     on_step: Callable[[RLMIteration], None] | None,
     options: RunOptions,
+    graph: _Graph | None,
 ) -> AgentResult:
     meter = Meter()
     handles = stack.enter_context(Handles())
     recalled = Recalled()
     kept = Run(model=models.root.model)
+    guidance = options.guidance
+    if graph is not None:
+        kept.ontology_name, kept.ontology_path = graph.name, graph.path
+        guidance = "\n\n".join(part for part in (graph.told, guidance) if part)
     trajectory = Trajectory(task_query=query, run_id=kept.run_id)
     box = ctx_tools(handles, meter)
     if options.memory_tools:
         box = box | _memory_box(store, meter, recalled, trajectory.trajectory_id)
+    if graph is not None:
+        memory = store if options.memory_tools else None
+        asking = sparql_tools(graph.engine, handles, meter, memory=memory, recalled=recalled)
+        box = box | asking | view_tools(graph.views, meter)
     logger = None
     if log_dir is not None:
         logger = RLMLogger(log_dir, scrub=_scrubbed, extra={"run_id": kept.run_id})
@@ -205,7 +235,7 @@ def _run(
         meter=meter,
         logger=logger,
         on_step=on_step,
-        guidance=options.guidance,
+        guidance=guidance,
         sandbox=options.sandbox,
         engine=options.engine,
         unsafe=options.unsafe,

@@ -12,7 +12,7 @@ import pytest
 
 import rlm
 from rlm import agent
-from rlm.errors import ConfigError, ModelUnavailable
+from rlm.errors import ConfigError, ModelUnavailable, OntologyError
 from rlm.llm import ScriptedClient
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
@@ -189,7 +189,6 @@ def test_secrets_in_a_text_do_not_reach_the_log_or_the_store(store, tmp_path):
     [
         ({"query": " "}, "the question is empty"),
         ({"context": None}, "nothing to ask about"),
-        ({"ontology_path": "x.ttl"}, "not there yet"),
         ({"client": "offline"}, "client is a str"),
         ({"context": Path("nowhere.txt")}, "nowhere.txt cannot be read"),
         ({"options": agent.RunOptions(record="a", replay="b")}, "not both"),
@@ -222,3 +221,30 @@ def test_a_path_is_read(store, tmp_path):
     (tmp_path / "a.txt").write_text("hello", "utf-8")
     client = scripted("```repl\nFINAL(context[:])\n```")
     assert agent.run("q", context=tmp_path / "a.txt", client=client, store=store).answer == "hello"
+
+
+def test_an_ontology_is_asked_through_handles(store, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("RLM_CACHE_DIR", str(tmp_path / "cache"))
+    code = """
+print(search_entity("activity")[0]["uri"])
+print(describe_entity("prov:Activity")["label"])
+found = sparql_query("SELECT ?c WHERE { ?c rdfs:subClassOf prov:Agent }")
+print(found)
+print(len(sparql_slice(found)["rows"]), len(sparql_schema()) > 1)
+"""
+    client = scripted(f"```repl\n{code}```", "FINAL(three)")
+    result = agent.run("Which agents are there?", root / "ontology" / "prov.ttl", client=client, store=store)
+    output = result.result.iterations[0].code_blocks[0].result
+    assert output.error is None, output.stderr
+    lines = output.stdout.splitlines()
+    assert lines[0].endswith("prov#Activity") and lines[2].startswith("Ref('results_0'") and lines[3] == "3 True"
+    system = client.calls[0][0]["content"]
+    assert "prov:" in system and "sparql_query" in system and len(result.result.leakage["flags"]) <= 1
+    row = store.db.row("SELECT ontology_name, ontology_path FROM runs WHERE run_id = ?", (result.run_id,))
+    assert row[0] == "prov" and row[1].endswith("prov.ttl")
+
+
+def test_an_ontology_that_is_none_is_told(store, tmp_path):
+    (tmp_path / "x.ttl").write_text("<html>", "utf-8")
+    with pytest.raises(OntologyError, match=r"x\.ttl"):
+        agent.run("q", tmp_path / "x.ttl", client=scripted("FINAL(1)"), store=store)

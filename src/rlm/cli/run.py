@@ -31,6 +31,9 @@ INTERRUPTED = 130
 @click.option("--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument.")
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
               help="The text to ask about; standard input where none is named. Several are a dictionary.")  # fmt: skip
+@click.option("--ontology", metavar="FILE", help="An ontology to ask, or a named endpoint, with or without a text.")
+@click.option("--ontology-name", metavar="NAME", help="What memories call it.")
+@click.option("--lang", metavar="TAG", help="The language of its labels.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
@@ -56,17 +59,18 @@ def run(
     is 1 when there is none: what there is of it is printed, and the reason on stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
-    if not contexts and sys.stdin.isatty():
-        raise ConfigError("there is nothing to ask about: give --context FILE, or pipe a text in")
+    if not contexts and not given["ontology"] and sys.stdin.isatty():
+        raise ConfigError("there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a text in")
     if given["base_url"] and not given["model"] and not session.settings.model and not given["replay"]:
         raise ConfigError("--base-url names a server but not which of its models: give --model NAME")
     from rlm import agent
 
-    context = _read(session, contexts or ("-",))
+    context = _read(session, contexts or ("-",)) if contexts or not given["ontology"] else None
     started = time.monotonic()
     with session.store() as store, _talking(session):
         result = agent.run(
             asked,
+            given["ontology"],
             context=context,
             model=given["model"],
             store=store,
@@ -151,6 +155,8 @@ def _options(given: dict[str, Any], session: Session) -> Any:
         engine=given["engine"],
         unsafe=given["unsafe"],
         memory_tools=not given["no_memory"],
+        ontology_name=given["ontology_name"],
+        lang=given["lang"],
     )
 
 
