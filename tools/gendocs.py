@@ -314,6 +314,22 @@ def settings_page() -> str:
         lines.append(f"| `{spec.name}` | `{spec.metadata['env']}` | {default} | {doc} |")
     hidden = ", ".join(f"`{name}`" for name in sorted(config.ENVIRONMENT_ONLY))
     lines += ["", f"From the environment only, never from a file: {hidden}."]
+    lines += [
+        "",
+        "## Endpoints",
+        "",
+        "A SPARQL endpoint is named by a table `[endpoints.NAME]` of the config file, and asked by that name.",
+        "",
+        "| option | default | what it does |",
+        "|---|---|---|",
+    ]
+    for spec in config.ENDPOINT_OPTIONS:
+        default = f"`{spec.default}`" if spec.default != "" else "empty"
+        lines.append(f"| `{spec.name}` | {default} | {spec.metadata['doc'].replace('|', chr(92) + '|')} |")
+    secrets = ", ".join(
+        f"`{config.EndpointSettings('name').variable}{word.upper()}`" for word in config.ENDPOINT_SECRETS
+    )
+    lines += ["", f"Its secrets come from the environment only; for one called `name` they are {secrets}."]
     return "\n".join(lines)
 
 
