@@ -284,7 +284,7 @@ BAD = {
     "page.ttl": (b"<!DOCTYPE html><html><body>404</body></html>", "NotRDF", "HTML"),
     "broken.ttl": (b"@prefix ex: <http://e.org/> .\nex:a ex:b\n", "NotRDF", "broken.ttl"),
     "cut.ttl.gz": (
-        gzip.compress(b"<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n" * 5000)[:60],
+        gzip.compress(b"<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n" * 5000, mtime=0)[:60],
         "NotRDF",
         "gzip",
     ),
