@@ -27,6 +27,7 @@ from rlm.store.secrets import scrub
 from rlm.store.types import Run, Trajectory
 from rlm.tools import Recalled, Toolbox, ctx_tools, graph_tools, memory_tools, sparql_tools, view_tools
 
+OnStep = Callable[[RLMIteration], None]
 Part = str | bytes | Path
 Context = Part | Sequence[Part] | Mapping[str, Part]
 
@@ -98,7 +99,7 @@ def run(
     store: MemoryBackend | None = None,
     client: Client | None = None,
     on_start: Callable[[str], None] | None = None,
-    on_step: Callable[[RLMIteration], None] | None = None,
+    on_step: OnStep | None = None,
     options: RunOptions | None = None,
 ) -> AgentResult:
     """Answer a question over a text of any length, or over an ontology, and keep the run.
@@ -120,7 +121,8 @@ def run(
         opened: MemoryBackend = store or _opened(stack, db_path)
         graph = None if ontology_path is None else _Graph(stack, ontology_path, query, options)
         about = graph.told if context is None and graph is not None else _loaded(context or "")
-        return _run(stack, query, about, root, opened, limits or Limits(), log_dir, on_step, options, graph)
+        job = _Job(stack, query, root, opened, options, graph)
+        return job.keep(job.ask(about, limits or Limits(), job.logger(stack, log_dir), on_step))
 
 
 class _Graph:
@@ -190,76 +192,88 @@ class _Models:
             client.close()
 
 
-def _run(
-    stack: ExitStack,
-    query: str,
-    context: Any,
-    models: _Models,
-    store: MemoryBackend,
-    limits: Limits,
-    log_dir: str | Path | None,
-    on_step: Callable[[RLMIteration], None] | None,
-    options: RunOptions,
-    graph: _Graph | None,
-) -> AgentResult:
-    meter = Meter()
-    handles = stack.enter_context(Handles())
-    recalled = Recalled()
-    kept = Run(model=models.root.model)
-    guidance = options.guidance
-    if graph is not None:
-        kept.ontology_name, kept.ontology_path = graph.name, graph.path
-        guidance = "\n\n".join(part for part in (graph.told, guidance) if part)
-    trajectory = Trajectory(task_query=query, run_id=kept.run_id)
-    box = ctx_tools(handles, meter)
-    if options.memory_tools:
-        box = box | _memory_box(store, meter, recalled, trajectory.trajectory_id)
-    if graph is not None:
-        memory = store if options.memory_tools else None
-        asking = sparql_tools(graph.engine, handles, meter, memory=memory, recalled=recalled)
-        box = box | asking | view_tools(graph.views, meter)
-    logger = None
-    if log_dir is not None:
-        logger = RLMLogger(log_dir, scrub=_scrubbed, extra={"run_id": kept.run_id})
+class _Job:
+    """One run on its way: what it is given, what the REPL gets, and what is kept of it."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        query: str,
+        models: _Models,
+        store: MemoryBackend,
+        options: RunOptions,
+        graph: _Graph | None,
+    ) -> None:
+        self.models, self.store, self.options, self.graph = models, store, options, graph
+        self.meter, self.handles = Meter(), stack.enter_context(Handles())
+        self.run = Run(model=models.root.model)
+        self.guidance = options.guidance
+        if graph is not None:
+            self.run.ontology_name, self.run.ontology_path = graph.name, graph.path
+            self.guidance = "\n\n".join(part for part in (graph.told, options.guidance) if part)
+        self.trajectory = Trajectory(task_query=query, run_id=self.run.run_id)
+
+    def toolbox(self) -> Toolbox:
+        """Every tool that this run has something for."""
+        recalled = Recalled()
+        memory = self.store if self.options.memory_tools else None
+        box = ctx_tools(self.handles, self.meter)
+        if memory is not None:
+            box = box | _memory_box(memory, self.meter, recalled, self.trajectory.trajectory_id)
+        if self.graph is not None:
+            asking = sparql_tools(self.graph.engine, self.handles, self.meter, memory=memory, recalled=recalled)
+            box = box | asking | view_tools(self.graph.views, self.meter)
+        return box
+
+    def logger(self, stack: ExitStack, log_dir: str | Path | None) -> RLMLogger | None:
+        if log_dir is None:
+            return None
+        logger = RLMLogger(log_dir, scrub=_scrubbed, extra={"run_id": self.run.run_id})
         stack.callback(logger.close)
-        trajectory.rlm_log_path = str(logger.path.resolve())
-    result = rlm_run(
-        query,
-        context,
-        client=models.root,
-        sub_client=models.sub,
-        tools=box.functions,
-        patient=box.patient,
-        limits=limits,
-        store=handles,
-        meter=meter,
-        logger=logger,
-        on_step=on_step,
-        guidance=guidance,
-        sandbox=options.sandbox,
-        engine=options.engine,
-        unsafe=options.unsafe,
-    )
-    trajectory.final_answer = result.answer
-    trajectory.iteration_count = len(result.iterations)
-    trajectory.converged = result.converged
-    trajectory.artifact = artifact(result)
-    store.save_artifacts(kept, trajectory)
-    return AgentResult(
-        answer=result.answer,
-        iterations=len(result.iterations),
-        run_id=kept.run_id,
-        trajectory_id=trajectory.trajectory_id,
-        log_path=trajectory.rlm_log_path,
-        memories_used=[],
-        converged=result.converged,
-        reason=result.reason,
-        leakage=result.leakage,
-        usage=result.usage.to_dict(),
-        submitted=result.submitted,
-        model=models.root.model,
-        result=result,
-    )
+        self.trajectory.rlm_log_path = str(logger.path.resolve())
+        return logger
+
+    def ask(self, context: Any, limits: Limits, logger: RLMLogger | None, on_step: OnStep | None) -> RLMResult:
+        box, options = self.toolbox(), self.options
+        return rlm_run(
+            self.trajectory.task_query,
+            context,
+            client=self.models.root,
+            sub_client=self.models.sub,
+            tools=box.functions,
+            patient=box.patient,
+            limits=limits,
+            store=self.handles,
+            meter=self.meter,
+            logger=logger,
+            on_step=on_step,
+            guidance=self.guidance,
+            sandbox=options.sandbox,
+            engine=options.engine,
+            unsafe=options.unsafe,
+        )
+
+    def keep(self, result: RLMResult) -> AgentResult:
+        """Store the run, whatever became of it."""
+        made = self.trajectory
+        made.final_answer, made.iteration_count = result.answer, len(result.iterations)
+        made.converged, made.artifact = result.converged, artifact(result)
+        self.store.save_artifacts(self.run, made)
+        return AgentResult(
+            answer=result.answer,
+            iterations=len(result.iterations),
+            run_id=self.run.run_id,
+            trajectory_id=made.trajectory_id,
+            log_path=made.rlm_log_path,
+            memories_used=[],
+            converged=result.converged,
+            reason=result.reason,
+            leakage=result.leakage,
+            usage=result.usage.to_dict(),
+            submitted=result.submitted,
+            model=self.models.root.model,
+            result=result,
+        )
 
 
 def _memory_box(store: MemoryBackend, meter: Meter, recalled: Recalled, session: str) -> Toolbox:

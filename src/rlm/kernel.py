@@ -38,6 +38,9 @@ CALLS: dict[str, tuple[int | None, int | None]] = {  # name: (x86_64, aarch64)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7), "arm64": (1, 0xC00000B7)}
 _PROT_EXEC = 4
 
+WORKER_CPU_S = 3_600
+"""Processor time of a sandbox worker's whole life: a hard limit. The host sets less for every block where it may."""
+
 _LD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _EPERM = 0x7FFF0000, 0x80000000, 0x00050000 | 1
 _NR, _ARCH, _ARG2 = 0, 4, 32

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.context import format_memories_for_injection
-from rlm.context.l2_memories import BUDGET, bullets, pack
+from rlm.context.l2_memories import BUDGET, EACH, bullets, pack
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
@@ -45,11 +45,11 @@ def test_an_entry_has_title_description_and_at_most_three_steps():
 
 @pytest.mark.req("UT-08")
 def test_at_most_two_procedures_and_each_is_short():
-    text = pack([item(f"Way {n}", STEPS * 20) for n in range(1, 6)])
+    long = "\n".join(f"- {word} " + "and more of the same words " * 30 for word in ("first", "then", "last"))
+    text = pack([item(f"Way {n}", long, description="Why. " * 60) for n in range(1, 6)])
     assert "### 2. Way 2" in text and "Way 3" not in text
-    assert len(text) <= BUDGET
-    entries = text.split("\n\n")
-    assert all(len(entry.partition(":\n")[2] or entry) <= 300 + len(RECALLED_HEADING) + 80 for entry in entries)
+    assert 500 < len(text) <= BUDGET == 600
+    assert all(200 < len("###" + entry.strip()) <= EACH for entry in text.split("###")[1:])
 
 
 def test_a_failure_is_something_to_avoid():

@@ -246,4 +246,6 @@ def test_reading_takes_linear_time(unit, prefix):
     ],
 )
 def test_a_long_odd_reply_is_read(reply):
-    parse_reply(reply)
+    """Quickly, which a pattern that goes back and forth would not be; and bounded."""
+    parsed = parse_reply(reply, max_blocks=50)
+    assert len(parsed.blocks) <= 50 and len(parsed.notes) <= 60

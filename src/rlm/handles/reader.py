@@ -26,33 +26,34 @@ def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
     """The functions by the names that the worker knows them by."""
 
     def read(key: Handle, start: int, stop: int | None) -> str:
-        begin, end, _ = slice(_position(start, "start"), _end(stop)).indices(store.size(key))
+        begin, end, _ = slice(position(start, "start"), _end(stop)).indices(store.size(key))
         text = store.read(key, begin, max(begin, min(end, begin + READ_CHARS)))
         meter.note("text.read", len(text), to_prompt=False)
         return text
 
     def find(key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False) -> int:
         _check_needle(needle)
-        return store.find(key, needle, _position(start, "start"), _end(stop), ignore_case=bool(ignore_case))
+        return store.find(key, needle, position(start, "start"), _end(stop), ignore_case=bool(ignore_case))
 
     def count(key: Handle, needle: str, start: int = 0, stop: int | None = None) -> int:
         _check_needle(needle)
-        return store.count(key, needle, _position(start, "start"), _end(stop))
+        return store.count(key, needle, position(start, "start"), _end(stop))
 
     def stand_in(key: str, start: int, stop: int) -> str:
-        return mark(store, View(store.ref(key).key, _position(start, "start"), _position(stop, "stop")))
+        return mark(store, View(store.ref(key).key, position(start, "start"), position(stop, "stop")))
 
     return {"text.read": read, "text.find": find, "text.count": count, "text.mark": stand_in}
 
 
-def _position(value: Any, name: str) -> int:
+def position(value: Any, name: str) -> int:
+    """A place in a text as it was given; HandleError when it is no whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise HandleError(f"{name} is {type(value).__name__}: use a whole number")
     return value
 
 
 def _end(value: Any) -> int | None:
-    return None if value is None else _position(value, "stop")
+    return None if value is None else position(value, "stop")
 
 
 def _check_needle(needle: Any) -> None:

@@ -26,15 +26,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rlm.errors import SandboxError
 from rlm.frames import BrokenFrame, encode
 from rlm.sandbox.channel import MAX_LOCALS, Stopped
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, readied
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
-from rlm.sandbox.values import LOST, TOOL_FAULTS, plain_text, unwired, wired
+from rlm.sandbox.values import LOST, TOOL_FAULTS, Closing, plain_text, unwired, wired
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
@@ -77,7 +76,7 @@ class _Block:
         self.cut += len(text) - len(kept)
 
 
-class MontyRepl:
+class MontyRepl(Closing):
     """A REPL whose code runs in monty."""
 
     engine = "monty"
@@ -145,23 +144,6 @@ class MontyRepl:
         for held in (session, self._pool):
             with contextlib.suppress(RuntimeError, self._monty.MontyError):
                 held.__exit__(None, None, None)
-
-    def close(self) -> None:
-        """End the worker. A closed REPL can be closed again and starts anew when it is used."""
-        self._kill()
-        self._known = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self._kill()
 
     def _saved(self) -> bytes | None:
         """The worker's state, or None when saving it would take too long or too much."""

@@ -20,20 +20,18 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rlm.errors import SandboxError, SandboxUnfit
+from rlm.kernel import WORKER_CPU_S
 from rlm.sandbox.channel import Channel, Stopped
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
-from rlm.sandbox.values import TOOL_FAULTS, plain_text, unwired, wired
+from rlm.sandbox.values import LOST, TOOL_FAULTS, Closing, plain_text, unwired, wired
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
 """Without these a worker is not confined. Landlock is asked for too, and missing only on old kernels."""
 BOOT_S = 20.0
-CPU_S = 3_600
-"""As in the worker: its hard limit, which nobody can raise again."""
 GRACE_S = 0.12
 """How long a worker may take to notice that its time is over."""
 _START = """
@@ -65,7 +63,7 @@ class _Block:
     asked: bool = False
 
 
-class ProcessRepl:
+class ProcessRepl(Closing):
     """A REPL whose code runs in a confined process."""
 
     engine = "process"
@@ -144,23 +142,6 @@ class ProcessRepl:
                     pipe.close()
         return code
 
-    def close(self) -> None:
-        """End the worker. A closed REPL can be closed again and starts anew when it is used."""
-        self._kill()
-        self._known = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self._kill()
-
     # -- the pipe ------------------------------------------------------------------------------------
 
     def _ask(self, message: dict[str, Any], *expected: str) -> dict[str, Any]:
@@ -190,9 +171,7 @@ class ProcessRepl:
         except Stopped as exc:
             self._kill()
             self._lost, self._known = True, {}
-            return self._result(
-                block, exc.kind, exc.why + "; the REPL was started anew and its variables are lost", lost
-            )
+            return self._result(block, exc.kind, f"{exc.why}; {LOST}", lost)
         except BaseException:  # ctrl-C, or a fault of ours: the worker's state is unknown
             self._kill()
             self._lost, self._known = True, {}
@@ -279,8 +258,8 @@ class ProcessRepl:
         if not hasattr(resource, "prlimit"):
             return
         with contextlib.suppress(OSError, ValueError):
-            used = _cpu_seconds(pid)
-            resource.prlimit(pid, resource.RLIMIT_CPU, (min(CPU_S, int(used + self.limits.block_s) + 5), CPU_S))
+            soft = min(WORKER_CPU_S, int(_cpu_seconds(pid) + self.limits.block_s) + 5)
+            resource.prlimit(pid, resource.RLIMIT_CPU, (soft, WORKER_CPU_S))
 
     # -- variables -----------------------------------------------------------------------------------
 

@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from rlm.errors import RLMError
+
+
+class Closing:
+    """What both engines do when they are no longer needed. `_kill` ends the worker."""
+
+    _known: dict[str, str]
+
+    def _kill(self) -> object:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End the worker. A closed REPL can be closed again and starts anew when it is used."""
+        self._kill()
+        self._known = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self._kill()
+
 
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rlm.errors import HandleError
 from rlm.handles import Meter, Ref, Store, View
+from rlm.handles.reader import position
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
 PART_CHARS = 500
@@ -64,7 +65,7 @@ class _Context:
     def ctx_slice(self, ref: Handle, start: int, end: int) -> str:
         """The characters start to end of a handle, as in Python; at most 500 a call.
         For longer passages slice the text in Python and let llm_query read it."""
-        begin, stop, _ = slice(_position(start, "start"), _position(end, "end")).indices(self._store.size(ref))
+        begin, stop, _ = slice(position(start, "start"), position(end, "end")).indices(self._store.size(ref))
         if stop - begin > PART_CHARS:
             raise HandleError(
                 f"ctx_slice of {stop - begin:,} characters, at most {PART_CHARS}: ask for less, or slice the text in "
@@ -79,7 +80,7 @@ class _Context:
         Returns the first hits from start; for more, call again with start = last at + 1."""
         check_text(pattern, "pattern", PATTERN_CHARS, blank=True)
         check_count(limit, "limit", FIND_HITS)
-        at, places = max(0, _position(start, "start")), list[int]()
+        at, places = max(0, position(start, "start")), list[int]()
         while len(places) < limit:
             at = self._store.find(ref, pattern, at, ignore_case=bool(ignore_case))
             if at < 0:
@@ -138,12 +139,6 @@ class _Context:
             if at == 0 or len(found) == HEADINGS:
                 break
         return found
-
-
-def _position(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise HandleError(f"{name} is {type(value).__name__}: use a whole number")
-    return value
 
 
 def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | None:

@@ -102,9 +102,6 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
     def vars_(*value: Any) -> dict[str, Any]:
         return guards.vars_of(value[0]) if value else user_names()
 
-    def sum_(values: Any, /, start: Any = 0) -> Any:
-        return sum(values, start)
-
     made = {name: getattr(builtins, name) for name in _TAKEN}
     made |= {
         "print": write,
@@ -116,7 +113,6 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "delattr": guards.guarded_delattr,
         "vars": vars_,
         "dir": names,
-        "sum": sum_,
         "globals": user_names,
         "locals": user_names,
         "open": refuse("there are no files in the sealed REPL: the text is in `context`"),

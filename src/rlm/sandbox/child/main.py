@@ -20,7 +20,7 @@ import time
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from rlm import frames
+from rlm import frames, kernel
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
 from rlm.sandbox.child.outgoing import Outgoing, clean
@@ -28,8 +28,6 @@ from rlm.sandbox.child.policy import PRIVATE, Policy, Rename, TooLarge, measure,
 from rlm.sandbox.child.texts import Text
 
 NAMES_SHOWN = 200
-CPU_S = 3_600
-"""Processor time of a worker's whole life; the host sets less for every block where it may."""
 _SHORT = 120
 _BLOCK = "<block {}>"
 
@@ -235,7 +233,7 @@ class Worker:
         except MemoryError as exc:
             error, said = "memory", self._trace(exc)
         except (SystemExit, KeyboardInterrupt):
-            pass
+            error = None  # `exit()` and its like end the block and are no fault
         except BaseException as exc:
             error, said = "error", self._trace(exc)
         try:
@@ -362,7 +360,7 @@ def main() -> None:
         os.dup2(nowhere, number)
     os.close(nowhere)
     with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        resource.setrlimit(resource.RLIMIT_CPU, (kernel.WORKER_CPU_S, kernel.WORKER_CPU_S))
     try:
         worker = Worker(taken, given)
     except Exception as exc:
