@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from corpus_queries import ASKS, DATA, GRAPHS, NAMED, PREFIXES, QUERIES, SELECTS, WORDS, Query
 from hypothesis import given
@@ -10,7 +13,9 @@ from pyoxigraph import DefaultGraph, NamedNode, QueryBoolean, QuerySolutions, Rd
 from rdflib.plugins.sparql.parser import parseQuery
 
 from rlm.errors import QueryRefused
+from rlm.ontology.engine import LocalEngine
 from rlm.ontology.limit import enforce_limit
+from rlm.ontology.worker import Worker
 
 LIMITS = (0, 1, 2, 3, 5, 1000)
 
@@ -142,3 +147,52 @@ def test_a_negative_limit_is_refused() -> None:
 
 def test_prefixes_are_read() -> None:
     assert enforce_limit(PREFIXES + "SELECT * {}", 1).startswith(PREFIXES)
+
+
+# -- on its way to the worker ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    folder = tmp_path_factory.mktemp("limit")
+    (folder / "birds.ttl").write_text(DATA, "utf-8")
+    with LocalEngine(folder / "birds.ttl", cache_dir=folder / "cache") as opened:
+        yield opened
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the worker is sent. It cuts rows too, so the answer does not tell which query it was asked."""
+    noted: list[dict[str, Any]] = []
+    send = Worker.send
+
+    def note(worker: Worker, message: dict[str, Any]) -> None:
+        if message.get("op") == "query":
+            noted.append(message)
+        send(worker, message)
+
+    monkeypatch.setattr(Worker, "send", note)
+    return noted
+
+
+@pytest.mark.req("UT-04")
+def test_the_worker_is_sent_a_query_with_its_limit(
+    engine: LocalEngine, data: Store, sent: list[dict[str, Any]]
+) -> None:
+    for query in SELECTS + WORDS:
+        whole = len(_rows(data, query.text))
+        for limit in (0, 2, 1000):
+            sent.clear()
+            engine.query(query.text, limit=limit)
+            [order] = sent
+            assert len(_rows(data, order["text"])) == min(whole, limit + 1), (query.name, limit)
+
+
+@pytest.mark.req("UT-04")
+def test_the_worker_stops_at_so_many_triples(engine: LocalEngine, sent: list[dict[str, Any]]) -> None:
+    """Where a LIMIT would count solutions, the text stays and the number goes beside it."""
+    for query in GRAPHS:
+        sent.clear()
+        answer = engine.query(query.text, limit=2)
+        [order] = sent
+        assert (order["text"], order["rows"]) == (query.text, 2) and len(answer) <= 2

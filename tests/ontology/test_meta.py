@@ -15,6 +15,7 @@ from small_graphs import EX, PREFIXES, ex, meta_of, meta_of_file
 from rlm.errors import OntologyError
 from rlm.ontology import build_meta as building
 from rlm.ontology.build_meta import build_meta
+from rlm.ontology.build_read import Counts
 from rlm.ontology.labels import first_sentence, is_opaque, pick, plain, split_name, stem, telling_sentence
 from rlm.ontology.meta import GraphMeta, IRISet
 
@@ -252,6 +253,26 @@ def test_a_statement_in_two_graphs_counts_once() -> None:
     )
     meta = build_meta(store)
     assert (meta.triple_count, meta.classes, meta.pred_freq[EX + "p"]) == (2, {EX + "C": 1}, 1)
+
+
+def test_without_room_for_threads_the_same_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    turtle = "ex:A a owl:Class . ex:a a ex:A ; ex:p ex:b , [ ex:p 1 ] ."
+    expected = meta_of(turtle)
+
+    def start(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", start)
+    assert meta_of(turtle) == expected and expected.subject_count == 3
+
+
+def test_a_count_that_fails_is_told() -> None:
+    class Broken:
+        def query(self, *_: object, **__: object) -> None:
+            raise OSError("Corruption: block checksum mismatch")
+
+    with pytest.raises(OSError, match="Corruption"):
+        _ = Counts(Broken(), named_graphs=False).subjects  # type: ignore[arg-type]
 
 
 def test_individuals_are_sampled_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,8 @@ from rdflib.term import Node
 PROV = Namespace("http://www.w3.org/ns/prov#")
 HARBOUR = Namespace("https://example.org/harbour#")
 SKOS = Namespace("http://www.w3.org/2004/02/skos/core#")
-SAMPLES = {"prov": PROV, "harbour": HARBOUR}
+WEATHER = Namespace("https://example.org/rlm/weather#")
+SAMPLES = {"prov": PROV, "harbour": HARBOUR, "skos": SKOS}
 KINDS = (OWL.ObjectProperty, OWL.DatatypeProperty)
 SHAPE = (RDFS.subClassOf, RDFS.subPropertyOf, RDFS.domain, RDFS.range)
 FORMS = ("inverse", "qualifiedForm", "unqualifiedForm", "category", "component", "sharesDefinitionWith")
@@ -38,6 +39,11 @@ def harbour(root: Path) -> ox.Store:
 @pytest.fixture(scope="module")
 def original(shared_dir: Path) -> Graph:
     return Graph().parse(shared_dir / "ontologies" / "prov.ttl")
+
+
+@pytest.fixture(scope="module")
+def original_skos(shared_dir: Path) -> Graph:
+    return Graph().parse(shared_dir / "ontologies" / "skos.ttl")
 
 
 def terms_of(graph: Graph, space: Namespace) -> set[URIRef]:
@@ -65,19 +71,20 @@ def shown(graph: Graph, node: Node) -> object:
     return ("node", frozenset((str(p), str(o)) for p, o in graph.predicate_objects(node)))
 
 
-def shape_of(graph: Graph, predicates: Iterable[Node]) -> set[tuple[object, ...]]:
+def shape_of(graph: Graph, predicates: Iterable[Node], space: Namespace = PROV) -> set[tuple[object, ...]]:
     return {
         (subject, predicate, shown(graph, value))
         for predicate in predicates
         for subject, value in graph.subject_objects(predicate)
-        if isinstance(subject, URIRef) and subject.startswith(PROV) and str(subject) != str(PROV)
+        if isinstance(subject, URIRef) and subject.startswith(space) and str(subject) != str(space)
     }
 
 
 def sentences(graph: Graph) -> set[str]:
     """The sentences of more than six words in comments, definitions and notes; lower case, without punctuation."""
     found = set()
-    for predicate in (RDFS.comment, PROV.definition, PROV.editorsDefinition, PROV.editorialNote):
+    said = (RDFS.comment, PROV.definition, PROV.editorsDefinition, PROV.editorialNote)
+    for predicate in (*said, SKOS.definition, SKOS.scopeNote, SKOS.example):
         for text in graph.objects(None, predicate):
             for part in re.split(r"[.;:?!]\s|\n", str(text)):
                 words = re.findall(r"\w+", part.lower())
@@ -141,17 +148,59 @@ def test_prov_has_the_structure_of_the_original(graphs, original):
     assert shape_of(graphs["prov"], [RDF.type]) == shape_of(original, [RDF.type])
 
 
+def alike(ours: set[str], theirs: set[str]) -> list[tuple[str, str]]:
+    """Pairs of sentences that are much the same, or share more than six words in a row."""
+    found = []
+    for mine in ours:
+        for other in theirs:
+            both = SequenceMatcher(None, mine.split(), other.split(), autojunk=False)
+            near = both.real_quick_ratio() > 0.7 and both.quick_ratio() > 0.7 and both.ratio() > 0.7
+            shared = set(mine.split()) & set(other.split())
+            if near or (len(shared) > 3 and both.find_longest_match().size > 6):
+                found.append((mine, other))
+    return found
+
+
 def test_prov_says_nothing_in_the_words_of_the_original(graphs, original):
     ours, theirs = sentences(graphs["prov"]), sentences(original)
     assert len(ours) > 80
     assert len(theirs) > 80
-    for mine in ours:
-        for other in theirs:
-            alike = SequenceMatcher(None, mine.split(), other.split(), autojunk=False)
-            if alike.real_quick_ratio() > 0.7 and alike.quick_ratio() > 0.7:
-                assert alike.ratio() <= 0.7, (mine, other)
-            longest = alike.find_longest_match().size if set(mine.split()) & set(other.split()) else 0
-            assert longest <= 6, (mine, other)
+    assert alike(ours, theirs) == []
+    assert alike(set(list(theirs)[:3]), theirs)
+
+
+def test_skos_has_the_structure_of_the_original(graphs, original_skos):
+    ours = graphs["skos"]
+    assert terms_of(ours, SKOS) == terms_of(original_skos, SKOS)
+    assert {node for node in classes_of(ours) if node.startswith(SKOS)} == classes_of(original_skos)
+    for predicate in (*SHAPE, RDF.type, OWL.inverseOf, OWL.disjointWith):
+        assert shape_of(ours, [predicate], SKOS) == shape_of(original_skos, [predicate], SKOS), predicate
+        assert shape_of(ours, [predicate], SKOS)
+
+
+def test_skos_says_nothing_in_the_words_of_the_original(graphs, original_skos):
+    ours, theirs = sentences(graphs["skos"]), sentences(original_skos)
+    assert len(ours) > 20
+    assert len(theirs) > 20
+    assert alike(ours, theirs) == []
+
+
+def test_the_scheme_in_skos_uses_the_terms_as_they_are_meant(graphs):
+    graph = graphs["skos"]
+    concepts = set(graph.subjects(RDF.type, SKOS.Concept))
+    assert len(concepts) == 12
+    assert {len(list(graph.objects(node, SKOS.notation))) for node in concepts} == {1}
+    (scheme,) = graph.subjects(RDF.type, SKOS.ConceptScheme)
+    tops = set(graph.objects(scheme, SKOS.hasTopConcept))
+    assert tops == {node for node in concepts if graph.value(node, SKOS.broader) is None}
+    for node in concepts:
+        assert tops & set(graph.transitive_objects(node, SKOS.broader)), node
+        languages = sorted(label.language for label in graph.objects(node, SKOS.prefLabel))
+        assert languages == ["de", "en"], node
+    (strength,) = graph.objects(None, SKOS.memberList)
+    assert set(Collection(graph, strength)) <= concepts
+    own = {node for node in classes_of(graph) if node.startswith(WEATHER)}
+    assert {above for node in own for above in graph.objects(node, RDFS.subClassOf)} <= classes_of(graph)
 
 
 def ask(store: ox.Store, pattern: str) -> list[tuple[str, ...]]:

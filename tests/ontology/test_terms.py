@@ -64,7 +64,7 @@ def test_the_longest_namespace_that_leaves_a_plain_name_is_taken():
 
 def test_the_files_own_prefix_wins_and_the_empty_one_comes_last():
     own = Prefixes({"": "http://www.w3.org/ns/prov#", "o": "http://www.w3.org/2002/07/owl#", "rdf": "http://mine/"})
-    assert own.shrink("http://www.w3.org/2002/07/owl#Class") == "o:Class"
+    assert own.shrink("http://www.w3.org/2002/07/owl#Class") == "owl:Class"  # the machinery keeps its name
     assert own.shrink("http://www.w3.org/ns/prov#Agent") == "prov:Agent"
     assert own["rdf"] == "http://mine/" and own[""] == "http://www.w3.org/ns/prov#"
     assert Prefixes({"": "http://a/"}).shrink("http://a/b") == ":b"
@@ -115,3 +115,10 @@ def test_a_term_as_text(term, text, plain):
 
 def test_an_iri_that_looks_like_text_stays_apart_from_text():
     assert term_text(literal("ex:a"), OWN) != term_text(iri("http://example.org/a"), OWN)
+
+
+@pytest.mark.parametrize("order", [("ns3", "rdfs"), ("rdfs", "ns3")])
+def test_of_two_prefixes_for_one_namespace_the_well_known_is_taken(order):
+    prefixes = Prefixes(dict.fromkeys(order, WELL_KNOWN["rdfs"]))
+    assert prefixes.shrink(WELL_KNOWN["rdfs"] + "subClassOf") == "rdfs:subClassOf"
+    assert prefixes.expand("ns3:label") == WELL_KNOWN["rdfs"] + "label"

@@ -153,6 +153,12 @@ def test_a_query_that_found_something_becomes_a_procedure(engine, backend):
     assert [hit.item.memory_id for hit in backend.retrieve("Where is it moored?")] == [item.memory_id]
 
 
+def test_a_pattern_carries_the_name_that_a_person_gave_the_ontology(engine, db):
+    asking(engine, db, ontology="port of call")(MOORED)
+    [item] = db.list_items()
+    assert item.scope.ontology == "port of call" and "query over port of call that" in item.description
+
+
 def test_over_a_file_the_schema_is_known_and_places_do_not_count(ask, db):
     ask("SELECT ?v { ?v harbour:mooredAt ?b OPTIONAL { ?v harbour:notes (?b harbour:Berth4 ()) } }")
     [item] = db.list_items()

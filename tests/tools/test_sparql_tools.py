@@ -399,3 +399,12 @@ def test_a_peek_names_procedures_about_the_resource(harbour, handles, backend, r
     assert all(set(hit) == {"id", "title"} and len(hit["title"]) <= 100 for hit in found)
     assert "SECRET" not in json.dumps(found)
     assert "related_procedures" not in call("peek", "harbour:Vessel", related_memories=False)
+
+
+@pytest.mark.req("UT-06")
+def test_procedures_are_those_of_the_name_that_a_person_gave(harbour, handles, backend, remember):
+    remember("Find the berth of a vessel", domain="harbour")
+    mine = remember("Find the berth of a vessel, my way", domain="port of call")
+    call = tools(harbour, handles, memory=backend, ontology="port of call")
+    assert [hit["id"] for hit in call("peek", "harbour:Vessel")["related_procedures"]] == [mine]
+    assert call("schema")["ontology"] == "port of call"

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
-    """How far a query may go. `rows` and `answer_bytes` bound what comes back, whatever a query's LIMIT says."""
+    """How far a query may go. `rows` and `answer_bytes` bound what comes back, whatever a query's LIMIT says.
+
+    `memory_triples`: up to so many, a graph is answered from memory, at about 0.7 KB a triple; larger ones from disk.
+    """
 
     timeout_s: float = 30.0
     load_timeout_s: float = 600.0
     memory_mb: int = 4096
     answer_bytes: int = 8 << 20
     rows: int = 10_000
+    memory_triples: int = 300_000
 
 
 @dataclass(frozen=True, slots=True)

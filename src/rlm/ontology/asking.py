@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from itertools import pairwise
 from typing import Any
 
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.answer import EngineLimits
 from rlm.ontology.guard import Checked
-from rlm.ontology.lexer import PNAME
+from rlm.ontology.prefixing import unbound
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.worker import Gone, Worker
 
@@ -63,13 +62,8 @@ def refused(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Ex
         return Damaged(said)
     if message["op"] != "refused":
         return OntologyError(f"the query failed: {said}")
-    known = {name.text.partition(":")[0] for word, name in pairwise(checked.tokens) if word.upper == "PREFIX"}
-    for token in checked.tokens:
-        if token.kind == PNAME and token.text.partition(":")[0] not in known:
-            try:
-                prefixes.expand(token.text)
-            except OntologyError as exc:
-                return QueryRefused(f"query refused: {exc}")
+    if missing := unbound(checked, prefixes):
+        return QueryRefused(f"query refused: {missing}")
     if "SELECT projection" in said:
         said += "; a variable that is bound from outside must be returned: add it to SELECT (and to GROUP BY)"
     return QueryRefused(f"query refused: {said}")

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlm.errors import QueryRefused
+from rlm.ontology.guard import Checked
 from rlm.ontology.lexer import PUNCT, VAR, tokenize
 from rlm.ontology.terms import Term
 
@@ -40,7 +41,10 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
     values = {_variable(name): term_source(term) for name, term in (bindings or {}).items()}
     if not values:
         return query
-    groups, named, bare = _groups(query)
+    groups, named, made, bare = _groups(query)
+    if set(values) & made:
+        name = min(set(values) & made)
+        raise QueryRefused(f"?{name} gets its value in the query (AS ?{name}): compare it there, FILTER(?{name} = …)")
     missing = sorted(set(values) - named)
     if missing:
         raise QueryRefused(f"the query has no variable ?{missing[0]} to bind: name it in the query, or do not bind it")
@@ -60,6 +64,39 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
         parts += [query[at:place], text]
         at = place
     return "".join([*parts, query[at:]])
+
+
+def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, dict[str, Term]]:
+    """The query with those values in its text that a SELECT does not return, and the values that are left.
+
+    An engine of our own takes values beside the query, whatever is in them, but only for what is returned. `SELECT *`
+    is left alone: a value in the text would become one more column. So are blank nodes, which have no text.
+    """
+    left = {name.lstrip("?$"): term for name, term in bindings.items()}
+    returned = _returned(checked)
+    if returned is None:
+        return checked.text, left
+    hidden = [name for name, term in left.items() if name not in returned and term.get("t") != "bnode"]
+    return bind_values(checked.text, {name: left.pop(name) for name in hidden}), left
+
+
+def _returned(checked: Checked) -> set[str] | None:
+    """The variables that a SELECT lists; None for `*` and for the other forms."""
+    names: set[str] = set()
+    parens, before, listing = 0, "", False
+    for token in checked.tokens:
+        if not listing:
+            listing = token.upper == checked.kind == "SELECT"
+        elif token.kind == PUNCT and token.text in "()":
+            parens += 1 if token.text == "(" else -1
+        elif parens == 0 and token.text == "*":
+            return None
+        elif parens == 0 and (token.text == "{" or token.upper == "WHERE"):
+            return names
+        elif token.kind == VAR and (parens == 0 or (parens == 1 and before == "AS")):
+            names.add(token.text[1:])
+        before = token.upper
+    return None
 
 
 def term_source(term: Term) -> str:
@@ -112,11 +149,12 @@ def _block(values: Mapping[str, str]) -> str:
     return "".join(f"VALUES ?{name} {{ {term} }} " for name, term in values.items())
 
 
-def _groups(query: str) -> tuple[list[_Group], set[str], int | None]:
-    """Every brace, every variable, and where a DESCRIBE without one could have its WHERE."""
+def _groups(query: str) -> tuple[list[_Group], set[str], set[str], int | None]:
+    """Every brace, every variable, those that are made by AS, and where a DESCRIBE without one could have its WHERE."""
     groups: list[_Group] = []
     open_groups: list[_Group] = []
     named: set[str] = set()
+    made: set[str] = set()
     parens, before, describe, bare = 0, "", False, None
     for token in tokenize(query):
         text, word = token.text, token.upper
@@ -126,6 +164,8 @@ def _groups(query: str) -> tuple[list[_Group], set[str], int | None]:
             named.add(text[1:])
             if open_groups:
                 open_groups[-1].variables.add(text[1:])
+            if before == "AS" and not (open_groups and open_groups[-1].first == "SELECT"):
+                made.add(text[1:])
         elif token.kind == PUNCT and text in "()":
             parens += 1 if text == "(" else -1
         elif text == "{":
@@ -141,7 +181,7 @@ def _groups(query: str) -> tuple[list[_Group], set[str], int | None]:
         elif describe and bare is None and word in _MODIFIERS:
             bare = token.start
         before = word or text
-    return groups, named, len(query) if describe and bare is None else bare
+    return groups, named, made, len(query) if describe and bare is None else bare
 
 
 def _shown(text: str) -> str:

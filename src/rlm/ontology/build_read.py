@@ -1,13 +1,19 @@
-"""Reading a pyoxigraph store predicate by predicate, and the one reading of rdf:type."""
+"""Reading a pyoxigraph store predicate by predicate, the one reading of rdf:type, and the counts over everything.
+
+The store counts without Python's lock, so the counts run in a thread while the terms are read. Nothing here imports
+`dataclasses` or the like: a worker loads this before it parses, and whoever opens a file waits for that.
+"""
 
 from __future__ import annotations
 
-from bisect import insort
+import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import nsmallest
+from typing import Any
 
-from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolution, QuerySolutions, Store
 
 from rlm.ontology import vocabulary as v
 
@@ -16,34 +22,81 @@ MEMBERS = 10_000
 EXPRESSION_DEPTH = 8
 
 
+class Counts:
+    """What takes a look at every statement, looked up in threads that begin at once."""
+
+    def __init__(self, store: Store, *, named_graphs: bool) -> None:
+        body = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }" if named_graphs else "?s ?p ?o"
+        self._predicates = _Asked(store, f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {body} }} GROUP BY ?p")
+        self._subjects = _Asked(store, "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s ?p ?o }")
+
+    @cached_property
+    def pred_freq(self) -> dict[str, int]:
+        """Every predicate with its number of statements, the most used first."""
+        counted = {row["p"].value: int(row["n"].value) for row in self._predicates.rows()}
+        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    @cached_property
+    def subjects(self) -> int:
+        """How many subjects there are, with and without names."""
+        return int(self._subjects.rows()[0]["n"].value)
+
+
+class _Asked:
+    """A query in a thread of its own."""
+
+    def __init__(self, store: Store, query: str) -> None:
+        self._store, self._query = store, query
+        self._rows: list[QuerySolution] = []
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = threading.Thread(target=self._ask, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # there is no memory left for one
+            self._thread = None
+            self._ask()
+
+    def _ask(self) -> None:
+        try:
+            self._rows = list(solutions(self._store, self._query))
+        except BaseException as exc:  # raised again where the answer is wanted
+            self._failed = exc
+
+    def rows(self) -> list[QuerySolution]:
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+        return self._rows
+
+
+def solutions(store: Store, query: str) -> QuerySolutions:
+    found = store.query(query, use_default_graph_as_union=True)
+    assert isinstance(found, QuerySolutions)
+    return found
+
+
 class Reader:
     """Statements of all graphs together, each once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._named_graphs = next(iter(store.named_graphs()), None) is not None
-        body = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }" if self._named_graphs else "?s ?p ?o"
-        rows = self.rows(f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {body} }} GROUP BY ?p")
-        counted = {row["p"].value: int(row["n"].value) for row in rows}
-        self.pred_freq: dict[str, int] = dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+        self.counts = Counts(store, named_graphs=self._named_graphs)
+
+    @property
+    def pred_freq(self) -> dict[str, int]:
+        return self.counts.pred_freq
 
     def rows(self, query: str) -> QuerySolutions:
-        found = self._store.query(query, use_default_graph_as_union=True)
-        assert isinstance(found, QuerySolutions)
-        return found
+        return solutions(self._store, query)
 
     def pairs(self, predicate: str) -> Iterator[tuple[object, object]]:
         """Subject and object of every statement with this predicate."""
-        if predicate not in self.pred_freq:
-            return
-        seen: set[tuple[object, object]] = set()
-        for quad in self._store.quads_for_pattern(None, NamedNode(predicate), None, None):
-            pair = (quad.subject, quad.object)
-            if self._named_graphs:
-                if pair in seen:
-                    continue
-                seen.add(pair)
-            yield pair
+        found = self._store.quads_for_pattern(None, NamedNode(predicate), None, None)
+        if not self._named_graphs:
+            return ((quad.subject, quad.object) for quad in found)
+        return iter(dict.fromkeys((quad.subject, quad.object) for quad in found))
 
     def named(self, predicate: str) -> Iterator[tuple[str, str]]:
         """The pairs whose both ends are IRIs."""
@@ -51,11 +104,13 @@ class Reader:
             if isinstance(subject, NamedNode) and isinstance(value, NamedNode):
                 yield subject.value, value.value
 
-    def texts(self, predicate: str) -> Iterator[tuple[str, str, str]]:
+    def texts(self, predicate: str) -> list[tuple[str, str, str]]:
         """Subject, text and language of every literal that an IRI has."""
-        for subject, value in self.pairs(predicate):
-            if isinstance(subject, NamedNode) and isinstance(value, Literal):
-                yield subject.value, value.value, (value.language or "").lower()
+        return [
+            (subject.value, value.value, (value.language or "").lower())
+            for subject, value in self.pairs(predicate)
+            if type(value) is Literal and type(subject) is NamedNode
+        ]
 
     def objects(self, node: object, predicate: str) -> list[object]:
         if not isinstance(node, NamedNode | BlankNode):
@@ -98,53 +153,85 @@ class Reader:
         return []
 
 
-@dataclass
 class Types:
     """What rdf:type says, read once."""
 
-    declared: set[str] = field(default_factory=set)
-    properties: dict[str, set[str]] = field(default_factory=dict)  # → kinds and traits
-    ontologies: set[str] = field(default_factory=set)
-    deprecated: set[str] = field(default_factory=set)
-    instances: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-    individuals: set[str] = field(default_factory=set)
-    schema: set[str] = field(default_factory=set)  # everything typed as part of a schema
+    def __init__(self) -> None:
+        self.declared: set[str] = set()
+        self.properties: dict[str, set[str]] = {}  # → kinds and traits
+        self.ontologies: set[str] = set()
+        self.deprecated: set[str] = set()
+        self.instances: Counter[str] = Counter()
+        self.examples: dict[str, list[str]] = {}
+        self.individuals: set[str] = set()
+        self.schema: set[str] = set()  # everything typed as part of a schema
 
 
 def read_types(reader: Reader) -> Types:
     found = Types()
+    named: dict[str, list[str]] = {}
     for subject, kind in reader.pairs(v.TYPE):
-        if not isinstance(kind, NamedNode):
+        if type(kind) is not NamedNode:
             continue
-        type_ = kind.value
-        name = subject.value if isinstance(subject, NamedNode) else None
+        if type(subject) is NamedNode:
+            named.setdefault(kind.value, []).append(subject.value)
+        elif kind.value not in v.META_TYPES and kind.value != v.NAMED_INDIVIDUAL:
+            found.instances[kind.value] += 1
+    for type_, names in named.items():
         if type_ in v.META_TYPES:
-            if name is not None:
-                _note_schema(found, name, type_)
+            _note_schema(found, names, type_)
             continue
-        if name is not None:
-            found.individuals.add(name)
+        found.individuals.update(names)
         if type_ != v.NAMED_INDIVIDUAL:
-            found.instances[type_] += 1
-            if name is not None:
-                _keep_smallest(found.examples.setdefault(type_, []), name)
+            found.instances[type_] += len(names)
+            found.examples[type_] = nsmallest(EXAMPLES, names)
     return found
 
 
-def _note_schema(found: Types, name: str, type_: str) -> None:
-    found.schema.add(name)
+def _note_schema(found: Types, names: list[str], type_: str) -> None:
+    found.schema.update(names)
     if type_ in v.CLASS_TYPES:
-        found.declared.add(name)
+        found.declared.update(names)
     elif type_ in v.PROPERTY_KINDS:
-        found.properties.setdefault(name, set()).add(v.PROPERTY_KINDS[type_])
+        for name in names:
+            found.properties.setdefault(name, set()).add(v.PROPERTY_KINDS[type_])
     elif type_ == v.OWL + "Ontology":
-        found.ontologies.add(name)
+        found.ontologies.update(names)
     if type_.startswith(v.OWL + "Deprecated"):
-        found.deprecated.add(name)
+        found.deprecated.update(names)
 
 
-def _keep_smallest(some: list[str], name: str) -> None:
-    if len(some) < EXAMPLES or name < some[-1]:
-        insort(some, name)
-        del some[EXAMPLES:]
+Edges = dict[str, list[str]]
+
+
+class Draft:
+    """The parts of a GraphMeta under their names, as JSON has them: lists where that has ordered sets."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, int] = {}
+        self.declared: list[str] = []
+        self.properties: dict[str, int] = {}
+        self.kinds: dict[str, str] = {}
+        self.traits: Edges = {}
+        self.labels: dict[str, list[tuple[str, str]]] = {}
+        self.alternatives: dict[str, list[tuple[str, str]]] = {}
+        self.comments: dict[str, str] = {}
+        self.languages: dict[str, int] = {}
+        self.supers: Edges = {}
+        self.subs: Edges = {}
+        self.equivalents: Edges = {}
+        self.roots: list[str] = []
+        self.super_properties: Edges = {}
+        self.inverses: Edges = {}
+        self.doms: Edges = {}
+        self.rngs: Edges = {}
+        self.dom_groups: dict[str, list[list[str]]] = {}
+        self.rng_groups: dict[str, list[list[str]]] = {}
+        self.disjoint_groups: list[list[str]] = []
+        self.deprecated: list[str] = []
+        self.replaced_by: Edges = {}
+        self.plain_forms: dict[str, str] = {}
+        self.more: dict[str, Any] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "more"} | self.more

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
-from rlm.ontology.build_read import Reader, Types
-from rlm.ontology.meta import GraphMeta, IRISet
+from rlm.ontology.build_read import Draft, Reader, Types
 from rlm.ontology.terms import local_name
 
 Edges = defaultdict[str, set[str]]
@@ -21,7 +20,7 @@ _DATATYPES = (v.XSD, v.RDFS + "Literal", v.RDF + "langString", v.RDF + "PlainLit
 # -- classes -------------------------------------------------------------------------------------------------
 
 
-def add_classes(reader: Reader, types: Types, meta: GraphMeta) -> None:
+def add_classes(reader: Reader, types: Types, meta: Draft) -> None:
     """Classes, supers, subs, equivalents, disjoint groups, roots."""
     supers: Edges = defaultdict(set)
     equivalents: Edges = defaultdict(set)
@@ -30,12 +29,12 @@ def add_classes(reader: Reader, types: Types, meta: GraphMeta) -> None:
     seen = types.declared | types.instances.keys() | supers.keys() | equivalents.keys()
     seen = seen.union(*supers.values(), *groups)
     meta.classes = {iri: types.instances.get(iri, 0) for iri in sorted(seen)}
-    meta.declared = IRISet(types.declared)
+    meta.declared = sorted(types.declared)
     meta.supers = _frozen({iri: others - v.TOPS - {iri} for iri, others in supers.items()})
     meta.subs = _frozen(_turned(meta.supers))
     meta.equivalents = _frozen({iri: others - {iri} for iri, others in equivalents.items()})
     meta.disjoint_groups = sorted(groups)
-    meta.roots = find_roots(meta)
+    meta.roots = find_roots(meta, types.declared)
 
 
 def _read_subclasses(reader: Reader, supers: Edges, equivalents: Edges) -> None:
@@ -68,13 +67,13 @@ def _named_members(reader: Reader, head: object) -> tuple[str, ...]:
     return tuple(sorted({node.value for node in reader.collection(head) if isinstance(node, NamedNode)}))
 
 
-def find_roots(meta: GraphMeta) -> list[str]:
+def find_roots(meta: Draft, declared: set[str]) -> list[str]:
     """Classes with no named superclass: declared ones, and tops that others stand under.
 
     In a circle nobody is on top: then its smallest IRI is a root, so that every class is below some root. Where
     nothing is declared, every class in use without a superclass is one.
     """
-    known = [iri for iri in meta.classes if iri in meta.declared or iri in meta.subs or iri in meta.supers]
+    known = [iri for iri in meta.classes if iri in declared or iri in meta.subs or iri in meta.supers]
     roots = [iri for iri in known or meta.classes if not meta.supers.get(iri) and iri not in v.TOPS]
     reached: set[str] = set()
     for root in roots:
@@ -87,7 +86,7 @@ def find_roots(meta: GraphMeta) -> list[str]:
     return sorted(roots)
 
 
-def _reach(start: str, subs: Mapping[str, IRISet], reached: set[str]) -> None:
+def _reach(start: str, subs: Mapping[str, list[str]], reached: set[str]) -> None:
     todo = [start]
     while todo:
         iri = todo.pop()
@@ -96,7 +95,7 @@ def _reach(start: str, subs: Mapping[str, IRISet], reached: set[str]) -> None:
             todo += subs.get(iri, ())
 
 
-def _top_of_circle(iri: str, supers: Mapping[str, IRISet]) -> str:
+def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
     trail: dict[str, int] = {}
     while iri not in trail:
         trail[iri] = len(trail)
@@ -107,7 +106,7 @@ def _top_of_circle(iri: str, supers: Mapping[str, IRISet]) -> str:
 # -- properties ----------------------------------------------------------------------------------------------
 
 
-def add_properties(reader: Reader, types: Types, meta: GraphMeta) -> None:
+def add_properties(reader: Reader, types: Types, meta: Draft) -> None:
     """Properties with use, kinds and traits, domains, ranges, hierarchy and inverses."""
     doms, rngs = (_read_sides(reader, side) for side in ("domain", "range"))
     supers = _edges(reader.named(v.SUB_PROPERTY))
@@ -119,14 +118,14 @@ def add_properties(reader: Reader, types: Types, meta: GraphMeta) -> None:
     meta.inverses = _frozen(inverses)
     for groups, flat, kept in ((doms, meta.doms, meta.dom_groups), (rngs, meta.rngs, meta.rng_groups)):
         for iri in sorted(groups):
-            flat[iri] = IRISet(name for group in groups[iri] for name in group)
+            flat[iri] = sorted({name for group in groups[iri] for name in group})
             if len(flat[iri]) > 1:
                 kept[iri] = groups[iri]
     for iri in meta.properties:
         said = types.properties.get(iri, set())
         if iri in meta.inverses:
             said = {"object", *said}
-        meta.kinds[iri] = _kind(reader, said, meta.rngs.get(iri, IRISet()), iri)
+        meta.kinds[iri] = _kind(reader, said, meta.rngs.get(iri, []), iri)
         traits = sorted(said - {"object", "datatype", "annotation", ""})
         if traits:
             meta.traits[iri] = traits
@@ -143,13 +142,13 @@ def _read_sides(reader: Reader, side: str) -> dict[str, Groups]:
     return {iri: sorted(map(list, {tuple(group) for group in groups})) for iri, groups in found.items() if groups}
 
 
-def _kind(reader: Reader, said: set[str], ranges: IRISet, iri: str) -> str:
+def _kind(reader: Reader, said: set[str], ranges: list[str], iri: str) -> str:
     for kind in ("object", "datatype", "annotation"):
         if kind in said:
             return kind
     if said & v.OBJECT_ONLY:
         return "object"
-    if ranges - {v.RDFS + "Resource"}:
+    if any(name != v.RDFS + "Resource" for name in ranges):
         return "datatype" if all(name.startswith(_DATATYPES) for name in ranges) else "object"
     if v.is_machinery(iri):
         return "property"
@@ -160,13 +159,13 @@ def _kind(reader: Reader, said: set[str], ranges: IRISet, iri: str) -> str:
 # -- out of use ----------------------------------------------------------------------------------------------
 
 
-def add_deprecated(reader: Reader, types: Types, meta: GraphMeta) -> None:
+def add_deprecated(reader: Reader, types: Types, meta: Draft) -> None:
     """What is deprecated and what takes its place; the plain forms of qualified properties."""
     found = set(types.deprecated)
     for iri, text, _ in reader.texts(v.OWL + "deprecated"):
         if text.strip().lower() in ("true", "1"):
             found.add(iri)
-    meta.deprecated = IRISet(found)
+    meta.deprecated = sorted(found)
     replaced = _edges(pair for predicate in v.REPLACED_BY for pair in reader.named(predicate))
     meta.replaced_by = _frozen({iri: others for iri, others in replaced.items() if iri in found})
     forms = [iri for iri in reader.pred_freq if local_name(iri) == "unqualifiedForm"]
@@ -189,5 +188,5 @@ def _turned(edges: Mapping[str, Iterable[str]]) -> Edges:
     return _edges((end, start) for start, ends in edges.items() for end in ends)
 
 
-def _frozen(edges: Mapping[str, Iterable[str]]) -> dict[str, IRISet]:
-    return {iri: IRISet(others) for iri, others in sorted(edges.items()) if others}
+def _frozen(edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    return {iri: sorted(set(others)) for iri, others in sorted(edges.items()) if others}

@@ -22,9 +22,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from rlm._version import __version__
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 """Raise it when what is stored, or how a file is read, changes."""
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
@@ -200,7 +202,7 @@ def _size(folder: Path) -> int:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_bytes())
+        found = orjson.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
@@ -211,8 +213,8 @@ def _write_json(path: Path, value: dict[str, Any]) -> bool:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(value, file)
+            with os.fdopen(handle, "wb") as file:
+                file.write(orjson.dumps(value))
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

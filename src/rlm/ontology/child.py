@@ -1,4 +1,4 @@
-"""The worker: one process that parses one file, or answers queries over one store.
+"""The worker: one process that parses one file, or answers queries over one store, in memory or on disk.
 
 It is started with an empty environment and a first message that says what to do. It opens what it must, shuts itself
 in, and only then touches data: the walls hold for the threads that the store starts, because they stand before it is
@@ -9,18 +9,22 @@ this process and nothing else. When the pipe closes it ends; should the host die
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
+import resource
 import signal
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
 from rlm import frames, kernel
 from rlm.errors import NotRDF
-from rlm.ontology.parsing import brief, parse
+from rlm.ontology.parsing import THREAD_STACK_BYTES, TooMuch, brief, parse_small, parse_to_disk
 
 REFUSED_CALLS = (
     "socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg", "ptrace", "fork", "vfork",
@@ -28,7 +32,11 @@ REFUSED_CALLS = (
     "process_vm_readv", "process_vm_writev", "pidfd_getfd", "memfd_create", "userfaultfd",
 )  # fmt: skip
 STACK_BYTES = 64 << 20
+IDLE = 10
+"""How far a worker that writes the cache stands back behind one that answers."""
 CHUNK_BYTES = 64 << 10
+META_BYTES = 256 << 10
+COPIED_QUADS = 1000
 GRACE_S = 2.0
 _DAMAGE = ("Corruption", "IO error")
 """How the store's own complaints begin, whichever exception brings them."""
@@ -89,11 +97,12 @@ def from_term(term: dict[str, Any]) -> Any:
 
 
 class Server:
-    """Answers one host over one store."""
+    """Answers one host over one store. `memory_mb` is what the process may take; a copy takes at most half of it."""
 
-    def __init__(self, store: ox.Store, facts: dict[str, Any], send: Any) -> None:
+    def __init__(self, store: ox.Store, facts: dict[str, Any], send: Any, *, memory_mb: int, in_memory: bool) -> None:
         self._store, self._send = store, send
-        self._union = bool(facts["graphs"])
+        self._union, self._triples = bool(facts["graphs"]), int(facts["triples"])
+        self._memory_mb, self._in_memory = memory_mb, in_memory
 
     def answer(self, message: dict[str, Any]) -> None:
         op = message["op"]
@@ -102,7 +111,10 @@ class Server:
             if op == "query":
                 self._query(message)
             elif op == "meta":
-                self._meta(message["prefixes"])
+                self._meta(message["individuals"])
+            elif op == "copy":  # nobody waits for an answer
+                threading.stack_size(THREAD_STACK_BYTES)
+                threading.Thread(target=self._copy, daemon=True).start()
             else:
                 self._send({"op": "done"})
         except SyntaxError as exc:
@@ -114,6 +126,23 @@ class Server:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
+    def _copy(self) -> None:
+        """Read the store on disk into memory, beside the queries; from then on they are answered from there.
+
+        What cannot be copied whole stays on disk: a damaged store can yield for ever, and large texts take more
+        memory than the number of triples tells.
+        """
+        found, seen = ox.Store(), 0
+        with contextlib.suppress(OSError, RuntimeError, ValueError):
+            quads = iter(self._store)
+            while chunk := list(islice(quads, COPIED_QUADS)):
+                found.extend(chunk)
+                seen += len(chunk)
+                if seen > self._triples or _peak_mb() > self._memory_mb // 2:
+                    return
+            if seen == self._triples == len(found):
+                self._store, self._in_memory = found, True
+
     def _query(self, message: dict[str, Any]) -> None:
         bound = {ox.Variable(name): from_term(term) for name, term in message["bindings"].items()}
         found: Any = self._store.query(
@@ -123,19 +152,23 @@ class Server:
             substitutions=bound or None,
         )
         if isinstance(found, ox.QueryBoolean):
-            self._send({"op": "head", "kind": "ask", "variables": [], "boolean": bool(found)})
+            self._head("ask", boolean=bool(found))
             self._send({"op": "done", "truncated": False, "too_long": 0})
             return
         if isinstance(found, ox.QueryTriples):
-            self._send({"op": "head", "kind": "graph", "variables": [], "boolean": None})
+            self._head("graph")
             rows: Iterator[list[Any]] = (
                 [to_term(triple.subject), to_term(triple.predicate), to_term(triple.object)] for triple in found
             )
         else:
             names = [variable.value for variable in found.variables]
-            self._send({"op": "head", "kind": "select", "variables": names, "boolean": None})
+            self._head("select", names)
             rows = ([None if term is None else to_term(term) for term in row] for row in found)
         self._rows(rows, message["rows"], message["bytes"])
+
+    def _head(self, kind: str, names: Sequence[str] = (), boolean: bool | None = None) -> None:
+        head = {"kind": kind, "variables": list(names), "boolean": boolean, "in_memory": self._in_memory}
+        self._send({"op": "head", **head})
 
     def _rows(self, rows: Iterable[list[Any]], most: int, most_bytes: int) -> None:
         held: list[list[Any]] = []
@@ -156,12 +189,14 @@ class Server:
             self._send({"op": "rows", "rows": held})
         self._send({"op": "done", "truncated": truncated, "too_long": too_long})
 
-    def _meta(self, prefixes: dict[str, str]) -> None:
-        from rlm.ontology.build_meta import build_meta  # loaded before the walls stood, when the host asked for it
+    def _meta(self, individuals: int) -> None:
+        from rlm.ontology.gathering import gather  # loaded before the walls stood, when the host asked for it
 
-        text = json.dumps(build_meta(self._store, prefixes).to_dict(), separators=(",", ":"))
-        for start in range(0, len(text), CHUNK_BYTES):
-            self._send({"op": "part", "text": text[start : start + CHUNK_BYTES]})
+        threading.stack_size(THREAD_STACK_BYTES)
+        with _uncollected():
+            text = json.dumps(gather(self._store, individuals), separators=(",", ":"))
+        for start in range(0, len(text), META_BYTES):
+            self._send({"op": "part", "text": text[start : start + META_BYTES]})
         self._send({"op": "done"})
 
 
@@ -182,7 +217,8 @@ def main(taken: int = 0, given: int = 1) -> None:
         return
     with contextlib.suppress(BrokenPipeError):
         try:
-            server = _prepare(first, send)
+            with _uncollected():
+                server = _prepare(first, send)
         except NotRDF as exc:
             send({"op": "notrdf", "message": str(exc), "line": exc.line})
             return
@@ -193,28 +229,63 @@ def main(taken: int = 0, given: int = 1) -> None:
             server.answer(message)
 
 
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage is looked for: what is made here in large numbers is kept, and walking over it takes a third more."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _prepare(first: dict[str, Any], send: Any) -> Server | None:
     """Do what the first message says, up to where queries can be answered; None when that was all."""
     mode, memory_mb = first["mode"], int(first["memory_mb"])
     signal.setitimer(signal.ITIMER_REAL, float(first["timeout_s"]) + GRACE_S)
     if first["meta"]:
-        import rlm.ontology.build_meta  # noqa: F401
+        import rlm.ontology.gathering  # noqa: F401
     if mode == "serve":
         folder = Path(first["folder"])
         walls = confine(memory_mb, readable=[folder])
-        store = ox.Store.read_only(str(folder))
-        facts = first["facts"]
+        store, facts = ox.Store.read_only(str(folder)), first["facts"]
     else:
         with Path(first["path"]).open("rb", buffering=0) as file:
-            folder = Path(first["folder"]) if mode == "build" else Path(os.sep)
-            walls = confine(memory_mb, writable=[folder] if mode == "build" else [])
-            store = ox.Store(str(folder / "store")) if mode == "build" else ox.Store()
-            facts = parse(file, first, store, on_disk=mode == "build")
-        if mode == "build":
-            store.flush()
-            del store
-            send({"op": "built", "facts": facts})
-            return None
+            if mode == "build":
+                send({"op": "built", "facts": _built(file, first)})
+                return None
+            beside = _core_to_spare()  # before the walls: it reads a file
+            walls = confine(memory_mb)
+            try:
+                store, facts = parse_small(file, first, beside=beside)
+            except TooMuch:
+                send({"op": "large"})
+                return None
     signal.setitimer(signal.ITIMER_REAL, 0)
-    send({"op": "ready", "walls": walls, "facts": facts})
-    return Server(store, facts, send)
+    in_memory = mode == "memory"
+    send({"op": "ready", "walls": walls, "facts": facts, "in_memory": in_memory})
+    return Server(store, facts, send, memory_mb=memory_mb, in_memory=in_memory)
+
+
+def _built(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
+    """Parse into a new store on disk; what is to be known of it."""
+    if first["idle"]:
+        os.nice(IDLE)
+    folder = Path(first["folder"])
+    confine(int(first["memory_mb"]), writable=[folder])
+    store = ox.Store(str(folder / "store"))
+    facts = parse_to_disk(file, first, store)
+    store.flush()
+    return facts
+
+
+def _core_to_spare() -> bool:
+    """Whether fewer processes run at this moment, this one among them, than there are cores."""
+    with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
+        running = int(Path("/proc/loadavg").read_text("ascii").split()[3].split("/")[0])
+        return running < len(os.sched_getaffinity(0))
+    return False
+
+
+def _peak_mb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

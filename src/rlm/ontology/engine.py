@@ -1,8 +1,8 @@
-"""SPARQL over a file: pyoxigraph in a worker that can be killed, reading from the cache on disk.
+"""SPARQL over a file: pyoxigraph in a worker that can be killed, over a store in memory or in the cache on disk.
 
 The engine has no timeout of its own and a crafted query can take its process down, so it never runs in ours. When a
 query takes too long, takes too much memory or crashes the worker, the worker is ended, the caller gets an error that
-says so, and the next query starts another one from the cache, in well under a second.
+says so, and the next query starts another one, from the cache or the file, in well under a second.
 
 Every query passes `check_query`. A SELECT then gets a LIMIT of one row more than wanted, to know whether there is more.
 For CONSTRUCT and DESCRIBE a LIMIT would count solutions, not triples; there the worker stops at the wanted number.
@@ -21,8 +21,10 @@ import orjson
 
 from rlm import config
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
+from rlm.ontology import loading
 from rlm.ontology.answer import Answer, Engine, EngineLimits
 from rlm.ontology.asking import Damaged, Killed, ask, refused
+from rlm.ontology.bind import bind_hidden
 from rlm.ontology.cache import Cache
 from rlm.ontology.formats import detect
 from rlm.ontology.guard import Checked, check_query
@@ -30,14 +32,14 @@ from rlm.ontology.labelling import BlankNodes
 from rlm.ontology.limit import enforce_limit
 from rlm.ontology.loading import Loader
 from rlm.ontology.terms import Prefixes, Term
-from rlm.ontology.worker import Worker
+from rlm.ontology.worker import Gone, Worker
 
 if TYPE_CHECKING:
     from rlm.ontology.meta import GraphMeta
 
 __all__ = ["Answer", "Engine", "EngineLimits", "LocalEngine", "open_engine"]
 
-META_PARTS = 16_384
+META_PARTS = 4_096
 T = TypeVar("T")
 
 
@@ -45,6 +47,7 @@ class LocalEngine:
     """One RDF file. Safe to share between threads: one query runs at a time.
 
     `notes` says what a person should know of how the file was read. `walls` names what confines the worker.
+    `in_memory`: whether the latest answer came from memory.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class LocalEngine:
         self._worker: Worker | None = None
         self._closed = False
         self._meta: GraphMeta | None = None
+        self._naming: str | None = None
         self._blanks = BlankNodes()
         self.limits = limits
         file = detect(Path(path).expanduser(), format)
@@ -67,18 +71,23 @@ class LocalEngine:
         self._loader = Loader(file, cache, limits)
         self.source, self.content_hash = self._loader.source, self._loader.content_hash
         self.name = file.path.name.split(".")[0] or file.path.name
-        self._start()
+        try:
+            self._start()
+        except BaseException:
+            self._loader.close()
+            raise
         self.prefixes = Prefixes(self._facts["prefixes"])
 
     # -- life ----------------------------------------------------------------------------------------
 
     def _start(self, *, with_meta: bool = False) -> None:
-        known = self._loader.entry
         self._worker, said = self._loader.start(with_meta=with_meta)
-        if self._loader.entry is not known:
-            self._blanks.forget()
-        self._can_meta = bool(said["with_meta"])
+        self._can_meta, self.in_memory = bool(said["with_meta"]), bool(said["in_memory"])
+        self._asked = self._copied = False
         self._facts: dict[str, Any] = said["facts"]
+        if self._facts["naming"] != self._naming:  # the blank nodes have other names than before
+            self._blanks.forget()
+            self._naming = self._facts["naming"]
         self.walls = [str(wall) for wall in said["walls"]]
         self.triples = int(self._facts["triples"])
 
@@ -105,10 +114,11 @@ class LocalEngine:
         return self._worker
 
     def close(self) -> None:
-        """End the worker. A closed engine answers nothing more."""
+        """End the worker. A closed engine answers nothing more. A cache that is being written gets a moment to end."""
         with self._lock:
             self._closed = True
             self._stop()
+            self._loader.close(loading.CLOSE_S)
 
     def __enter__(self) -> Self:
         return self
@@ -119,6 +129,7 @@ class LocalEngine:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self._stop()
+            self._loader.close()
 
     def __repr__(self) -> str:
         return f"LocalEngine({self.source!r}, {self.triples:,} triples)"
@@ -135,20 +146,21 @@ class LocalEngine:
     ) -> Answer:
         """At most `limit` rows or triples, and no more than the engine's own limits.
 
-        `bindings` gives variables their value; in a SELECT they must be among those that it returns. The file's
-        prefixes and the well-known ones need not be declared. Raises QueryRefused, QueryTimeout or OntologyError.
+        `bindings` gives variables their value (`rlm.ontology.bind`). The file's prefixes and the well-known ones need
+        not be declared. Raises QueryRefused, QueryTimeout or OntologyError.
         """
         checked = check_query(sparql)
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
         rows = min(limit, self.limits.rows)
-        text = enforce_limit(sparql, rows + 1) if checked.kind == "SELECT" else sparql
+        text, bound = bind_hidden(checked, bindings or {})
+        text = enforce_limit(text, rows + 1) if checked.kind == "SELECT" else text
         wait_s = self.limits.timeout_s if timeout_s is None else timeout_s
         with self._lock:
             order = {
                 "op": "query", "text": text, "rows": rows, "bytes": self.limits.answer_bytes, "timeout_s": wait_s,
                 "prefixes": dict(self.prefixes),
-                "bindings": {name.lstrip("?$"): self._blanks.raw(term) for name, term in (bindings or {}).items()},
+                "bindings": {name: self._blanks.raw(term) for name, term in bound.items()},
             }  # fmt: skip
             return self._tried(lambda: self._answer(order, checked, wait_s))
 
@@ -162,11 +174,10 @@ class LocalEngine:
             if self._loader.entry is None:
                 raise OntologyError(f"{self.source} cannot be asked: {exc}") from exc
         except QueryTimeout:  # over a damaged store some queries do not fail but go round in circles
-            if self._loader.whole():
+            if self.in_memory or self._loader.whole():
                 raise
         self._stop()
-        self._loader.rebuild()
-        self._blanks.forget()
+        self._loader.drop()
         return self._tried_again(act)
 
     def _tried_again(self, act: Callable[[], T]) -> T:
@@ -179,6 +190,7 @@ class LocalEngine:
 
     def _answer(self, order: dict[str, Any], checked: Checked, wait_s: float) -> Answer:
         worker, started = self._alive(), time.monotonic()
+        self._bring_near(worker)
         rows: list[list[Any]] = []
         head: dict[str, Any] = {}
         with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
@@ -194,6 +206,7 @@ class LocalEngine:
                 f"one row alone has {head['too_long']:,} bytes, at most {self.limits.answer_bytes:,} are allowed: "
                 "ask for SUBSTR(STR(?x), 1, 1000) instead of the whole text"
             )
+        self.in_memory, self._asked = bool(head["in_memory"]), True
         kind, names, cut, seconds = head["kind"], head["variables"], head["truncated"], time.monotonic() - started
         if kind == "graph":
             return Answer(kind, triples=[self._blanks.triple(row) for row in rows], truncated=cut, seconds=seconds)
@@ -203,6 +216,14 @@ class LocalEngine:
         ]
         return Answer(kind, names, found, head["boolean"], truncated=cut, seconds=seconds)
 
+    def _bring_near(self, worker: Worker) -> None:
+        """Who asks a second time will ask more: let the worker copy a small graph from the disk into memory."""
+        if self._asked and not self.in_memory and not self._copied:
+            self._copied = True
+            if self._loader.may_copy():
+                with contextlib.suppress(Gone):  # whoever asks next finds that out
+                    worker.send({"op": "copy"})
+
     # -- what is in it -------------------------------------------------------------------------------
 
     def meta(self) -> GraphMeta:
@@ -211,27 +232,28 @@ class LocalEngine:
 
         with self._lock:
             if self._meta is None:
-                entry = self._loader.entry
-                kept = None if entry is None else entry.read_meta()
+                kept = None if (entry := self._loader.entry) is None else entry.read_meta()
                 with contextlib.suppress(OntologyError, ValueError, TypeError, KeyError):
                     self._meta = None if kept is None else GraphMeta.from_dict(kept)
                 if self._meta is None:
                     found = self._tried(self._gathered)
                     self._meta = GraphMeta.from_dict(found)
-                    if self._loader.entry is not None:
-                        self._loader.entry.write_meta(found)
+                    self._loader.keep_meta(found)
                 for prefix, namespace in self._meta.namespaces.items():
                     self.prefixes.setdefault(prefix, namespace)
             return self._meta
 
     def _gathered(self) -> dict[str, Any]:
+        from rlm.ontology.build_meta import completed
+        from rlm.ontology.meta import INDIVIDUALS
+
         self._alive()
         if not self._can_meta:  # it was started without what this needs, and cannot load it any more
             self._stop()
             self._start(with_meta=True)
         worker = self._alive()
         wait_s = self.limits.load_timeout_s
-        order = {"op": "meta", "prefixes": self._facts["prefixes"], "timeout_s": wait_s}
+        order = {"op": "meta", "individuals": INDIVIDUALS, "timeout_s": wait_s}
         parts: list[str] = []
         with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
             for message in messages:
@@ -241,8 +263,8 @@ class LocalEngine:
                     raise Damaged(message["message"])
                 elif message["op"] != "done":
                     raise OntologyError(f"{self.source} cannot be described: {message.get('message', 'too large')}")
-        found: dict[str, Any] = orjson.loads("".join(parts))
-        return found
+        found, preferred = orjson.loads("".join(parts))
+        return completed(found, self._facts["prefixes"], preferred)
 
 
 def open_engine(

@@ -20,7 +20,7 @@ from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.vocabulary import TOPS, is_machinery
 
-INDIVIDUALS = 10_000
+INDIVIDUALS = 2_000
 EXPANDED_DISJOINT = 100
 VERSION = 1
 

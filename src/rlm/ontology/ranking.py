@@ -9,14 +9,33 @@ and the properties below it. Logarithms, because a hundred instances are not a h
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import wraps
 from heapq import nsmallest
 from math import log1p
+from typing import Any, TypeVar
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.meta import NONE, GraphMeta
 
+T = TypeVar("T")
+
 _STEP_BACK = 1.5
 _NAMING = frozenset((*v.LABELS, *v.ALTERNATIVES, *v.DEFINITIONS, *v.COMMENTS))
+
+
+def _once(weigh: Callable[[GraphMeta], T]) -> Callable[[GraphMeta], T]:
+    """Weigh a graph once: its meta does not change after it was built, and every layer of a prompt asks again."""
+
+    @wraps(weigh)
+    def kept(meta: GraphMeta) -> T:
+        cache: dict[str, Any] = meta.__dict__.setdefault("_ranked", {})
+        if weigh.__name__ not in cache:
+            cache[weigh.__name__] = weigh(meta)
+        found: T = cache[weigh.__name__]
+        return found
+
+    return kept
 
 
 def key_classes(meta: GraphMeta, most: int) -> list[str]:
@@ -31,7 +50,7 @@ def key_properties(meta: GraphMeta, most: int) -> list[str]:
     One that joins the same classes as better ones steps back for each of them, so that a list of few shows what
     there is.
     """
-    weights = property_weights(meta)
+    weights = dict(property_weights(meta))
     alike: Counter[tuple[frozenset[str] | None, ...]] = Counter()
     for iri in sorted(weights, key=lambda iri: (-weights[iri], iri)):
         ends = (meta.doms.get(iri), meta.rngs.get(iri))
@@ -41,6 +60,7 @@ def key_properties(meta: GraphMeta, most: int) -> list[str]:
     return nsmallest(most, weights, key=lambda iri: (-weights[iri], iri))
 
 
+@_once
 def class_weights(meta: GraphMeta) -> dict[str, float]:
     own = own_namespace(meta)
     found = {}
@@ -53,6 +73,7 @@ def class_weights(meta: GraphMeta) -> dict[str, float]:
     return found
 
 
+@_once
 def property_weights(meta: GraphMeta) -> dict[str, float]:
     own, classes = own_namespace(meta), class_weights(meta)
     below = Counter(parent for parents in meta.super_properties.values() for parent in frozenset.__iter__(parents))
@@ -69,6 +90,7 @@ def property_weights(meta: GraphMeta) -> dict[str, float]:
     return found
 
 
+@_once
 def own_namespace(meta: GraphMeta) -> str:
     """The namespace that holds most of the classes and properties; the machinery's does not count."""
     spaces = Counter(

@@ -25,10 +25,11 @@ from rlm.ontology import addresses, results
 from rlm.ontology.answer import Answer
 from rlm.ontology.bind import bind_values
 from rlm.ontology.endpoints import Endpoint
-from rlm.ontology.guard import check_query
+from rlm.ontology.guard import Checked, check_query
 from rlm.ontology.limit import enforce_limit
 from rlm.ontology.line import Ask, Broken, Deadline, Heard
-from rlm.ontology.terms import Term
+from rlm.ontology.prefixing import declarations, unbound
+from rlm.ontology.terms import Prefixes, Term
 from rlm.ontology.wire import Wire
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class RemoteEngine:
         )
         self._ways = {"auto": ["get", "form", "query"], "get": ["get"], "post": ["form", "query"]}[endpoint.method]
         self._meta: GraphMeta | None = None
+        self.prefixes = Prefixes()
 
     def query(
         self,
@@ -88,16 +90,25 @@ class RemoteEngine:
         timeout_s: float | None = None,
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries too."""
+        """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries too.
+
+        The well-known prefixes, and those that `meta` gave names to, need not be declared.
+        """
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows makes no sense: give 0 or more")
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
         deadline = Deadline.after(self.endpoint.timeout_s if timeout_s is None else timeout_s)
-        text, kind = self._prepared(sparql, rows, bindings)
-        graph = kind in ("CONSTRUCT", "DESCRIBE")
-        heard = self._asked(text, results.N_TRIPLES if graph else results.RESULTS_JSON, deadline)
+        checked = check_query(sparql)
+        text = self._prepared(checked, rows, bindings)
+        graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
-            answer = self._read(heard, kind, rows)
+            heard = self._asked(text, results.N_TRIPLES if graph else results.RESULTS_JSON, deadline)
+        except QueryRefused as exc:
+            if missing := unbound(checked, self.prefixes):
+                raise QueryRefused(f"query refused: {missing} ({exc})") from exc
+            raise
+        try:
+            answer = self._read(heard, checked.kind, rows)
         except EndpointError as exc:
             raise EndpointError(f"{self._who()}: {self._hidden(str(exc))}") from exc
         return replace(answer, seconds=time.monotonic() - started)
@@ -108,6 +119,7 @@ class RemoteEngine:
             from rlm.ontology.sample import sample_meta
 
             self._meta = sample_meta(self)
+            self.prefixes.update(self._meta.prefixes)  # what the views show can be asked
         return self._meta
 
     def close(self) -> None:
@@ -122,13 +134,10 @@ class RemoteEngine:
     def __repr__(self) -> str:
         return f"RemoteEngine({self.name!r}, {self.source!r})"
 
-    @staticmethod
-    def _prepared(sparql: str, rows: int, bindings: Mapping[str, Term] | None) -> tuple[str, str]:
-        """The text to send and its kind. One row more is asked for, to know whether there are more."""
-        kind = check_query(sparql).kind
-        text = enforce_limit(bind_values(sparql, bindings), rows + 1)
-        check_query(text, max_chars=MAX_SENT_CHARS)
-        return text, kind
+    def _prepared(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
+        """The text to send. One row more is asked for, to know whether there are more."""
+        text = enforce_limit(bind_values(checked.text, bindings), rows + 1)
+        return check_query(declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS).text
 
     # -- asking ------------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ class _Sampler:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._query_s = query_s(engine)
         self._ends = time.monotonic() + TOTAL_S
         self.missing: list[str] = []
         self.cut: list[str] = []
@@ -59,7 +60,7 @@ class _Sampler:
             if left_s <= 0:
                 break
             try:
-                answer = self._engine.query(query, limit=limit, timeout_s=min(QUERY_S, left_s))
+                answer = self._engine.query(query, limit=limit, timeout_s=min(self._query_s, left_s))
             except OntologyError:
                 continue
             if answer.truncated or place:
@@ -83,7 +84,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
 
     from rlm.ontology.build_meta import build_meta
 
-    engine.query("ASK { ?s ?p ?o }", timeout_s=QUERY_S)
+    engine.query("ASK { ?s ?p ?o }", timeout_s=query_s(engine))
     asked = _Sampler(engine)
     total = asked.rows("the number of triples", COUNT, limit=1)
     classes = asked.counts("the classes", CLASSES, SOME_CLASSES)
@@ -106,6 +107,12 @@ def sample_meta(engine: Engine) -> GraphMeta:
     meta.title = meta.title or engine.name
     meta.description = " ".join(part for part in (_note(engine, asked), meta.description) if part)
     return meta
+
+
+def query_s(engine: Engine) -> float:
+    """How long one of these queries may take: no longer than the config allows for any query at this endpoint."""
+    endpoint = getattr(engine, "endpoint", None)
+    return QUERY_S if endpoint is None else min(QUERY_S, endpoint.timeout_s)
 
 
 def _note(engine: Engine, asked: _Sampler) -> str:

@@ -113,7 +113,7 @@ class Index:
             each = [min((options[word] for word in own if word in options), default=-1) for options in near]
             if min(each) >= 0:
                 found.append(Hit(_FUZZY, sum(each), entry))
-            elif len(own) != len(near) and (edits := distance(wanted.joined, entry.joined, allowed)) <= allowed:
+            elif (edits := distance(wanted.joined, entry.joined, allowed)) <= allowed:  # a slip in a short word too
                 found.append(Hit(_FUZZY, edits, entry))
         return found
 

@@ -57,11 +57,14 @@ _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _ESCAPED = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
 
+_FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
+
 
 class Prefixes(dict[str, str]):
     """Prefix to namespace. What is given comes first, well-known ones fill the names that are free, `:` comes last.
 
-    Of two prefixes for one namespace `shrink` takes the first.
+    Of two prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before any other: procedures
+    and queries call them so.
     """
 
     def __init__(self, given: Mapping[str, str] | None = None, *, well_known: bool = True) -> None:
@@ -100,7 +103,8 @@ class Prefixes(dict[str, str]):
         """`prefix:name` by the longest namespace that fits and leaves a plain name, else `<iri>`."""
         best, chosen = "", None
         for prefix, namespace in self.items():
-            if len(namespace) > len(best) and iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
+            longer = len(namespace) > len(best) or (namespace == best and prefix in _FIRM)
+            if longer and iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
                 best, chosen = namespace, prefix
         return f"<{iri}>" if chosen is None else f"{chosen}:{iri[len(best) :]}"
 

@@ -45,9 +45,9 @@ class Gone(Exception):
 
 
 class Worker:
-    """One worker process. After `Gone` it is dead and there is nothing left to clean up."""
+    """One worker process; what it is to do is sent to it first. After `Gone` there is nothing left to clean up."""
 
-    def __init__(self, first: dict[str, Any], *, frame_bytes: int) -> None:
+    def __init__(self, first: dict[str, Any] | None = None, *, frame_bytes: int) -> None:
         self._frame_bytes = frame_bytes
         self._process = _spawn()
         assert self._process.stdin and self._process.stdout and self._process.stderr
@@ -62,7 +62,8 @@ class Worker:
         self._buffer = bytearray()
         self._ending: tuple[int | None, str] | None = None
         try:
-            self.send(first)
+            if first is not None:
+                self.send(first)
         except BaseException:
             self.kill()
             raise
@@ -136,6 +137,11 @@ class Worker:
             memory=code == -signal.SIGABRT or any(word in said for word in _NO_MEMORY),
             outside=code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP),
         )
+
+    def interrupt(self) -> None:
+        """End the process from another thread; the thread that speaks with it finds it `Gone` and cleans up."""
+        if self._owner == os.getpid():
+            self._process.kill()
 
     def kill(self) -> tuple[int | None, str]:
         """End it, whatever it does. Its exit code, and the end of what it had to say."""

@@ -60,13 +60,17 @@ def sparql_tools(
     recalled: Recalled | None = None,
     session: str | None = None,
     cache: SchemaCache | None = None,
+    ontology: str | None = None,
 ) -> Toolbox:
     """The SPARQL tools of one run. With `memory`, patterns of queries are stored and related procedures are named.
 
     `session` is stamped on what is stored; `cache` holds schemas, and is shared by the runs of a process otherwise.
-    The time of these tools is the engine's, which has limits of its own.
+    `ontology` is what a person calls the graph, and so do memories; the engine's name where none is given. The time of
+    these tools is the engine's, which has limits of its own.
     """
-    tools = _SPARQL(engine, handles, SchemaReader(engine, cache), memory, recalled, session)
+    name = ontology or engine.name
+    patterns = None if memory is None else Patterns(memory, engine, recalled, session=session, ontology=name)
+    tools = _SPARQL(engine, handles, SchemaReader(engine, cache, name), memory, patterns, name)
     box = Toolbox()
     for function in (tools.sparql_schema, tools.sparql_peek, tools.sparql_query, tools.sparql_slice):
         box.add(function, meter, patient=True)
@@ -80,14 +84,15 @@ class _SPARQL:
         handles: Store,
         schema: SchemaReader,
         memory: MemoryBackend | None,
-        recalled: Recalled | None,
-        session: str | None,
+        patterns: Patterns | None,
+        name: str,
     ) -> None:
         self._engine = engine
         self._handles = handles
         self._schema = schema
         self._memory = memory
-        self._patterns = None if memory is None else Patterns(memory, engine, recalled, session=session)
+        self._patterns = patterns
+        self._name = name
         self._cut: set[str] = set()
 
     # -- before a query ----------------------------------------------------------------------------
@@ -113,7 +118,7 @@ class _SPARQL:
     def _related(self, words: str) -> list[dict[str, str]]:
         if self._memory is None:
             return []
-        hits = self._memory.retrieve(words, RELATED, scope=Scope(ontology=self._engine.name))
+        hits = self._memory.retrieve(words, RELATED, scope=Scope(ontology=self._name))
         return [{"id": hit.item.memory_id, "title": clip(one_line(hit.item.title), TITLE_CHARS)} for hit in hits]
 
     # -- a query -----------------------------------------------------------------------------------

@@ -71,9 +71,10 @@ SHARED = SchemaCache()
 class SchemaReader:
     """The schema of one engine's graph."""
 
-    def __init__(self, engine: Engine, cache: SchemaCache | None = None) -> None:
+    def __init__(self, engine: Engine, cache: SchemaCache | None = None, name: str | None = None) -> None:
         content = getattr(engine, "content_hash", None)
         self._engine = engine
+        self._name = name or engine.name
         self._content = content or engine.source
         self._cache = cache or (SHARED if content else SchemaCache())
         self._fresh: GraphMeta | None = None
@@ -92,7 +93,7 @@ class SchemaReader:
             self._fresh = sample_meta(self._engine)  # an endpoint's data may be other data by now
         key = (self._content, output_mode, wanted, limit)
         found = self._cache.get(key, lambda: make[output_mode](_Chosen(self.meta, wanted), limit), fresh=not use_cache)
-        return {"ontology": clip(self._engine.name, LABEL_CHARS), **found}
+        return {"ontology": clip(self._name, LABEL_CHARS), **found}
 
 
 def check_mode(value: Any, modes: tuple[str, ...]) -> None:

@@ -14,8 +14,8 @@ from rlm.handles import Meter
 from rlm.ontology.views import Views
 from rlm.tools.toolbox import Toolbox, clip, rendered
 
-VIEW_CHARS = 4000
-"""The most that a view returns, as JSON."""
+VIEW_CHARS = 1000
+"""The most that a view returns, as JSON: what is longer would count as leakage. Whole lists come by `sparql_query`."""
 LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
@@ -43,8 +43,8 @@ class _Views:
         self._views = views
 
     def search_entity(self, query: str, limit: int = 10, search_in: str = "all") -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit up to 25.
-        search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy' means that the spelling differs."""
+        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit up to 25, fewer if
+        long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy' means that the spelling differs."""
         return _list(self._views.search_entity(query, limit, search_in))
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
