@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Hit, Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
+from rlm.store.types import Hit, Judgment, Lessons, MemoryItem, Run, Scope, Signal, Tenant, Trajectory
 
 pytestmark = pytest.mark.req("RB-20")
 
@@ -311,6 +311,75 @@ def test_recent_runs_come_newest_first(backend):
     assert backend.recent_runs(trajectory_id="t-none") == []
 
 
+@pytest.mark.req("RB-19")
+def test_learning_rows_say_what_a_run_was_given_and_what_came_of_it(backend, make_item):
+    first, second, third = (make_item(f"Memory {n}") for n in "abc")
+    backend.add_many([first, second, third])
+    artifact = {
+        "kind": "subclasses", "curriculum_id": "c1", "task_id": "t1", "task_hash": "h", "reason": "answered",
+        "injected": [first.memory_id, second.memory_id], "uses": {"followed": [2], "abandoned": [1], "said": True},
+        "usage": {"input_tokens": 10, "output_tokens": 5}, "steps": [{"action": "x" * 80}],
+    }  # fmt: skip
+    run = Run(model="offline", ontology_name="prov")
+    made = Trajectory("Subclasses?", iteration_count=3, converged=True, artifact=artifact)
+    backend.save_artifacts(
+        run, made, Judgment(True, "as the query says", "high"), retrieved=[(first, 0.9), (second, 0.5), (third, 0.1)]
+    )
+    backend.save_artifacts(Run(), Trajectory("Bare", artifact={}), retrieved=[(third, 0.3)])
+    bare, row = backend.learning_rows()
+    assert (row.trajectory_id, row.run_id, row.created_at) == (made.trajectory_id, run.run_id, made.created_at)
+    assert (row.task_query, row.iteration_count, row.converged) == ("Subclasses?", 3, True)
+    assert (row.is_success, row.confidence, row.model, row.ontology_name) == (True, "high", "offline", "prov")
+    assert (row.kind, row.curriculum_id, row.task_id, row.task_hash) == ("subclasses", "c1", "t1", "h")
+    assert (row.reason, row.tokens) == ("answered", 15)
+    assert [(g.memory_id, g.rank, g.score, g.injected, g.followed) for g in row.given] == [
+        (first.memory_id, 1, 0.9, True, False), (second.memory_id, 2, 0.5, True, True),
+        (third.memory_id, 3, 0.1, False, None),
+    ]  # fmt: skip
+    assert [g.memory_id for g in row.injected] == [first.memory_id, second.memory_id]
+    assert (bare.is_success, bare.confidence, bare.model, bare.kind, bare.tokens) == (None, None, None, None, None)
+    assert [(g.memory_id, g.injected, g.followed) for g in bare.given] == [(third.memory_id, True, None)]
+
+
+@pytest.mark.parametrize(
+    "artifact",
+    [
+        {"kind": 7, "injected": "x", "uses": [1], "usage": {"input_tokens": "many"}, "reason": None},
+        {"injected": [None, 3, {}], "uses": {"followed": ["1"], "said": True}, "usage": 3, "task_id": ["t"]},
+        {"injected": [], "uses": {"followed": {"a": 1}}, "usage": {"input_tokens": True}},
+    ],
+)
+def test_an_artifact_of_another_form_loses_no_row(backend, make_item, artifact):
+    backend.save_artifacts(Run(), Trajectory("q", artifact=artifact), retrieved=[(make_item(), 1.0)])
+    (row,) = backend.learning_rows()
+    assert row.task_query == "q" and row.kind is None and row.task_id is None and row.tokens is None
+    assert [each.followed for each in row.given] in ([None], [False])
+
+
+def test_learning_rows_come_the_last_first_within_bounds(backend):
+    for number in range(7):
+        backend.save_artifacts(Run(), Trajectory(f"q{number}", artifact={"curriculum_id": f"c{number % 2}"}))
+    assert [row.task_query for row in backend.learning_rows()] == [f"q{n}" for n in range(6, -1, -1)]
+    assert [row.task_query for row in backend.learning_rows(2)] == ["q6", "q5"]
+    assert [row.task_query for row in backend.learning_rows(2, curriculum_id="c1")] == ["q5", "q3"]
+    assert list(backend.learning_rows(0)) == list(backend.learning_rows(curriculum_id="")) == []
+    rows = backend.learning_rows()
+    next(rows)
+    backend.save_artifacts(Run(), Trajectory("while it is read"))
+    assert "q0" in [row.task_query for row in rows]
+
+
+def test_a_renamed_memory_is_still_the_one_that_was_followed(backend, make_item):
+    old = backend.add(make_item("Old words"))
+    artifact = {"injected": [old], "uses": {"followed": [1], "said": True}}
+    backend.save_artifacts(Run(), Trajectory("q", artifact=artifact), retrieved=[(backend.get(old), 1.0)])
+    new = backend.update(old, title="New words").memory_id
+    (row,) = backend.learning_rows()
+    (given,) = row.given
+    assert given.injected and given.followed
+    assert given.memory_id == (new if "db" in dir(backend) else old)  # a JSON store does not follow the new id
+
+
 def test_artifacts_are_saved_whole_or_not_at_all(backend, make_item):
     run = Run(model="scripted", ontology_name="prov")
     good = Trajectory("What is Activity?", final_answer="A class", iteration_count=3, converged=True)
@@ -420,3 +489,43 @@ def test_many_memories_are_a_list(backend, wrong):
 def test_artifacts_are_what_they_should_be(backend, values, message):
     with pytest.raises(ValidationError, match=message):
         backend.save_artifacts(*values)
+
+
+def test_a_run_moves_confidence_counts_outcomes_and_changes_memories(backend, make_item):
+    helpful, wrong, old = (make_item(title) for title in ("Helpful one", "Wrong one", "Old one"))
+    backend.add_many([helpful, wrong, old])
+    start = backend.get(helpful.memory_id).confidence
+    lessons = Lessons(
+        signals=(
+            Signal(helpful.memory_id, 0.1, "task_succeeded", "it was followed"),
+            Signal(wrong.memory_id, -2.0, "not_helpful"),
+            Signal("0" * 16, 0.1, "task_succeeded"),
+        ),
+        changes=((helpful.memory_id, {"description": "Better said."}), ("0" * 16, {"description": "gone"})),
+        archived=(old.memory_id, "0" * 16),
+        injected=(helpful.memory_id, wrong.memory_id),
+    )
+    backend.save_artifacts(Run(), Trajectory("q"), Judgment(True, "ok"), lessons=lessons)
+    kept = backend.get(helpful.memory_id)
+    assert kept.confidence == pytest.approx(start + 0.1) and kept.description == "Better said."
+    assert (kept.success_count, kept.failure_count) == (1, 0)
+    assert backend.get(wrong.memory_id).confidence == 0.0 and backend.get(old.memory_id).archived_at
+    (signal,) = backend.signals(helpful.memory_id)
+    assert (signal["kind"], signal["reason"]) == ("task_succeeded", "it was followed")
+    assert signal["after"] - signal["before"] == pytest.approx(signal["delta"]) == pytest.approx(0.1)
+    backend.save_artifacts(Run(), Trajectory("q"), Judgment(False, "no"), lessons=Lessons(injected=(wrong.memory_id,)))
+    kept = backend.get(wrong.memory_id)
+    assert (kept.success_count, kept.failure_count) == (1, 1)
+
+
+def test_writes_together_happen_all_or_not_at_all(backend, make_item):
+    there = backend.add(make_item("There before"))
+    with pytest.raises(ZeroDivisionError), backend.together():
+        backend.save_artifacts(Run(), Trajectory("q"), lessons=Lessons((Signal(there, -0.3, "not_helpful"),)))
+        backend.add(make_item("New in it"))
+        raise ZeroDivisionError
+    assert backend.recent_runs() == [] and len(backend.list_items()) == 1 and backend.signals(there) == []
+    with backend.together():
+        backend.save_artifacts(Run(), Trajectory("q"))
+        backend.add(make_item("New in it"))
+    assert len(backend.recent_runs()) == 1 and len(backend.list_items()) == 2

@@ -6,12 +6,14 @@ A backend is opened for one tenant; no call names another. All implementations p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
-from rlm.store.types import Hit, Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
+from rlm.store.learning import LearningRow
+from rlm.store.types import Hit, Judgment, Lessons, MemoryItem, Run, Scope, Tenant, Trajectory
 
 
 @runtime_checkable
@@ -93,12 +95,32 @@ class MemoryBackend(Protocol):
         *,
         memories: Sequence[MemoryItem] = (),
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
+        lessons: Lessons | None = None,
     ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
+        """Store everything that one run produced, all or none; the ids of the new memories.
+
+        A lesson about a memory that is gone by now is left out.
+        """
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Writes inside of this happen all together or not at all."""
+        ...
+
+    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
+        ...
+
+    def signals(self, memory_id: str) -> list[dict[str, Any]]:
+        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
         ...
 
     def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories of this project first, each with its run; or the one of this id."""
+        ...
+
+    def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
+        """Every trajectory of this project in little, the last stored first; of one curriculum, or of all."""
         ...
 
     def stats(self) -> dict[str, Any]:

@@ -8,11 +8,9 @@ SQLite for that. A file that cannot be read is never overwritten.
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,133 +18,29 @@ from typing import Any, Self
 import numpy as np
 
 from rlm import clock
-from rlm.errors import NotFound, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
+from rlm.errors import NotFound
 from rlm.retrieval import bm25, rank
-from rlm.retrieval.embed import Embedder
 from rlm.retrieval.scan import Found, scan
 from rlm.retrieval.tokens import parse_query
 from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text, why
+from rlm.store.jsondoc import JSONDocument
+from rlm.store.learning import LearningRow, apply_lessons, learning_row
 from rlm.store.types import (
-    LOCAL,
     Hit,
     Judgment,
+    Lessons,
     MemoryItem,
     Run,
     Scope,
-    Tenant,
     Trajectory,
 )
 
-FORMAT = 1
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 
 
-class MemoryStore:
+class MemoryStore(JSONDocument):
     """Memories in a list. With `path` and `autosave`, every write is on disk before it returns."""
-
-    def __init__(
-        self,
-        path: str | Path | None = None,
-        *,
-        tenant: Tenant = LOCAL,
-        embedder: Embedder | None = None,
-        origin: str = "python",
-        autosave: bool = False,
-    ) -> None:
-        self.path = None if path is None else Path(path)
-        self.tenant = gate.check_tenant(tenant)
-        self.embedder = embedder
-        self.origin = origin
-        self.autosave = autosave
-        self._items: list[MemoryItem] = []
-        self._artifacts: list[dict[str, Any]] = []
-        self._usage: list[dict[str, Any]] = []
-        self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
-
-    # -- the file ----------------------------------------------------------------------------------
-
-    @classmethod
-    def open(
-        cls,
-        path: Path,
-        *,
-        tenant: Tenant = LOCAL,
-        embedder: Embedder | None = None,
-        origin: str = "python",
-    ) -> MemoryStore:
-        """A store that reads `path` if it is there and saves after every write."""
-        store = cls(path, tenant=tenant, embedder=embedder, origin=origin, autosave=True)
-        if path.exists():
-            store._read()
-        return store
-
-    @classmethod
-    def load(cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None) -> MemoryStore:
-        """Read a store from a file that must exist."""
-        store = cls(path, tenant=tenant, embedder=embedder)
-        store._read()
-        return store
-
-    def _read(self) -> None:
-        assert self.path is not None
-        try:
-            data = json.loads(self.path.read_text("utf-8"))
-            if not isinstance(data, dict) or data.get("format") != FORMAT:
-                raise ValueError(f"not a memory store of format {FORMAT}")
-            self._items = [MemoryItem.from_dict(entry) for entry in data["memories"]]
-            self._artifacts = list(data.get("artifacts", []))
-            self._usage = list(data.get("usage", []))
-        except OSError as exc:
-            raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
-        except (ValueError, KeyError, TypeError, AttributeError, ValidationError, RecursionError) as exc:
-            raise StoreCorrupt(
-                f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it by hand or "
-                f"name another file"
-            ) from exc
-
-    def save(self, path: str | Path | None = None) -> Path:
-        """Write everything, atomically."""
-        target = Path(path) if path is not None else self.path
-        if target is None:
-            raise StoreError("this MemoryStore has no path: give one to save()")
-        data = {
-            "format": FORMAT,
-            "memories": [item.to_dict() for item in self._items],
-            "artifacts": self._artifacts,
-            "usage": self._usage,
-        }
-        text = json.dumps(data, ensure_ascii=False, indent=1)
-        part = Path(f"{target}.{os.getpid()}.part")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            part.touch(mode=0o600)
-            with part.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(target)
-        except PermissionError as exc:
-            raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
-        except OSError as exc:
-            with suppress(OSError):
-                part.unlink()
-            raise StoreFull(f"{target} cannot be written ({exc.strerror}): the old file is intact") from exc
-        self.path = self.path or target
-        return target
-
-    def _saved(self, before: tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]]]) -> None:
-        """Save when asked to; when that fails, memory goes back to what the file holds."""
-        if not self.autosave:
-            return
-        try:
-            self.save()
-        except BaseException:
-            self._items, self._artifacts, self._usage = before
-            raise
-
-    def _state(self) -> tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]]]:
-        return list(self._items), list(self._artifacts), list(self._usage)
 
     @property
     def memories(self) -> list[MemoryItem]:
@@ -375,6 +269,7 @@ class MemoryStore:
         *,
         memories: Sequence[MemoryItem] = (),
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
+        lessons: Lessons | None = None,
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
         gate.check_artifacts(run, trajectory, judgment)
@@ -386,12 +281,53 @@ class MemoryStore:
         }
         gate.admit_id(run.run_id, "run_id")
         checked = gate.admit_object(record, "artifacts", 1_000_000)
-        before = self._state()
-        self._note_usage(trajectory.trajectory_id, retrieved)
-        self._artifacts.append(checked)
-        self._put(admitted)
-        self._saved(before)
+        with self.together():
+            self._note_usage(trajectory.trajectory_id, retrieved)
+            self._artifacts.append(checked)
+            self._put(admitted)
+            if lessons is not None:
+                self._learn(lessons, judgment)
         return [item.memory_id for item in admitted]
+
+    def _learn(self, lessons: Lessons, judgment: Judgment | None) -> None:
+        for memory_id in lessons.injected if judgment is not None else ():
+            place = self._place(memory_id)
+            if place is not None and judgment is not None:
+                item, success = self._items[place], judgment.is_success
+                self._items[place] = replace(
+                    item,
+                    success_count=item.success_count + success,
+                    failure_count=item.failure_count + (not success),
+                )
+        apply_lessons(self, lessons)
+
+    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
+        place = self._place(memory_id)
+        if place is None:
+            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        state, item = self._state(), self._items[place]
+        before = item.confidence or 0.0
+        after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
+        self._items[place] = replace(item, confidence=after)
+        self._signals.append(
+            {
+                "memory_id": item.memory_id,
+                "at": clock.now_iso(),
+                "kind": gate.admit_text(kind, "kind", 64),
+                "delta": after - before,
+                "before": before,
+                "after": after,
+                "reason": None if reason is None else gate.admit_text(reason, "reason", 2_000),
+            }
+        )
+        self._saved(state)
+        return after
+
+    def signals(self, memory_id: str) -> list[dict[str, Any]]:
+        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
+        kept = [signal for signal in self._signals if signal["memory_id"] == memory_id]
+        return [{name: value for name, value in signal.items() if name != "memory_id"} for signal in kept]
 
     def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories first, each with its run; or the one of this id."""
@@ -399,6 +335,15 @@ class MemoryStore:
         kept = [pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id]
         kept.sort(key=lambda pair: (pair[1].created_at, pair[1].trajectory_id), reverse=True)
         return kept[: gate.check_count(limit, "limit")]
+
+    def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
+        """Every trajectory in little, the last stored first."""
+        used: dict[str, list[tuple[str, int, float | None]]] = {}
+        for use in self._usage:
+            used.setdefault(use["trajectory_id"], []).append((use["memory_id"], use["rank"], use["score"]))
+        rows = (_learning_row(record, used) for record in reversed(self._artifacts))
+        wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
+        yield from islice(wanted, gate.check_count(limit, "limit"))
 
     # -- the whole ---------------------------------------------------------------------------------
 
@@ -442,3 +387,12 @@ class MemoryStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _learning_row(record: dict[str, Any], used: dict[str, list[tuple[str, int, float | None]]]) -> LearningRow:
+    run, made, verdict = record["run"], record["trajectory"], record["judgment"] or {}
+    columns = {name: made[name] for name in ("trajectory_id", "created_at", "task_query", "iteration_count")}
+    columns |= {"run_id": run["run_id"], "converged": bool(made["converged"]), "model": run["model"],
+                "ontology_name": run["ontology_name"], "is_success": verdict.get("is_success"),
+                "confidence": verdict.get("confidence")}  # fmt: skip
+    return learning_row(columns, made["artifact"], used.get(made["trajectory_id"], []))

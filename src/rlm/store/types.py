@@ -252,6 +252,28 @@ class Judgment:
     missing: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A reason to believe a memory more or less."""
+
+    memory_id: str
+    delta: float
+    kind: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What a judged run changes in memories that are there already."""
+
+    signals: tuple[Signal, ...] = ()
+    changes: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Memory id → fields, as `update` takes them."""
+    archived: tuple[str, ...] = ()
+    injected: tuple[str, ...] = ()
+    """The memories that the prompt held: each counts one more success or failure, as the run was judged."""
+
+
 @dataclass(slots=True)
 class Node:
     """A vertex of the hypergraph. Times are milliseconds since 1970, as seed 004 stores them."""

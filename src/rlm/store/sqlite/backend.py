@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,8 @@ from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
-from rlm.store.sqlite import items, listing, migrations, reembed, runs
+from rlm.store.learning import LearningRow, apply_lessons
+from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
 from rlm.store.sqlite.connection import Database, mapped
 from rlm.store.sqlite.graph import Graph
@@ -38,6 +39,7 @@ from rlm.store.types import (
     LOCAL,
     Hit,
     Judgment,
+    Lessons,
     MemoryItem,
     Run,
     Scope,
@@ -245,15 +247,8 @@ class SQLiteMemoryBackend:
             if new.memory_id != old.memory_id:
                 self._rename(connection, space, old, new)
             if new.confidence != old.confidence:
-                self._signal(
-                    connection,
-                    space,
-                    new.memory_id,
-                    "edit",
-                    old.confidence or 0.0,
-                    new.confidence or 0.0,
-                    None,
-                )
+                moved = (old.confidence or 0.0, new.confidence or 0.0)
+                runs.save_signal(connection, space, new.memory_id, "edit", *moved, None)
             self._rewrite(connection, number, new)
             self._flush_accesses(connection)
         return new
@@ -285,22 +280,6 @@ class SQLiteMemoryBackend:
         reembed.note_model(connection, self._model)
         return items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
 
-    def _signal(
-        self,
-        connection: apsw.Connection,
-        space: int,
-        memory_id: str,
-        kind: str,
-        before: float,
-        after: float,
-        reason: str | None,
-    ) -> None:
-        connection.execute(
-            "INSERT INTO confidence_signals(space_id, memory_id, at, kind, delta, confidence_before, "
-            "confidence_after, reason) VALUES (?,?,?,?,?,?,?,?)",
-            (space, memory_id, clock.now_iso(), kind, after - before, before, after, reason),
-        )
-
     def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
         """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
         with self.db.write() as connection:
@@ -309,7 +288,8 @@ class SQLiteMemoryBackend:
             after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
             connection.execute("UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number))
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
-            self._signal(connection, space, item.memory_id, gate.admit_text(kind, "kind", 64), before, after, text)
+            kind = gate.admit_text(kind, "kind", 64)
+            runs.save_signal(connection, space, item.memory_id, kind, before, after, text)
         return after
 
     def delete(self, memory_id: str) -> bool:
@@ -387,6 +367,7 @@ class SQLiteMemoryBackend:
         *,
         memories: Sequence[MemoryItem] = (),
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
+        lessons: Lessons | None = None,
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
         gate.check_artifacts(run, trajectory, judgment)
@@ -399,14 +380,40 @@ class SQLiteMemoryBackend:
                 runs.save_judgment(connection, space, trajectory.trajectory_id, judgment)
             self.store_admitted(connection, admitted)
             runs.save_usage(connection, space, self.spaces.visible(), trajectory.trajectory_id, retrieved)
+            if lessons is not None:
+                if judgment is not None:
+                    won = judgment.is_success
+                    runs.count_outcomes(connection, self.spaces.visible(), lessons.injected, success=won)
+                apply_lessons(self, lessons)
             self._flush_accesses(connection)
         self.search.recall.seal_if_due()
         return [item.memory_id for item in admitted]
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Writes inside of this happen all together or not at all."""
+        with self.db.write():
+            yield
+
+    def signals(self, memory_id: str) -> list[dict[str, Any]]:
+        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
+        with self.db.read() as connection:
+            return runs.signals(connection, self.spaces.visible(), memory_id)
 
     def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories of this project first, each with its run; or the one of this id."""
         with self.db.read() as connection:
             return runs.recent(connection, self.spaces.visible(), gate.check_count(limit, "limit"), trajectory_id)
+
+    def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
+        """Every trajectory of this project in little, the last stored first; read a page at a time."""
+        left, before = gate.check_count(limit, "limit"), None
+        while left:
+            with self.db.read() as connection:
+                size = min(left, learning.PAGE)
+                rows, before = learning.page(connection, self.spaces.visible(), before, size, curriculum_id)
+            yield from rows
+            left = 0 if before is None else left - len(rows)
 
     # -- the whole file ----------------------------------------------------------------------------
 

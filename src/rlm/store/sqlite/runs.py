@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
@@ -102,6 +103,37 @@ def save_usage(
             f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {in_spaces(visible)}",
             (now, item.memory_id),
         )
+
+
+def count_outcomes(
+    connection: apsw.Connection, visible: tuple[int, ...], injected: Sequence[str], *, success: bool
+) -> None:
+    """One more success or failure for each memory that a judged run was given."""
+    column = "success_count" if success else "failure_count"
+    sql = f"UPDATE memory_items SET {column} = {column} + 1 WHERE memory_id = ? AND space_id {in_spaces(visible)}"
+    for memory_id in injected:
+        connection.execute(sql, (gate.admit_id(memory_id, "memory_id"),))
+
+
+def save_signal(
+    connection: apsw.Connection, space: int, memory_id: str, kind: str, before: float, after: float, reason: str | None
+) -> None:
+    """Log one change of a memory's confidence."""
+    connection.execute(
+        "INSERT INTO confidence_signals(space_id, memory_id, at, kind, delta, confidence_before, "
+        "confidence_after, reason) VALUES (?,?,?,?,?,?,?,?)",
+        (space, memory_id, clock.now_iso(), kind, after - before, before, after, reason),
+    )
+
+
+def signals(connection: apsw.Connection, visible: tuple[int, ...], memory_id: str) -> list[dict[str, Any]]:
+    """Every change of a memory's confidence, oldest first."""
+    sql = (
+        "SELECT at, kind, delta, confidence_before, confidence_after, reason FROM confidence_signals "
+        f"WHERE memory_id = ? AND space_id {in_spaces(visible)} ORDER BY signal_no"
+    )
+    names = ("at", "kind", "delta", "before", "after", "reason")
+    return [dict(zip(names, row, strict=True)) for row in connection.execute(sql, (memory_id,))]
 
 
 def recent(

@@ -1,0 +1,142 @@
+"""The file of a JSON store: read whole, written whole, atomically; what fails leaves it as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
+from rlm.retrieval.embed import Embedder
+from rlm.store import gate
+from rlm.store.types import LOCAL, MemoryItem, Tenant
+
+FORMAT = 1
+_State = tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+
+
+class JSONDocument:
+    """What the file holds: memories, artifacts of runs, usage, and signals of confidence."""
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        tenant: Tenant = LOCAL,
+        embedder: Embedder | None = None,
+        origin: str = "python",
+        autosave: bool = False,
+    ) -> None:
+        self.path = None if path is None else Path(path)
+        self.tenant = gate.check_tenant(tenant)
+        self.embedder = embedder
+        self.origin = origin
+        self.autosave = autosave
+        self._items: list[MemoryItem] = []
+        self._artifacts: list[dict[str, Any]] = []
+        self._usage: list[dict[str, Any]] = []
+        self._signals: list[dict[str, Any]] = []
+        self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
+
+    # -- the file ----------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        tenant: Tenant = LOCAL,
+        embedder: Embedder | None = None,
+        origin: str = "python",
+    ) -> Self:
+        """A store that reads `path` if it is there and saves after every write."""
+        store = cls(path, tenant=tenant, embedder=embedder, origin=origin, autosave=True)
+        if path.exists():
+            store._read()
+        return store
+
+    @classmethod
+    def load(cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None) -> Self:
+        """Read a store from a file that must exist."""
+        store = cls(path, tenant=tenant, embedder=embedder)
+        store._read()
+        return store
+
+    def _read(self) -> None:
+        assert self.path is not None
+        try:
+            data = json.loads(self.path.read_text("utf-8"))
+            if not isinstance(data, dict) or data.get("format") != FORMAT:
+                raise ValueError(f"not a memory store of format {FORMAT}")
+            self._items = [MemoryItem.from_dict(entry) for entry in data["memories"]]
+            self._artifacts = list(data.get("artifacts", []))
+            self._usage = list(data.get("usage", []))
+            self._signals = list(data.get("signals", []))
+        except OSError as exc:
+            raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
+        except (ValueError, KeyError, TypeError, AttributeError, ValidationError, RecursionError) as exc:
+            raise StoreCorrupt(
+                f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it by hand or "
+                f"name another file"
+            ) from exc
+
+    def save(self, path: str | Path | None = None) -> Path:
+        """Write everything, atomically."""
+        target = Path(path) if path is not None else self.path
+        if target is None:
+            raise StoreError("this MemoryStore has no path: give one to save()")
+        data = {
+            "format": FORMAT,
+            "memories": [item.to_dict() for item in self._items],
+            "artifacts": self._artifacts,
+            "usage": self._usage,
+            "signals": self._signals,
+        }
+        text = json.dumps(data, ensure_ascii=False, indent=1)
+        part = Path(f"{target}.{os.getpid()}.part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part.touch(mode=0o600)
+            with part.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        except PermissionError as exc:
+            raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
+        except OSError as exc:
+            with suppress(OSError):
+                part.unlink()
+            raise StoreFull(f"{target} cannot be written ({exc.strerror}): the old file is intact") from exc
+        self.path = self.path or target
+        return target
+
+    def _saved(self, before: _State) -> None:
+        """Save when asked to; when that fails, memory goes back to what the file holds."""
+        if not self.autosave:
+            return
+        try:
+            self.save()
+        except BaseException:
+            self._items, self._artifacts, self._usage, self._signals = before
+            raise
+
+    def _state(self) -> _State:
+        return list(self._items), list(self._artifacts), list(self._usage), list(self._signals)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Writes inside of this happen all together or not at all."""
+        before, autosave = self._state(), self.autosave
+        self.autosave = False
+        try:
+            yield
+        except BaseException:
+            self._items, self._artifacts, self._usage, self._signals = before
+            raise
+        finally:
+            self.autosave = autosave
+        self._saved(before)

@@ -1,0 +1,130 @@
+"""What insights and evaluation read of a stored run: one small row a trajectory, whatever keeps it.
+
+The artifact of a trajectory is JSON that older versions, other programs and tests have written, so nothing of its form
+is taken for granted: a field that is missing or of another type is None, and no row is lost for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rlm.errors import NotFound
+from rlm.store.types import Lessons
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
+
+TEXT_CHARS = 500
+TEXTS = ("kind", "curriculum_id", "task_id", "task_hash", "reason")
+FIELDS = (*TEXTS, "injected", "uses", "usage")
+"""The keys of an artifact that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One memory that a trajectory was given.
+
+    `injected`: it stood in the prompt; a memory may be retrieved and then left out. `followed` is None when the run did
+    not say what it used.
+    """
+
+    memory_id: str
+    rank: int
+    score: float | None
+    injected: bool = True
+    followed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRow:
+    """One trajectory in little. `is_success` is None where nobody judged it, `kind` where nobody knew it."""
+
+    trajectory_id: str
+    run_id: str
+    created_at: str
+    task_query: str
+    iteration_count: int
+    converged: bool
+    is_success: bool | None = None
+    confidence: str | None = None
+    model: str | None = None
+    ontology_name: str | None = None
+    kind: str | None = None
+    curriculum_id: str | None = None
+    task_id: str | None = None
+    task_hash: str | None = None
+    reason: str | None = None
+    tokens: int | None = None
+    given: tuple[Given, ...] = ()
+
+    @property
+    def injected(self) -> tuple[Given, ...]:
+        """Those that stood in the prompt."""
+        return tuple(each for each in self.given if each.injected)
+
+
+def learning_row(
+    trajectory: Mapping[str, Any], artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]
+) -> LearningRow:
+    """A row from its columns (names as in `LearningRow`), the artifact's fields, and what usage says, in any order."""
+    texts: dict[str, Any] = {
+        name: _text(artifact.get(name)) for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
+    }
+    return LearningRow(
+        **trajectory, **texts, tokens=_tokens(artifact.get("usage")), given=_given(artifact, sorted(used, key=_rank))
+    )
+
+
+def _rank(use: tuple[str, int, float | None]) -> tuple[int, str]:
+    return use[1], use[0]
+
+
+def _text(value: Any) -> str | None:
+    return value[:TEXT_CHARS] if isinstance(value, str) and value else None
+
+
+def _tokens(usage: Any) -> int | None:
+    if not isinstance(usage, Mapping):
+        return None
+    counts = [usage.get("input_tokens"), usage.get("output_tokens")]
+    known = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    return sum(known) if known else None
+
+
+def _given(artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]) -> tuple[Given, ...]:
+    shown = artifact.get("injected")
+    if not isinstance(shown, list):
+        return tuple(Given(*each) for each in used)
+    uses = artifact.get("uses")
+    said = isinstance(uses, Mapping) and bool(uses.get("said"))
+    followed = uses.get("followed") if isinstance(uses, Mapping) else None
+    numbers = set(followed) if isinstance(followed, list) and all(isinstance(n, int) for n in followed) else set()
+    found = []
+    ids = {memory_id for memory_id, _, _ in used}
+    for memory_id, rank, score in used:
+        place = _place(memory_id, rank, shown, ids)
+        say = place in numbers if said and place else None
+        found.append(Given(memory_id, rank, score, place is not None, say))
+    return tuple(found)
+
+
+def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | None:
+    """Where it stood in the prompt, from 1. An id that changed since is found by its rank."""
+    if memory_id in shown:
+        return shown.index(memory_id) + 1
+    return rank if rank <= len(shown) and shown[rank - 1] not in ids else None
+
+
+def apply_lessons(store: MemoryBackend, lessons: Lessons) -> None:
+    """What a run changes in memories that are there. One that is gone by now teaches nothing."""
+    for signal in lessons.signals:
+        with suppress(NotFound):
+            store.adjust_confidence(signal.memory_id, signal.delta, kind=signal.kind, reason=signal.reason or None)
+    for memory_id, changes in lessons.changes:
+        with suppress(NotFound):
+            store.update(memory_id, **changes)
+    for memory_id in lessons.archived:
+        store.delete(memory_id)
