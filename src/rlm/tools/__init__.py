@@ -10,11 +10,14 @@ from rlm.tools.mount import setup_ontology_context
 from rlm.tools.recalled import Recalled
 from rlm.tools.sparql import sparql_tools
 from rlm.tools.toolbox import Toolbox
+from rlm.tools.trace import Call, Trace
 from rlm.tools.views import view_tools
 
 __all__ = [
+    "Call",
     "Recalled",
     "Toolbox",
+    "Trace",
     "ctx_tools",
     "graph_tools",
     "memory_tools",

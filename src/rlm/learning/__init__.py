@@ -1,0 +1,19 @@
+"""What a run was worth, and what it taught: artifact, verifiers, judge; extractor, gates, dedup, confidence."""
+
+from rlm.learning.artifact import extract_trajectory_artifact
+from rlm.learning.grounding import code_of, evidence_of, iris_in, ungrounded
+from rlm.learning.judge import judge_trajectory
+from rlm.learning.verify import Verdict, Verify, check_answer, check_verify
+
+__all__ = [
+    "Verdict",
+    "Verify",
+    "check_answer",
+    "check_verify",
+    "code_of",
+    "evidence_of",
+    "extract_trajectory_artifact",
+    "iris_in",
+    "judge_trajectory",
+    "ungrounded",
+]

@@ -1,0 +1,184 @@
+"""A run in little, for the judge and the extractor: at most ten steps, each an action and what came of it.
+
+The keys and bounds are the seed's. An action is the telling part of a block: the tool calls as the host saw them where
+a trace is given, else the calls of the code itself, not its imports and helper functions. Nothing in here holds a
+secret or a control character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlm.learning.telling import telling_part
+from rlm.loop.types import CodeBlock, RLMIteration
+from rlm.ontology.terms import Prefixes
+from rlm.store.sanitize import clean_text
+from rlm.store.secrets import scrub
+from rlm.tools.trace import ARGUMENT_CHARS, Call, Trace
+
+MOST_STEPS, FIRST_STEPS, ERROR_STEPS, LAST_STEPS = 10, 3, 3, 4
+ACTION_CHARS, OUTCOME_CHARS = 80, 100
+TASK_CHARS, ANSWER_CHARS, REASON_CHARS = 2_000, 4_000, 500
+ERROR_CHARS, MOST_ERRORS = 200, 10
+NAME_CHARS, MOST_NAMES = 60, 30
+HOST_NAMES = frozenset(("context", "question", "answer"))
+"""Variables that the host sets; the run has not made them."""
+NO_VALUES = frozenset(("Facade", "module", "function", "type"))
+"""What stands in a namespace for imports and for what the code defined."""
+WINDOW = 4_000
+"""What is read of a text of which little is shown: enough for a secret to be seen whole."""
+
+PAGING = "sparql_slice"
+"""Reads on in what was found; the least telling of calls."""
+
+Step = dict[str, Any]
+_SHORT = Prefixes()
+
+
+def extract_trajectory_artifact(
+    task: str,
+    answer: str | None,
+    iterations: Sequence[RLMIteration],
+    ns: Mapping[str, Any] | None = None,
+    *,
+    converged: bool | None = None,
+    trace: Trace | None = None,
+    reason: str = "",
+) -> dict[str, Any]:
+    """The artifact of a run, as JSON types.
+
+    `converged` is the run's own word: a run that hit a limit is not converged, whatever text it has left. Where nobody
+    says, it is whether there is an answer. `reason` says in words how the run ended.
+    """
+    blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
+    calls = _calls_by_block([block for _, block in blocks], trace)
+    steps = [_step(number, block, made) for (number, block), made in zip(blocks, calls, strict=True)]
+    failed = [block.result.error is not None or _is_fault(block.result.stderr) for _, block in blocks]
+    errors = [_fault(block) for (_, block), bad in zip(blocks, failed, strict=True) if bad]
+    said = tidy(answer or "", ANSWER_CHARS, lines=True)
+    return {
+        "task": tidy(task, TASK_CHARS, lines=True),
+        "final_answer": said,
+        "iteration_count": len(iterations),
+        "converged": bool(said) if converged is None else bool(converged),
+        "key_steps": [steps[at] for at in chosen(failed)],
+        "variables_created": _variables(ns or {}),
+        "errors_encountered": list(dict.fromkeys(text for text in errors if text))[:MOST_ERRORS],
+        "reason": tidy(reason, REASON_CHARS),
+        "tools_used": sorted({call.tool for call in trace.calls})[:MOST_NAMES] if trace is not None else [],
+    }
+
+
+def chosen(failed: Sequence[bool]) -> list[int]:
+    """Which steps are shown: all where they are few; else the first three, three errors between, and the last four."""
+    if len(failed) <= MOST_STEPS:
+        return list(range(len(failed)))
+    last = len(failed) - LAST_STEPS
+    between = [at for at in range(FIRST_STEPS, last) if failed[at]][:ERROR_STEPS]
+    return [*range(FIRST_STEPS), *between, *range(last, len(failed))]
+
+
+def _step(number: int, block: CodeBlock, calls: Sequence[Call]) -> Step:
+    action = tidy(_called(calls) or telling_part(block.code, ACTION_CHARS), ACTION_CHARS)
+    return {"iteration": number, "action": action or "(no code)", "outcome": _outcome(block)}
+
+
+def _outcome(block: CodeBlock) -> str:
+    result = block.result
+    if result.error is not None or (not result.stdout.strip() and result.stderr.strip()):
+        return tidy(_fault(block), OUTCOME_CHARS) or "(an error)"
+    return tidy(result.stdout, OUTCOME_CHARS) or "(nothing printed)"
+
+
+def _fault(block: CodeBlock) -> str:
+    """The line of a traceback that says what went wrong."""
+    lines = [line for line in block.result.stderr[-WINDOW:].splitlines() if line.strip()]
+    return tidy(lines[-1], ERROR_CHARS) if lines else f"{block.result.error or 'error'}"
+
+
+def _is_fault(stderr: str) -> bool:
+    return "Traceback (most recent call last)" in stderr
+
+
+def _variables(ns: Mapping[str, Any]) -> list[str]:
+    made = (str(name) for name, value in ns.items() if not (isinstance(value, str) and value in NO_VALUES))
+    names = (name for name in made if not name.startswith("_") and name not in HOST_NAMES)
+    return [tidy(name, NAME_CHARS) for name in names][:MOST_NAMES]
+
+
+def tidy(text: str, most: int, *, lines: bool = False) -> str:
+    """A text in at most `most` characters, without secrets and control characters; on one line unless `lines`."""
+    text = scrub(clean_text(text[: most + WINDOW]))[0]
+    text = text.strip() if lines else " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+# -- calls -------------------------------------------------------------------------------------------------
+
+
+def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[Call]]:
+    """The traced calls of each block. Blocks count their calls; where the counts do not agree, nothing is guessed."""
+    none: list[Sequence[Call]] = [()] * len(blocks)
+    if trace is None or not trace.calls or trace.dropped:
+        return none
+    if sum(block.result.calls for block in blocks) == len(trace.calls):
+        found: list[Sequence[Call]] = []
+        at = 0
+        for block in blocks:
+            found.append(trace.calls[at : at + block.result.calls])
+            at += block.result.calls
+        return found
+    return _by_name(blocks, trace.calls) or none
+
+
+def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequence[Call]]:
+    """Calls to the first blocks that name their tools; [] when that leaves some over. Models are not traced."""
+    found: list[Sequence[Call]] = []
+    at = 0
+    for block in blocks:
+        end = at
+        while end < len(calls) and end - at < block.result.calls and calls[end].tool in block.code:
+            end += 1
+        found.append(calls[at:end])
+        at = end
+    return found if at == len(calls) else []
+
+
+def _called(calls: Sequence[Call]) -> str:
+    """Calls in one line: whole where they fit; else without pages; else cut, and how many there are beyond."""
+    asking = [call for call in calls if call.tool != PAGING] or calls
+    share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
+    told: list[str] = []
+    for some, most in ((calls, ACTION_CHARS), (asking, ACTION_CHARS), (asking, share)):
+        told = list(dict.fromkeys(_written(call, most) for call in some))
+        if len("; ".join(told)) <= ACTION_CHARS:
+            return "; ".join(told)
+    shown = told[:1]
+    for text in told[1:]:
+        if len("; ".join((*shown, text))) > ACTION_CHARS - len(" (+99)"):
+            break
+        shown.append(text)
+    left = len(told) - len(shown)
+    return "; ".join(shown) + (f" (+{left})" if left else "")
+
+
+def _written(call: Call, most: int) -> str:
+    """One call as code in about `most` characters: numbers go first, then texts are cut, of an IRI the beginning."""
+    values = list(call.args.values())
+    whole = f"{call.tool}({', '.join(map(_quoted, values))})"
+    if len(whole) <= most:
+        return whole
+    texts = [value for value in values if isinstance(value, str)]
+    room = max(8, (most - len(call.tool) - 2) // max(1, len(texts)) - 4)
+    return f"{call.tool}({', '.join(_quoted(value, room) for value in texts)})"
+
+
+def _quoted(value: Any, most: int = ARGUMENT_CHARS) -> str:
+    if not isinstance(value, str):
+        return str(value)
+    text = " ".join(value.split())
+    if "://" in text and " " not in text:
+        text = _SHORT.shrink(text).strip("<>")
+        return f'"{text}"' if len(text) <= most else f'"…{text[1 - most :]}"'
+    return f'"{text}"' if len(text) <= most else f'"{text[: most - 1]}…"'

@@ -1,0 +1,271 @@
+"""The calls of a run as the steps of a procedure: which of them mattered, and how they look without the specifics.
+
+Works on anything that has the calls of `rlm.tools.trace`; knows no tool, only their names and parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rlm.errors import RLMError
+from rlm.ontology.template import names_of, template_of
+from rlm.ontology.terms import XSD, Prefixes, local_name
+from rlm.ontology.vocabulary import SKOS, is_machinery
+from rlm.store.identity import normalize
+
+LINKING = {"search_entity": "query", "search_by_label": "text"}
+"""Tools that find an IRI for a name, and the parameter that holds the name."""
+NAMING = {
+    "describe_entity": ("uri",),
+    "probe_relationships": ("uri", "predicate"),
+    "find_path": ("source", "target"),
+    "sparql_peek": ("resource",),
+}
+"""Tools that are asked about terms, and the parameters that name them."""
+ASKING = ("sparql_query", *NAMING, *LINKING, "predicate_frequency", "graph_stats", "sparql_schema")
+"""Tools that a procedure can be made of."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "sparql_query": {"limit": 100},
+    "search_entity": {"limit": 10, "search_in": "all"},
+    "search_by_label": {"limit": 10},
+    "describe_entity": {"limit": 20},
+    "probe_relationships": {"direction": "both", "limit": 20},
+    "find_path": {"max_depth": 2, "limit": 10},
+    "predicate_frequency": {"limit": 20},
+    "sparql_peek": {"limit": 5, "output_mode": "sample"},
+    "sparql_schema": {"output_mode": "overview", "limit": 50},
+}
+"""What else belongs to a call, with the value that need not be said."""
+BARE = {"uri": "iri", "resource": "iri", "source": "source", "target": "target", "query": "name", "text": "name"}
+"""How a parameter is written where it can only mean one thing."""
+_MODE = re.compile(r"[a-z_]{1,20}")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+
+
+class CallLike(Protocol):
+    """One call of a tool, as `rlm.tools.trace.Call` has it."""
+
+    @property
+    def tool(self) -> str: ...
+    @property
+    def args(self) -> Mapping[str, Any]: ...
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def iris(self) -> frozenset[str]: ...
+    @property
+    def rows(self) -> int | None: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def chars(self) -> int: ...
+
+
+class TraceLike(Protocol):
+    """What has the calls of a run."""
+
+    @property
+    def calls(self) -> Sequence[CallLike]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call with all that it brought: rows that were read later belong to the query that found them."""
+
+    tool: str
+    args: Mapping[str, Any]
+    iris: frozenset[str]
+    """In full."""
+    names: tuple[str, ...]
+    """The terms that it was asked about, in full where they can be; in order."""
+    rows: int | None
+    chars: int
+    call: CallLike
+
+    @property
+    def asked_for(self) -> str:
+        """What a search looked for."""
+        value = self.args.get(LINKING.get(self.tool, ""), "")
+        return value if isinstance(value, str) else ""
+
+
+def steps_of(calls: Iterable[CallLike], prefixes: Prefixes) -> list[Step]:
+    """The calls that worked and can be steps of a procedure."""
+    calls = list(calls)
+    pages: dict[str, list[CallLike]] = {}
+    for call in calls:
+        if call.ok and call.tool != "sparql_query" and call.key:
+            pages.setdefault(call.key, []).append(call)
+    found = []
+    for call in calls:
+        if not call.ok or call.tool not in ASKING:
+            continue
+        parts = [call, *(pages.get(call.key, ()) if call.key else ())]
+        rows = next((part.rows for part in parts if part.rows is not None), None)
+        iris = frozenset(full for part in parts for name in part.iris if (full := expanded(name, prefixes)))
+        names = tuple(_names(call, prefixes))
+        found.append(Step(call.tool, call.args, iris, names, rows, sum(part.chars for part in parts), call))
+    return found
+
+
+def _names(call: CallLike, prefixes: Prefixes) -> list[str]:
+    if call.tool == "sparql_query":
+        with suppress(RLMError):
+            return names_of(str(call.args.get("query", "")), prefixes)
+        return []
+    values = [call.args.get(name) for name in NAMING.get(call.tool, ())]
+    return [expanded(value, prefixes) or value for value in values if isinstance(value, str) and value]
+
+
+def expanded(name: str, prefixes: Prefixes) -> str:
+    """A name as an IRI; '' when it is none."""
+    with suppress(RLMError):
+        return prefixes.expand(name)
+    return ""
+
+
+def is_common(iri: str) -> bool:
+    """Whether a term is of the vocabularies that every ontology is written in."""
+    return is_machinery(iri) or iri.startswith((XSD, SKOS))
+
+
+# -- what the question named -----------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """A name as people compare it: words in small letters, without signs, plural and camel case."""
+    return " ".join(_singular(word.casefold()) for word in _WORDS.findall(text))
+
+
+def _singular(word: str) -> str:
+    """English only, and the same for a word and its plural rather than right."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zes")) else word[:-1]
+
+
+def entities_in(
+    steps: Sequence[Step], about: Sequence[Step], question: str, mentions: Sequence[str], prefixes: Prefixes
+) -> dict[str, str]:
+    """The terms that steps `about` something name because the question does → their placeholders, by its order."""
+    terms = list(dict.fromkeys(name for step in about for name in step.names))
+    found: dict[str, str] = {}
+    for number, mention in enumerate(mentions, 1):
+        term = _meant(mention, [term for term in terms if term not in found], steps, prefixes)
+        if term is not None:
+            found[term] = f"$ENTITY_{number}"
+    if mentions:
+        return found
+    asked = f" {plain(question)} "
+    for term in terms:  # nobody knows what the question names: what was searched for, or is spelled in it
+        spelled = term in question or prefixes.shrink(term) in question
+        linked = not is_common(term) and any(
+            term in step.iris and f" {plain(step.asked_for)} " in asked for step in steps if step.tool in LINKING
+        )
+        name = local_name(term)
+        named = not is_common(term) and name != name.lower() and f" {plain(name)} " in asked
+        if spelled or linked or named:
+            found[term] = f"$ENTITY_{len(found) + 1}"
+    return found
+
+
+def _meant(mention: str, terms: Sequence[str], steps: Sequence[Step], prefixes: Prefixes) -> str | None:
+    wanted = plain(mention)
+    for term in terms:
+        if mention.strip("<>") in (term, prefixes.shrink(term)) or normalize(mention) == normalize(term):
+            return term
+    for term in terms:
+        if wanted and wanted == plain(local_name(term)):
+            return term
+    hits = {
+        iri for step in steps if step.tool in LINKING and _alike(plain(step.asked_for), wanted) for iri in step.iris
+    }
+    return next((term for term in terms if term in hits and not is_common(term)), None)
+
+
+def _alike(one: str, other: str) -> bool:
+    return bool(one and other) and (one in other or other in one)
+
+
+# -- how a call is written -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A call without its specifics. `kept`: names of one ontology that stayed in it."""
+
+    text: str
+    kept: tuple[str, ...] = ()
+    gaps: bool = False
+    """It has gaps that no question fills."""
+    query: str = ""
+
+
+def written(
+    step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes, *, linking: bool = False
+) -> Written | None:
+    """A call as a procedure shows it; None when it cannot be shown."""
+    if step.tool == "sparql_query":
+        return _query(step, entities, texts, prefixes)
+    parts: list[str] = []
+    kept: list[str] = []
+    gaps = False
+    for name in (LINKING[step.tool],) if step.tool in LINKING else NAMING.get(step.tool, ()):
+        value = step.args.get(name)
+        if not isinstance(value, str) or not value:
+            continue
+        iri = expanded(value, prefixes) or value
+        if linking:
+            shown = "name"
+        elif step.tool in LINKING:
+            shown = texts.get(value.casefold(), "")
+            gaps = gaps or not shown
+            shown = shown or "name"
+        elif name == "predicate" and iri not in entities:
+            shown = f"'{prefixes.shrink(iri)}'"
+            kept += [] if is_common(iri) else [prefixes.shrink(iri)]
+        elif iri in entities:
+            shown = _slot(name, entities[iri], entities)
+        else:
+            shown, gaps = BARE[name], True
+        parts.append(f"{name}={shown}" if name == "predicate" else shown)
+    return Written(f"{step.tool}({', '.join([*parts, *_settings(step)])})", tuple(kept), gaps)
+
+
+def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
+    """The bare word where it says the same: one thing is asked about, or source and target are in order."""
+    alone = len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource")
+    in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
+    return BARE[name] if alone or in_order else placeholder
+
+
+def _settings(step: Step) -> list[str]:
+    found = []
+    for name, usual in SETTINGS.get(step.tool, {}).items():
+        value = step.args.get(name, usual)
+        if value == usual or isinstance(value, bool):
+            continue
+        if isinstance(value, int):
+            found.append(f"{name}={value}")
+        elif isinstance(value, str) and _MODE.fullmatch(value):
+            found.append(f"{name}='{value}'")
+    return found
+
+
+def _query(step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes) -> Written | None:
+    try:
+        made = template_of(str(step.args.get("query", "")), prefixes, entities=entities, texts=texts)
+    except RLMError:
+        return None
+    if made is None:
+        return None
+    call = f"sparql_query({', '.join([chr(34) + made.text + chr(34), *_settings(step)])})"
+    return Written(call, made.kept, bool(made.unfilled), made.text)

@@ -1,0 +1,161 @@
+"""How far a memory is believed, and what moves it (seed 003).
+
+A memory starts at a number that says where it came from; every run that had it in its prompt then moves it. All moves
+are signals with a reason, kept in order, so that the confidence of today can be computed again from the start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rlm import clock
+from rlm.store.types import Judgment, MemoryItem, Signal
+
+START = {"human": 0.8, "distilled": 0.6, "failure": 0.5}
+HELPFUL = 0.3
+NOT_HELPFUL = -0.2
+TASK_SUCCEEDED = 0.1
+UNREVERTED = 0.2
+DECAY = -0.05
+"""A month in which it was not used."""
+NOT_APPLIED = -0.1
+"""It was in the prompt of a run that said it used none, and succeeded."""
+RECALL_FLOOR = 0.25
+"""What is below is kept, but not put into a prompt."""
+
+DAYS_A_MONTH = 30
+UNREVERTED_DAYS = 7
+
+
+# -- what a run said that it used ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Numbers of the entries of the prompt, from 1: followed to the end, and left on the way."""
+
+    followed: tuple[int, ...] = ()
+    abandoned: tuple[int, ...] = ()
+    said: bool = False
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_USES = re.compile(r"\s{0,3}[*_`]{0,3}uses[*_`]{0,3}\s*:\s*[*_`]{0,3}\s*(none\b|#?\d.*)", re.IGNORECASE)
+_NUMBERS = re.compile(r"#?(\d{1,3})(?!\d)(?:\s*(?:,|and|&|\+)\s*(?=#?\d))?", re.IGNORECASE)
+_AFTER = re.compile(r"\s*[*_`]*\s*(?:$|[.,;:()—–-])")
+
+
+def uses_in(responses: Iterable[str]) -> Uses:
+    """What the replies of a run say on lines `Uses: 1` or `Uses: none`, outside of code. The last such line counts."""
+    said: list[tuple[int, ...]] = []
+    for response in responses:
+        said += [numbers for line in _outside_code(response) if (numbers := _announced(line)) is not None]
+    if not said:
+        return Uses()
+    last = said[-1]
+    before = dict.fromkeys(number for numbers in said[:-1] for number in numbers)
+    return Uses(last, tuple(number for number in before if number not in last), said=True)
+
+
+def _announced(line: str) -> tuple[int, ...] | None:
+    match = _USES.match(line)
+    if match is None:
+        return None
+    if match[1][:4].casefold() == "none":
+        return ()
+    found: dict[int, None] = {}
+    place = 0
+    while number := _NUMBERS.match(match[1], place):
+        found[int(number[1])] = None
+        place = number.end()
+    return tuple(found) if found and 0 not in found and _AFTER.match(match[1], place) else None
+
+
+def _outside_code(text: str) -> Iterable[str]:
+    """The lines that are in no fenced block; a fence that is not closed lasts to the end."""
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        else:
+            yield line
+
+
+# -- signals ---------------------------------------------------------------------------------------------
+
+
+def signals_for(injected: Sequence[str | MemoryItem], uses: Uses | None, judgment: Judgment | None) -> list[Signal]:
+    """What a judged run says about the memories that stood in its prompt, in the order of the prompt.
+
+    One that was followed shares the fate of the run. One that was taken up and left again was not helpful. When a run
+    succeeds and says that it used none, they did not apply; when it says nothing, all of them count as followed.
+    """
+    if judgment is None:
+        return []
+    said = uses is not None and uses.said
+    found = []
+    for number, memory in enumerate(injected, 1):
+        memory_id = memory if isinstance(memory, str) else memory.memory_id
+        move = _move(number, uses if said else None, success=judgment.is_success)
+        if move is not None:
+            found.append(Signal(memory_id, *move))
+    return found
+
+
+def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str, str] | None:
+    if uses is None:
+        if success:
+            return TASK_SUCCEEDED, "task_succeeded", "in the prompt of a run that succeeded"
+        return NOT_HELPFUL, "not_helpful", "in the prompt of a run that failed"
+    if number in uses.followed:
+        if success:
+            return TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"
+        return NOT_HELPFUL, "not_helpful", "followed by a run that failed"
+    if number in uses.abandoned:
+        return NOT_HELPFUL, "not_helpful", "taken up and left again"
+    if success and not uses.followed:
+        return NOT_APPLIED, "not_applied", "a run that succeeded used none"
+    return None
+
+
+def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:
+    """What a person says of a memory."""
+    if helpful:
+        return Signal(memory_id, HELPFUL, "helpful", reason or "a person found it helpful")
+    return Signal(memory_id, NOT_HELPFUL, "not_helpful", reason or "a person found it not helpful")
+
+
+def stability(memory_id: str, *, reverted: bool, days: float) -> Signal | None:
+    """What became of the work that was done with it: a week without being reverted speaks for it."""
+    if reverted or days < UNREVERTED_DAYS:
+        return None
+    return Signal(memory_id, UNREVERTED, "unreverted", f"not reverted for {UNREVERTED_DAYS} days")
+
+
+def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) -> Signal | None:
+    """What the months since a memory was last used (or made) take from it; `already` months were taken before."""
+    since = clock.parse_iso(item.last_used or item.created_at)
+    months = int(((now or clock.now()) - since).days // DAYS_A_MONTH) - already
+    if months < 1:
+        return None
+    plural = "" if months == 1 else "s"
+    return Signal(item.memory_id, round(DECAY * months, 2), "decay", f"not used for {months} month{plural}")
+
+
+def moved(confidence: float, delta: float) -> float:
+    """A confidence after one signal, as every store computes it: never below 0 or above 1."""
+    return min(1.0, max(0.0, confidence + delta))
+
+
+def replay(start: float, signals: Iterable[Signal]) -> float:
+    """The confidence that a memory has after all of these signals, in order."""
+    for signal in signals:
+        start = moved(start, signal.delta)
+    return start

@@ -1,0 +1,143 @@
+"""What a run taught, in a model's words: JSON by schema, temperature 1, one more try, else nothing.
+
+Nothing that a model says here is believed: its items pass the same gates as any, and which ontology and which kind of
+question they are for is not for the model to say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlm.errors import RLMError
+from rlm.learning.calls import CallLike
+from rlm.learning.compact import TITLE_WORDS, listed
+from rlm.learning.confidence import START
+from rlm.learning.extract_offline import tags_of
+from rlm.learning.extract_prompts import (
+    MOST_ITEMS,
+    MOST_STEPS,
+    SCHEMA,
+    contrast_messages,
+    extract_messages,
+    repair_messages,
+)
+from rlm.learning.gates import TOOLS, is_hardcoded
+from rlm.llm import Client, Message, Usage
+from rlm.llm.offline_asked_kinds import Asked
+from rlm.store.types import Judgment, MemoryItem, Scope
+
+TEMPERATURE = 1.0
+REPLY_TOKENS = 4_000
+READ_CHARS = 40_000
+TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS, TASK_CHARS = 120, 300, 600, 2_000
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
+
+
+def extract_llm(
+    artifact: Mapping[str, Any],
+    judgment: Judgment,
+    *,
+    client: Client,
+    calls: Sequence[CallLike] = (),
+    question: str = "",
+    asked: Asked | None = None,
+    ontology: str | None = None,
+    usage: Usage | None = None,
+) -> list[MemoryItem] | None:
+    """The items that a model wrote; None when it could not be asked, or its replies could not be read."""
+    messages = extract_messages(artifact, judgment, calls)
+    found = ask_for_items(messages, client, usage)
+    return None if found is None else [_item(one, judgment.is_success, question, asked, ontology) for one in found]
+
+
+def contrast_llm(
+    artifacts: Sequence[Mapping[str, Any]],
+    judgments: Sequence[Judgment],
+    *,
+    client: Client,
+    traces: Sequence[Sequence[CallLike]],
+    question: str = "",
+    asked: Asked | None = None,
+    ontology: str | None = None,
+    usage: Usage | None = None,
+) -> list[MemoryItem] | None:
+    """The same for several runs of one task: what the good ones did and the others did not."""
+    found = ask_for_items(contrast_messages(artifacts, judgments, traces), client, usage)
+    success = any(judgment.is_success for judgment in judgments)
+    return None if found is None else [_item(one, success, question, asked, ontology) for one in found]
+
+
+def ask_for_items(messages: list[Message], client: Client, usage: Usage | None = None) -> list[dict[str, Any]] | None:
+    """What a model replies to the prompt, asked once more when that cannot be read. Never raises an RLMError."""
+    for _ in range(2):
+        try:
+            reply = client.complete(messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, json_schema=SCHEMA)
+        except RLMError:
+            return None
+        if usage is not None:
+            usage.add(reply)
+        try:
+            return read_items(reply.text)
+        except ValueError as exc:
+            messages = repair_messages(messages, reply.text, str(exc))
+    return None
+
+
+def read_items(text: str) -> list[dict[str, Any]]:
+    """The items of a reply that is one JSON object and nothing else. Raises ValueError with what is wrong."""
+    if len(text) > READ_CHARS:
+        raise ValueError("it is too long")
+    fenced = _FENCE.fullmatch(text)
+    try:
+        found = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    items = found.get("items") if isinstance(found, dict) else found
+    if not isinstance(items, list):
+        raise ValueError('it has no list "items"')
+    for item in items[:MOST_ITEMS]:
+        _check(item)
+    return items[:MOST_ITEMS]
+
+
+def _check(item: Any) -> None:
+    if not isinstance(item, dict):
+        raise ValueError("an item is no object")
+    for name in ("title", "description"):
+        if not isinstance(item.get(name), str) or not item[name].strip():
+            raise ValueError(f'"{name}" of an item is no text')
+    steps = item.get("steps")
+    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step.strip() for step in steps):
+        raise ValueError('"steps" of an item is no list of texts')
+
+
+def _item(
+    found: Mapping[str, Any], success: bool, question: str, asked: Asked | None, ontology: str | None
+) -> MemoryItem:
+    """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
+    title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]
+    description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
+    content = listed([_step(step) for step in found["steps"][:MOST_STEPS]])
+    types = () if asked is None else (asked.task_type,)
+    specific = found.get("general") is False or is_hardcoded(f"{title}\n{description}\n{content}")
+    own = ontology if specific else None
+    tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
+    tags = tags_of(asked) or ["ontology"]
+    return MemoryItem(
+        title,
+        description,
+        content,
+        source_type="success" if success else "failure",
+        task_query=question[:TASK_CHARS] or None,
+        tags=tags if success else [*tags, "pitfall"],
+        scope=Scope(own, types, tools, own is None),
+        outcome="success" if success else "failure",
+        confidence=START["distilled" if success else "failure"],
+    )
+
+
+def _step(step: str) -> str:
+    return re.sub(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+", "", step)[:STEP_CHARS]

@@ -1,0 +1,252 @@
+"""Whether an answer stands on what the run has seen: every IRI in it must have come back from a tool or been printed.
+
+An IRI may be written whole, in `<>`, or as `prefix:name` with a prefix that is bound; either side may write it either
+way. What only a memory said, and what the code itself spelt out and printed, is no evidence. Nor is the question: a
+term that only the question names counts when a tool was asked about it and did not come back empty, or when the answer
+says that it is not there. Where an ontology is asked, a term that a run may have made up itself, by printing it or by
+a query that holds it, must be in there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rlm.errors import RLMError
+from rlm.learning.values import values_in
+from rlm.learning.words import says_absent, says_none, truth_of
+from rlm.loop.types import RLMIteration
+from rlm.ontology.answer import Engine
+from rlm.ontology.terms import Prefixes
+from rlm.tools.trace import Call, Trace
+
+NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"
+"""The one entry that is no IRI: an answer out of nothing."""
+
+_STOP = r"\s<>\"{}|^`\\“”„«»。，、）］】》"
+_ANGLED = re.compile(r"<([A-Za-z][\w+.-]{0,63}:[^\s<>\"{}|^`\\]*)>")
+_BARE = re.compile(
+    rf"(?<![\w+.-])(?:[A-Za-z][A-Za-z0-9+.-]{{0,31}}://(?=[^\s/])|urn:[A-Za-z0-9][A-Za-z0-9-]{{0,31}}:(?=\w))[^{_STOP}]*"
+)
+_JOINED = re.compile(r"[,;|)\]'](?=[A-Za-z][A-Za-z0-9+.-]*://)")
+_CURIE = re.compile(
+    r"(?<![\w:#@%\\.])(?<!\w-)([^\W\d][\w.-]{0,63}|):((?:\w|%[0-9A-Fa-f]{2})(?:[\w.-]|%[0-9A-Fa-f]{2}|\\[~.!$&'()*+,;=/?#@%_-])*)"
+)
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\(/)")
+_DECLARED = re.compile(r"\bprefix\s+([^\s:<>]*):\s*<([^\s<>\"]+)>", re.IGNORECASE)
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_MEMORY = ("mem_", "memory_")
+_QUERIES = ("sparql_", "ctx_")
+"""Tools that may give back what they were given."""
+LOOKED_UP = 500
+_IN_GRAPH = (
+    "SELECT ?x WHERE {{ VALUES ?x {{ {} }} "
+    "FILTER(EXISTS {{ ?x ?p ?o }} || EXISTS {{ ?s ?p ?x }} || EXISTS {{ ?s ?x ?o }}) }}"
+)
+
+
+def iris_in(text: str, namespaces: Mapping[str, str]) -> set[str]:
+    """The IRIs that a text names, whole. Of `prefix:name` only those whose prefix is bound (or well known).
+
+    >>> sorted(iris_in("Note: see prov:Agent (at 12:30, <http://a.example/x>).", {}))
+    ['http://a.example/x', 'http://www.w3.org/ns/prov#Agent']
+    """
+    prefixes = namespaces if isinstance(namespaces, Prefixes) else Prefixes(namespaces)
+    found: set[str] = set()
+
+    def angled(match: re.Match[str]) -> str:
+        found.add(_expanded(match[1], prefixes))
+        return " "
+
+    def bare(match: re.Match[str]) -> str:
+        parts = _JOINED.split(match[0])
+        found.update(part for part in map(_trimmed, parts) if not part.endswith("://"))
+        return " "
+
+    rest = _BARE.sub(bare, _ANGLED.sub(angled, text))
+    for match in _CURIE.finditer(rest):
+        if match[1] in prefixes:
+            found.add(_expanded(f"{match[1]}:{_local(match[2])}", prefixes))
+    return found
+
+
+def _expanded(name: str, prefixes: Prefixes) -> str:
+    prefix, _, rest = name.partition(":")
+    if rest.startswith("//") or prefix not in prefixes:
+        return name
+    return prefixes[prefix] + re.sub(r"\\(.)", r"\1", rest)
+
+
+def _local(name: str) -> str:
+    """The local part without the full stop of its sentence."""
+    while name.endswith((".", "-")) and not name.endswith("\\."):
+        name = name[:-1]
+    return name
+
+
+def _trimmed(iri: str) -> str:
+    """An IRI without the punctuation of the text that it stands in. A bracket stays when it was opened inside."""
+    iri = re.split(r"'(?!\w)|…", iri, maxsplit=1)[0]
+    end = len(iri)
+    over = {close: iri.count(close) - iri.count(start) for close, start in _PAIRS.items()}
+    while end:
+        last = iri[end - 1]
+        if last in over and over[last] > 0:
+            over[last] -= 1
+        elif last not in ".,;:!?'’‘*~([{":
+            break
+        end -= 1
+    return iri[:end]
+
+
+# -- evidence ----------------------------------------------------------------------------------------------
+
+
+def evidence_of(iterations: Iterable[RLMIteration]) -> list[str]:
+    """What the blocks of a run printed."""
+    return [block.result.stdout for turn in iterations for block in turn.code_blocks if block.result.stdout.strip()]
+
+
+def code_of(iterations: Iterable[RLMIteration]) -> list[str]:
+    """The code of a run: what it spells out itself it has not found."""
+    return [block.code for turn in iterations for block in turn.code_blocks]
+
+
+def ungrounded(
+    answer: str,
+    evidence_texts: Iterable[str],
+    namespaces: Mapping[str, str],
+    trace: Trace | None = None,
+    *,
+    question: str = "",
+    code: Sequence[str] = (),
+    engine: Engine | None = None,
+    bare: bool = True,
+) -> list[str]:
+    """What in the answer nothing stands behind: its IRIs that were not seen, in short form and sorted; [] is good.
+
+    An answer that says something when no tool was called and nothing was printed gives [NO_EVIDENCE]. `code` is the
+    code that ran: with a trace, what it printed of its own literals is no evidence. `engine` is the ontology that was
+    asked; `bare` says that there was no text beside it, from which a term could come.
+    """
+    texts = [text for text in evidence_texts if text.strip()]
+    calls = list(trace.calls) if trace is not None else []
+    if not texts and not calls:
+        return [NO_EVIDENCE] if re.search(r"\w", answer) else []
+    prefixes = _bound(namespaces, [*code, *_asked_texts(calls)])
+    named = iris_in(answer, prefixes)
+    if not named:
+        return []
+    seen = _seen(texts, calls, prefixes, code if trace is not None else ())
+    left = {iri for iri in named if iri not in seen and not _is_namespace(iri, prefixes, seen)}
+    if engine is not None and trace is not None:
+        spaces = tuple(filter(None, namespaces.values()))
+        own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
+        left |= _unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
+    if left and question:
+        left -= _excused(answer, iris_in(question, prefixes), calls, prefixes, traced=trace is not None)
+    return sorted(map(prefixes.shrink, left))
+
+
+def _bound(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:
+    """The prefixes of the graph, and those that the run's own queries declared."""
+    prefixes = Prefixes(namespaces)
+    for text in texts:
+        for match in _DECLARED.finditer(text):
+            prefixes.setdefault(match[1], match[2])
+    return prefixes
+
+
+def _seen(texts: Iterable[str], calls: Iterable[Call], prefixes: Prefixes, code: Iterable[str]) -> set[str]:
+    told: set[str] = set()
+    remembered: set[str] = set()
+    for call in calls:
+        (remembered if call.tool.startswith(_MEMORY) else told).update(_traced(call.iris, prefixes))
+    printed: set[str] = set()
+    for text in texts:
+        printed |= iris_in(text, prefixes)
+        if "\\u" in text or "\\/" in text:  # JSON that was printed as text
+            printed |= iris_in(_ESCAPE.sub(_unescaped, text), prefixes)
+    for text in code:
+        printed -= iris_in(text, prefixes)
+    return told | (printed - remembered)
+
+
+def _own_words(
+    named: set[str], calls: Sequence[Call], prefixes: Prefixes, code: Iterable[str], *, bare: bool
+) -> set[str]:
+    """Those that a run may have made up: it spelt them out, or printed what no tool has returned."""
+    told: set[str] = set()
+    queried: set[str] = set()
+    for call in calls:
+        if not call.tool.startswith(_MEMORY):
+            (queried if call.tool.startswith(_QUERIES) else told).update(_traced(call.iris, prefixes))
+    spelt = "\n".join([*code, *_asked_texts(calls)])
+
+    def is_spelt(iri: str) -> bool:
+        return re.search(rf"(?<!\w){re.escape(re.split('[/#:]', iri)[-1])}(?!\w)", spelt) is not None
+
+    return {iri for iri in named - told if (bare and iri not in queried) or is_spelt(iri)}
+
+
+def _unknown(iris: set[str], engine: Engine) -> set[str]:
+    """Those that are nowhere in a graph. Where it cannot be asked, nothing is known against them."""
+    asked = [iri for iri in sorted(iris) if _ANGLED.fullmatch(f"<{iri}>")][:LOOKED_UP]
+    if not asked:
+        return set()
+    try:
+        found = engine.query(_IN_GRAPH.format(" ".join(f"<{iri}>" for iri in asked)), limit=LOOKED_UP)
+    except RLMError:
+        return set()
+    return set(asked) - values_in(found).iris
+
+
+def _traced(names: Iterable[str], prefixes: Prefixes) -> Iterator[str]:
+    """The IRIs of names as a trace keeps them: bare, without brackets."""
+    for name in names:
+        if "://" in name or name.partition(":")[0] in prefixes:
+            yield _expanded(name, prefixes)
+            if name.count("(") > name.count(")"):  # the trace takes a last bracket for the text's
+                yield _expanded(name + ")", prefixes)
+        else:
+            yield name
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] and not 0xD800 <= int(match[1], 16) <= 0xDFFF else match[2] or "\ufffd"
+
+
+def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
+    """A namespace that is bound and from which a term was seen."""
+    return iri in prefixes.values() and any(other.startswith(iri) for other in seen)
+
+
+def _excused(answer: str, asked: set[str], calls: Sequence[Call], prefixes: Prefixes, *, traced: bool) -> set[str]:
+    """What the question names and the run did look for: with success, or the answer says that it is not there."""
+    if not asked:
+        return set()
+    denied = says_absent(answer) or says_none(answer) or truth_of(answer) is False
+    if not traced:
+        return asked if denied else set()
+    read = {call.key for call in calls if call.key and _came_back(call)}
+    looked: set[str] = set()
+    for call in calls:
+        if denied or _came_back(call) or (call.ok and call.key in read):
+            for text in _texts(call.args.values()):
+                looked |= iris_in(text, prefixes)
+    return asked & looked
+
+
+def _came_back(call: Call) -> bool:
+    """Whether a call brought something. A handle alone is nothing yet."""
+    return call.ok and bool(call.iris or call.rows or call.value)
+
+
+def _asked_texts(calls: Iterable[Call]) -> Iterator[str]:
+    for call in calls:
+        yield from _texts(call.args.values())
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str))

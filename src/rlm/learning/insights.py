@@ -1,0 +1,259 @@
+"""Which memories help, which harm, and which tasks taught something: the three questions of seed 000 §7.3.
+
+A memory is compared with runs of the same kind of question, by the same model, that did not have it in their prompt.
+What those achieve is the prior of the memory: three lucky runs move it a little, thirty move it where they point
+(`shrink.py`). A verdict needs a difference that is larger than chance makes; else it is `unclear`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rlm.learning.confidence import RECALL_FLOOR
+from rlm.learning.insights_count import Counts, Seen, Stratum, Tally, TaskKey, count
+from rlm.learning.shrink import LEAST_RUNS, SURE, mean_gap, rate_gap, shrunk
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import MemoryItem
+
+Verdict = Literal["helps", "harms", "unclear"]
+MOST_TRAJECTORIES = 100_000
+MOST_MEMORIES = 10_000
+"""The memories of one curriculum that are looked at."""
+LEAST_SAVED = 0.05
+LEAST_LOST = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryInsight:
+    """What runs with a memory came to, beside those of the same kind without it. Rates and steps are shrunk.
+
+    `success_seen` and `steps_seen` are the bare averages of the runs with it. `followed` of the `said` runs that
+    announced what they use named it. `recalled`: it may still be recalled; `why_not` says why it may not.
+    """
+
+    memory_id: str
+    title: str
+    kinds: tuple[str, ...]
+    retrieved: int
+    injected: int
+    said: int
+    followed: int
+    judged: int
+    failures: int
+    success_seen: float | None
+    success_with: float
+    success_without: float
+    steps_seen: float | None
+    steps_with: float
+    steps_without: float
+    runs_without: int
+    verdict: Verdict
+    confidence: float | None
+    recalled: bool
+    why_not: str
+
+    @property
+    def saved(self) -> float:
+        """Steps that a run with it takes less, as far as it shows."""
+        return self.steps_without - self.steps_with
+
+    @property
+    def lost(self) -> float:
+        """Runs that it has cost, as far as it shows."""
+        return (self.success_without - self.success_with) * self.judged
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInsight:
+    """What one curriculum task taught. `reused`: in how many runs of other tasks its memories stood in the prompt."""
+
+    curriculum_id: str
+    task_id: str
+    runs: int
+    memories: int
+    recalled: int
+    reused: int
+    reused_success: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Insights:
+    """The answers, each list best first."""
+
+    trajectories: int
+    judged: int
+    success: float | None
+    memories: tuple[MemoryInsight, ...]
+    fewer_steps: tuple[MemoryInsight, ...]
+    failing: tuple[MemoryInsight, ...]
+    tasks: tuple[TaskInsight, ...]
+
+    def to_dict(self, limit: int | None = None) -> dict[str, Any]:
+        """As JSON types, at most `limit` of each list."""
+        lists = ("memories", "fewer_steps", "failing", "tasks")
+        found: dict[str, Any] = {name: getattr(self, name) for name in ("trajectories", "judged", "success")}
+        return found | {name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists}
+
+
+def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insights:
+    """What the newest `limit` trajectories of this project say of their memories."""
+    counts = count(store.learning_rows(limit))
+    base = _Base(counts)
+    items = {memory_id: store.get(memory_id) for memory_id in counts.memories}
+    found = [base.memory(memory_id, seen, items[memory_id]) for memory_id, seen in counts.memories.items()]
+    found.sort(key=lambda each: (-each.injected, -each.retrieved, each.memory_id))
+    whole = _merged(counts.strata.values())
+    return Insights(
+        trajectories=counts.trajectories,
+        judged=whole.judged,
+        success=whole.rate,
+        memories=tuple(found),
+        fewer_steps=_fewer(found),
+        failing=_failing(found),
+        tasks=_tasks(store, counts),
+    )
+
+
+def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
+    """Memories whose runs are shorter than others of their kind, and not for failing: the most saved first."""
+    kept = [m for m in found if m.saved >= LEAST_SAVED and m.runs_without and m.verdict != "harms"]
+    return tuple(sorted(kept, key=lambda m: (-m.saved, m.memory_id)))
+
+
+def _failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
+    """Memories that were given to runs that failed more than others: those that cost most runs first."""
+    kept = [m for m in found if m.failures and m.lost >= LEAST_LOST]
+    return tuple(sorted(kept, key=lambda m: (-m.lost, m.memory_id)))
+
+
+def _merged(tallies: Iterable[Tally]) -> Tally:
+    whole = Tally()
+    for tally in tallies:
+        whole.merge(tally)
+    return whole
+
+
+class _Base:
+    """What runs come to without a memory."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.strata = counts.strata
+        self.whole = _merged(counts.strata.values())
+        self.spread = _spread(counts.strata.values())
+
+    def memory(self, memory_id: str, seen: Seen, item: MemoryItem | None) -> MemoryInsight:
+        """One memory beside what there is without it."""
+        mine = _merged(seen.strata.values())
+        rate, rate_runs, steps, step_runs = self._without(seen, mine)
+        success_with = shrunk(mine.successes, mine.judged, rate)
+        steps_with = shrunk(mine.steps, mine.timed, steps)
+        better = rate_gap(success_with, mine.judged, rate, rate_runs) if mine.judged >= LEAST_RUNS else 0.0
+        longer = mean_gap(steps_with, mine.timed, steps, step_runs, self.spread) if mine.timed >= LEAST_RUNS else 0.0
+        why_not = _why_not(item)
+        return MemoryInsight(
+            memory_id=memory_id,
+            title=item.title if item is not None else "",
+            kinds=tuple(sorted({kind for kind, _ in (*seen.strata, *seen.beside)})),
+            retrieved=seen.retrieved,
+            injected=seen.injected,
+            said=seen.said,
+            followed=seen.followed,
+            judged=mine.judged,
+            failures=mine.judged - mine.successes,
+            success_seen=mine.rate,
+            success_with=success_with,
+            success_without=rate,
+            steps_seen=mine.mean_steps,
+            steps_with=steps_with,
+            steps_without=steps,
+            runs_without=step_runs,
+            verdict=_verdict(better, longer if step_runs else 0.0),
+            confidence=None if item is None else item.confidence,
+            recalled=not why_not,
+            why_not=why_not,
+        )
+
+    def _without(self, seen: Seen, mine: Tally) -> tuple[float, int, float, int]:
+        """Success and steps that runs of the same kinds have without it, and of how many runs.
+
+        Every kind weighs as much as it does among the runs with the memory: one that is given to hard questions is not
+        blamed for them. Where a kind has no run without it, success is held against all other runs, and steps against
+        nothing: how long a question takes depends on its kind.
+        """
+        others = Tally()
+        others.merge(self.whole)
+        others.merge(mine, -1)
+        usual = (others.successes + 1) / (others.judged + 2)
+        usual_steps = mine.mean_steps if mine.mean_steps is not None else self.whole.mean_steps or 0.0
+        rate = steps = 0.0
+        rate_runs = step_runs = weight = 0
+        for stratum, tally in seen.strata.items():
+            left = self._left(stratum, tally, seen.beside.get(stratum, Tally()))
+            own = tally.mean_steps if tally.mean_steps is not None else usual_steps
+            rate += tally.runs * shrunk(left.successes, left.judged, usual, weight=1)
+            steps += tally.runs * (left.mean_steps if left.mean_steps is not None else own)
+            rate_runs, step_runs, weight = rate_runs + left.judged, step_runs + left.timed, weight + tally.runs
+        if not weight:
+            return usual, 0, usual_steps, 0
+        return rate / weight, rate_runs, steps / weight, step_runs
+
+    def _left(self, stratum: Stratum, *taken: Tally) -> Tally:
+        left = Tally()
+        left.merge(self.strata[stratum])
+        for tally in taken:
+            left.merge(tally, -1)
+        return left
+
+
+def _spread(tallies: Iterable[Tally]) -> float:
+    """The deviation of steps within a kind, over all kinds."""
+    squares = runs = 0.0
+    for tally in tallies:
+        if tally.timed > 1:
+            squares += max(0.0, tally.squares - tally.steps**2 / tally.timed)
+            runs += tally.timed - 1
+    return math.sqrt(squares / runs) if runs else 0.0
+
+
+def _verdict(better: float, longer: float) -> Verdict:
+    """From how many standard errors it succeeds more, and takes longer. Success goes first."""
+    if better <= -SURE or (longer >= SURE and better < SURE):
+        return "harms"
+    if better >= SURE or longer <= -SURE:
+        return "helps"
+    return "unclear"
+
+
+def _why_not(item: MemoryItem | None) -> str:
+    """Why a memory is not recalled; empty when it is."""
+    if item is None:
+        return "gone"
+    if item.archived_at is not None:
+        return "archived"
+    if item.trust == "quarantined":
+        return "quarantined"
+    return "low confidence" if (item.confidence or 0.0) < RECALL_FLOOR else ""
+
+
+def _tasks(store: MemoryBackend, counts: Counts) -> tuple[TaskInsight, ...]:
+    """Every curriculum task that was run, those whose memories were of use elsewhere first."""
+    made: dict[TaskKey, list[MemoryItem]] = {}
+    for curriculum_id in dict.fromkeys(key[0] for key in counts.tasks):
+        for item in store.list_items(provenance={"curriculum_id": curriculum_id}, limit=MOST_MEMORIES):
+            made.setdefault((curriculum_id, str(item.provenance.get("task_id"))), []).append(item)
+    found = [_task(key, runs, made.get(key, []), counts) for key, runs in counts.tasks.items()]
+    return tuple(sorted(found, key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id)))
+
+
+def _task(key: TaskKey, runs: Tally, made: Sequence[MemoryItem], counts: Counts) -> TaskInsight:
+    elsewhere = Tally()
+    for item in made:
+        seen = counts.memories.get(item.memory_id)
+        for task, tally in (seen.tasks if seen is not None else {}).items():
+            if task != key:
+                elsewhere.merge(tally)
+    recalled = sum(not _why_not(item) for item in made)
+    return TaskInsight(key[0], key[1], runs.runs, len(made), recalled, elsewhere.runs, elsewhere.rate)

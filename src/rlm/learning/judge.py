@@ -1,0 +1,134 @@
+"""Success or failure of one run. Deterministic checks first; a model is asked only about what they leave open.
+
+In this order: a run that did not converge fails; an answer that says it is none fails; the task's own verdict decides,
+either way; an answer with something that the evidence does not have fails. What is left, a model judges: JSON by
+schema, temperature 0, one more try when its reply cannot be read, and a failure of low confidence when that fails too,
+or the model cannot be reached. In doubt it is a failure. With no model, or the offline one, the checks alone decide.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlm.errors import RLMError
+from rlm.learning.prompts import JUDGE_SCHEMA, clipped, judge_messages, repair_messages
+from rlm.learning.verify import Verdict
+from rlm.llm import OFFLINE_UNANSWERED, Client, Usage
+from rlm.store.types import Judgment
+
+HIGH, MEDIUM, LOW = "high", "medium", "low"
+REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
+REPLY_TOKENS = 4_000
+NO_MODEL = "offline"
+
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
+
+
+def judge_trajectory(
+    artifact: Mapping[str, Any],
+    ns: Mapping[str, Any] | None = None,
+    *,
+    client: Client | None = None,
+    grounding: Sequence[str] | None = None,
+    verdict: Verdict | None = None,
+    usage: Usage | None = None,
+) -> Judgment:
+    """Judge a run by its artifact.
+
+    `grounding` is what `ungrounded` gave: [] when all is grounded, None when nobody looked. `verdict` is that of the
+    task's own check, if it has one. What the judge's model used is added to `usage`. Never raises for what a model
+    does.
+    """
+    found = _by_rule(artifact, grounding, verdict)
+    if found is not None:
+        return found
+    if client is not None and client.model != NO_MODEL:
+        return _by_model(artifact, ns, client, usage)
+    if grounding is None:
+        return Judgment(False, "nobody looked whether the answer is grounded, and there is no model to judge it", LOW)
+    return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
+
+
+def _by_rule(artifact: Mapping[str, Any], grounding: Sequence[str] | None, verdict: Verdict | None) -> Judgment | None:
+    """What needs no opinion; None when that is not enough."""
+    answer = str(artifact.get("final_answer") or "").strip()
+    if artifact.get("converged") is not True:
+        why = clipped(artifact.get("reason"), 200)
+        return _failure("the run did not converge" + (f": {why}" if why else ""), HIGH, ["an answer within the limits"])
+    if not answer:
+        return _failure("the answer is empty", HIGH, ["an answer"])
+    if answer.startswith(OFFLINE_UNANSWERED):
+        return _failure("the run says that it has no answer", HIGH, ["an answer"])
+    if verdict is not None:
+        unseen = f"; not seen in the evidence: {', '.join(grounding[:5])}" if grounding else ""
+        if verdict.ok:
+            return Judgment(True, _short(f"verified: {verdict.reason}{unseen}"), HIGH)
+        return _failure(f"not verified: {verdict.reason}{unseen}", HIGH, verdict.missing)
+    if grounding:
+        return _failure(f"the answer has what no evidence shows: {', '.join(grounding[:5])}", HIGH, grounding)
+    return None
+
+
+def _failure(reason: str, confidence: str, missing: Sequence[str] = ()) -> Judgment:
+    return Judgment(
+        False, _short(reason), confidence, [clipped(part, MISSING_CHARS) for part in missing[:MOST_MISSING]]
+    )
+
+
+def _short(text: str) -> str:
+    return clipped(" ".join(text.split()), REASON_CHARS)
+
+
+# -- the model ---------------------------------------------------------------------------------------------
+
+
+def _by_model(
+    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, client: Client, usage: Usage | None
+) -> Judgment:
+    messages, problem = judge_messages(artifact, ns), ""
+    for _ in range(2):
+        try:
+            reply = client.complete(messages, max_tokens=REPLY_TOKENS, temperature=0.0, json_schema=JUDGE_SCHEMA)
+        except RLMError as exc:
+            return _failure(f"the judge could not be asked: {exc}", LOW, ["a judgment"])
+        if usage is not None:
+            usage.add(reply)
+        try:
+            return _in_doubt(read_judgment(reply.text))
+        except ValueError as exc:
+            problem = str(exc)
+            messages = repair_messages(messages, reply.text, problem)
+    return _failure(f"the judge's reply could not be read, twice: {problem}", LOW, ["a judgment"])
+
+
+def read_judgment(text: str) -> Judgment:
+    """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with what is wrong."""
+    fenced = _FENCE.fullmatch(text)
+    try:
+        found = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is JSON, but no object")
+    is_success, reason = found.get("is_success"), found.get("reason")
+    confidence, missing = found.get("confidence"), found.get("missing", [])
+    if not isinstance(is_success, bool):
+        raise ValueError('"is_success" is neither true nor false')
+    if not isinstance(reason, str) or not reason.strip():
+        raise ValueError('"reason" is no text')
+    if confidence not in (HIGH, MEDIUM, LOW):
+        raise ValueError('"confidence" is none of high, medium, low')
+    if not isinstance(missing, list) or not all(isinstance(part, str) for part in missing):
+        raise ValueError('"missing" is no list of texts')
+    lacking = [_short(part)[:MISSING_CHARS] for part in missing if part.strip()][:MOST_MISSING]
+    return Judgment(is_success, _short(reason), confidence, lacking)
+
+
+def _in_doubt(found: Judgment) -> Judgment:
+    """A success that the judge is not sure of is none."""
+    if found.is_success and found.confidence == LOW:
+        return _failure(f"in doubt, so no success: {found.reason}", LOW, found.missing)
+    return found

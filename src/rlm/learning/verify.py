@@ -1,0 +1,270 @@
+"""Whether an answer is right, asked of the ontology: the query's result is held against what the answer says.
+
+    set            the IRIs in the answer are those of the query, no more and no less
+    contains_all   the answer names all of them; others may be there
+    count          the number in the answer is the query's: the one number of its one row, else how many rows it has
+    boolean        the answer says yes or no, as the ASK does
+    absent         the answer says that there is no such thing, and names no IRI
+
+A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label, alternative label or
+local name that only one term has. What the question itself names may be repeated. Namespaces and the ontology's own
+IRI are no terms and are not counted, unless the query asks for such. Values that are no IRIs are looked for by their
+text. Where the query finds nothing the answer must say so and name nothing. How words are read: `words`, `names`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from rlm.errors import ValidationError
+from rlm.learning.grounding import iris_in
+from rlm.learning.names import Names, asked_in, named_in, names_of, nearly
+from rlm.learning.values import Values, values_in
+from rlm.learning.words import number_in, says_absent, says_none, truth_of
+from rlm.llm.types import OFFLINE_UNANSWERED
+from rlm.ontology.answer import Answer, Engine
+from rlm.ontology.links import labels_of
+from rlm.ontology.meta import GraphMeta
+from rlm.ontology.terms import XSD
+
+COMPARES = ("set", "contains_all", "count", "boolean", "absent")
+ROWS = 10_000
+SHOWN = 20
+FUZZY_MOST = 50
+NAMED_MOST = 1_000
+_NUMERIC = frozenset(
+    XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """A query and how its result is held against an answer."""
+
+    sparql: str
+    compare: str
+    """One of COMPARES."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the check came to. `missing` and `extra` are short names, at most 20 of each and a line for the rest."""
+
+    ok: bool
+    reason: str
+    missing: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+
+
+def check_verify(verify: Verify, engine: Engine) -> None:
+    """Ask it once. Raises ValidationError or OntologyError for one that no answer could be held against."""
+    _Expected(verify, engine)
+
+
+def check_answer(answer: str, verify: Verify, engine: Engine, meta: GraphMeta, question: str = "") -> Verdict:
+    """Hold an answer against the ontology. Raises ValidationError or OntologyError when `verify` itself is wrong."""
+    expected = _Expected(verify, engine)
+    if not answer.strip():
+        return Verdict(False, "there is no answer")
+    if answer.lstrip().startswith(OFFLINE_UNANSWERED):
+        return Verdict(False, "the answer says that it is none")
+    given = _Given(answer, question, engine, meta)
+    if verify.compare == "count":
+        return _count(given, expected.number)
+    if verify.compare == "boolean":
+        return _boolean(given, expected.boolean)
+    if verify.compare == "absent":
+        return _absent(given)
+    if not expected.values.iris and not expected.values.texts:
+        return _empty(given)
+    return _named(given, expected.values, exactly=verify.compare == "set")
+
+
+# -- what is expected --------------------------------------------------------------------------------------
+
+
+class _Expected:
+    """What the query says, in the form that `compare` needs."""
+
+    def __init__(self, verify: Verify, engine: Engine) -> None:
+        self.number, self.boolean = Decimal(0), False
+        self.values = Values()
+        if verify.compare not in COMPARES:
+            raise ValidationError(
+                f"verify compares by {verify.compare!r}: use one of {', '.join(COMPARES)}", field="compare"
+            )
+        found = engine.query(verify.sparql, limit=ROWS)
+        if found.kind == "graph":
+            raise _wrong(verify, "is a CONSTRUCT or DESCRIBE: write a SELECT or an ASK")
+        if found.truncated:
+            raise _wrong(verify, f"has more than {len(found):,} rows: ask for fewer, or count them in the query")
+        if verify.compare == "boolean":
+            self.boolean = _truth(verify, found)
+        elif verify.compare == "absent":
+            if found and not _is_zero(found):
+                raise _wrong(verify, "finds something, so the thing is there: compare by another way")
+        elif found.kind == "ask":
+            raise _wrong(verify, f"is an ASK: {verify.compare} needs a SELECT")
+        elif verify.compare == "count":
+            number = _number(found)
+            self.number = Decimal(len(_distinct(found))) if number is None else number
+        else:
+            self.values = values_in(found)
+            if self.values.blank:
+                raise _wrong(verify, "finds blank nodes, which no answer can name: add FILTER(isIRI(?x))")
+
+
+def _wrong(verify: Verify, why: str) -> ValidationError:
+    return ValidationError(f"the query of verify ({' '.join(verify.sparql.split())[:120]}) {why}", field="verify")
+
+
+def _distinct(found: Answer) -> set[tuple[tuple[str, str], ...]]:
+    return {tuple(sorted((name, repr(sorted(term.items()))) for name, term in row.items())) for row in found.rows}
+
+
+def _number(found: Answer) -> Decimal | None:
+    """The number of a result that is one: one row, one value, numeric."""
+    if len(found.rows) != 1 or len(found.variables) != 1:
+        return None
+    term: dict[str, Any] = found.rows[0].get(found.variables[0], {})
+    if term.get("t") != "lit" or term.get("dt") not in _NUMERIC:
+        return None
+    try:
+        return Decimal(term["v"])
+    except InvalidOperation:
+        return None
+
+
+def _is_zero(found: Answer) -> bool:
+    return _number(found) == 0
+
+
+def _truth(verify: Verify, found: Answer) -> bool:
+    if found.boolean is not None:
+        return found.boolean
+    term: dict[str, Any] = next(iter(found.rows[0].values()), {}) if len(found.rows) == 1 else {}
+    if len(found.variables) == 1 and term.get("dt") == XSD + "boolean" and term["v"] in ("true", "false", "1", "0"):
+        return term["v"] in ("true", "1")
+    raise _wrong(verify, "is no ASK, nor a row with one truth value: boolean needs one of them")
+
+
+# -- what is given -----------------------------------------------------------------------------------------
+
+
+class _Given:
+    """An answer and the question it is to, read when they are needed."""
+
+    def __init__(self, answer: str, question: str, engine: Engine, meta: GraphMeta) -> None:
+        self.answer, self.question, self.engine, self.meta = answer, question, engine, meta
+        self.iris = iris_in(answer, meta.prefixes)
+        self.asked = iris_in(question, meta.prefixes)
+        self.vocabularies = {*meta.prefixes.values(), *meta.ontology_iris}
+
+    def terms(self, expected: Collection[str]) -> set[str]:
+        """The IRIs of the answer that count; where there is none, the terms that it names in words."""
+        counted = self.iris if self.vocabularies.intersection(expected) else self.iris - self.vocabularies
+        if counted.intersection(expected) or self.unasked(counted):
+            return counted
+        return counted | named_in(self.answer, _names_with(self.engine, self.meta, expected))
+
+    def unasked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
+        """Those that the question does not name, by IRI or in words."""
+        left = iris - self.asked
+        if not left or not self.question.strip():
+            return left
+        named, runs = asked_in(self.question, _names(self.meta))
+        left -= named
+        if fuzzy and len(left) <= FUZZY_MOST:
+            left = {iri for iri in left if not nearly(runs, names_of(self.meta, iri))}
+        return left
+
+    def shown(self, iris: Iterable[str]) -> list[str]:
+        return bounded(sorted(map(self.meta.curie, iris)))
+
+
+_cached: tuple[GraphMeta, Names] | None = None
+
+
+def _names(meta: GraphMeta) -> Names:
+    """The names of a graph's terms; kept for the last graph, so that a suite reads them once."""
+    global _cached
+    kept = _cached
+    if kept is None or kept[0] is not meta:
+        kept = _cached = (meta, Names.of(meta, {}))
+    return kept[1]
+
+
+def _names_with(engine: Engine, meta: GraphMeta, iris: Collection[str]) -> Names:
+    """The same, and the names of terms that GraphMeta did not keep."""
+    known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    unknown = [iri for iri in sorted(iris) if not any(iri in part for part in known)][:NAMED_MOST]
+    if not unknown:
+        return _names(meta)
+    labels = labels_of(engine, meta, unknown)
+    return Names.of(meta, {iri: labels.get(iri, []) for iri in unknown})
+
+
+def bounded(names: list[str]) -> list[str]:
+    """At most 20 of them, and how many there are beyond."""
+    return names if len(names) <= SHOWN else [*names[:SHOWN], f"… and {len(names) - SHOWN} more"]
+
+
+# -- the comparisons ---------------------------------------------------------------------------------------
+
+
+def _named(given: _Given, expected: Values, *, exactly: bool) -> Verdict:
+    terms = given.terms(expected.iris) if expected.iris else set(given.iris - given.vocabularies)
+    missing = expected.iris - terms
+    extra = given.unasked(terms - expected.iris) if exactly else set()
+    lost, others = expected.compared(given.answer, given.question, exactly=exactly)
+    missing_names, extra_names = given.shown(missing), given.shown(extra)
+    missing_names, extra_names = bounded(missing_names + lost), bounded(extra_names + others)
+    wanted = len(expected.iris) + len(expected.texts)
+    if not missing and not lost and not extra and not others:
+        return Verdict(True, f"the answer names all {wanted}" + (" and no other" if exactly else ""))
+    said = []
+    if missing or lost:
+        said.append(f"{len(missing) + len(lost)} of {wanted} missing: {', '.join(missing_names[:5])}")
+    if extra or others:
+        said.append(f"{len(extra) + len(others)} not expected: {', '.join(extra_names[:5])}")
+    return Verdict(False, "; ".join(said), missing_names, extra_names)
+
+
+def _empty(given: _Given) -> Verdict:
+    extra = given.unasked(given.iris - given.vocabularies)
+    if extra:
+        return Verdict(False, "nothing is expected, but the answer names terms", extra=given.shown(extra))
+    if says_none(given.answer):
+        return Verdict(True, "there is nothing to name and the answer says so")
+    return Verdict(False, "there is nothing to name, but the answer does not say so")
+
+
+def _absent(given: _Given) -> Verdict:
+    extra = given.unasked(given.iris - given.vocabularies, fuzzy=False)
+    if extra:
+        return Verdict(False, "the thing does not exist, but the answer names terms", extra=given.shown(extra))
+    if says_absent(given.answer):
+        return Verdict(True, "the answer says that there is no such thing, as is the case")
+    return Verdict(False, "the thing does not exist, but the answer does not say so")
+
+
+def _count(given: _Given, expected: Decimal) -> Verdict:
+    found = number_in(given.answer, given.question)
+    if found is None:
+        return Verdict(False, f"the answer gives no plain number; it is {expected}", [str(expected)])
+    if found == expected:
+        return Verdict(True, f"the number is {expected}")
+    return Verdict(False, f"the number is {expected}, the answer says {found}", [str(expected)], [str(found)])
+
+
+def _boolean(given: _Given, expected: bool) -> Verdict:
+    word = "yes" if expected else "no"
+    found = truth_of(given.answer)
+    if found is None:
+        return Verdict(False, f"the answer says neither yes nor no; it is {word}", [word])
+    if found == expected:
+        return Verdict(True, f"it is {word}, as the answer says")
+    return Verdict(False, f"it is {word}, the answer says {'yes' if found else 'no'}", [word])

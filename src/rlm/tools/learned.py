@@ -1,0 +1,154 @@
+"""`mem_extract` and `mem_learn_from_failure`: a model writes down what a result of its own taught (seed 002).
+
+What is stored is read from the calls that made the result, not from what the model says about them: its task only
+says what kind of question it was, its error only what kind of failure. It is stored as a model's own word, unverified,
+and passes the same gates as what is learnt after a run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from rlm.errors import HandleError, LimitExceeded, ValidationError
+from rlm.handles import Meter, Ref, Store, View, from_wire
+from rlm.learning import dedup
+from rlm.learning.calls import CallLike, TraceLike
+from rlm.learning.extract_offline import pitfall_of, procedure_of
+from rlm.learning.gates import REASON, Gate
+from rlm.llm.offline_asked import understand
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Judgment, MemoryItem
+from rlm.tools.memory import ORIGIN
+from rlm.tools.recalled import Recalled
+from rlm.tools.toolbox import Toolbox, check_text, clip
+
+LEARNT_PER_RUN = 5
+TASK_CHARS = 2_000
+ERROR_CHARS = 2_000
+SHOWN_CHARS = 600
+"""What of a memory's content comes back: a model that wrote it knows the rest."""
+
+Handle = Ref | View | str | Mapping[str, Any]
+
+
+def learned_tools(
+    store: MemoryBackend,
+    handles: Store,
+    meter: Meter,
+    *,
+    session: str | None,
+    recalled: Recalled | None,
+    ontology: str | None = None,
+    trace: TraceLike | None = None,
+    prefixes: Mapping[str, str] | None = None,
+) -> Toolbox:
+    """The tools of one run. `trace` has the calls that made the results: without it nothing can be learnt from one."""
+    tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
+    box = Toolbox()
+    for function in (tools.mem_extract, tools.mem_learn_from_failure):
+        box.add(function, meter)
+    return box
+
+
+class _Learned:
+    def __init__(
+        self,
+        store: MemoryBackend,
+        handles: Store,
+        session: str | None,
+        recalled: Recalled | None,
+        ontology: str | None,
+        trace: TraceLike | None,
+        prefixes: Mapping[str, str],
+    ) -> None:
+        self._store = store
+        self._handles = handles
+        self._session = session
+        self._trace = trace
+        self._known: dict[str, Any] = {"ontology": ontology, "prefixes": prefixes}
+        self._gate = Gate(prefixes=prefixes, recalled=recalled)
+        self._lock = threading.Lock()
+        self._learnt = 0
+
+    def mem_extract(
+        self, result: Handle, task: str, judgment: dict[str, Any], auto_store: bool = True
+    ) -> dict[str, Any]:
+        """The procedure behind a result of sparql_query that answered the task: {id, title, content, action, why}.
+        judgment: {'is_success': True, 'reason': …}. auto_store=False only shows it."""
+        check_text(task, "task", TASK_CHARS)
+        if not isinstance(judgment, Mapping) or not isinstance(judgment.get("is_success"), bool):
+            raise ValidationError("judgment has no is_success: use {'is_success': True, 'reason': …}", field="judgment")
+        if not judgment["is_success"]:
+            raise ValidationError(
+                "this was judged a failure: use mem_learn_from_failure(result, task, error)", field="judgment"
+            )
+        calls, last = self._made(result)
+        item = procedure_of(calls, last, question=task, asked=understand(task), **self._known)
+        return self._kept(item, store=bool(auto_store))
+
+    def mem_learn_from_failure(self, result: Handle | None, task: str, error: str) -> dict[str, Any]:
+        """Store what to avoid after a result that was wrong, or (result=None) after the last call that failed.
+        error: what was wrong with it. Returns {id, title, content, action, why}."""
+        check_text(task, "task", TASK_CHARS)
+        check_text(error, "error", ERROR_CHARS)
+        if result is None:
+            calls, last = self._calls(), None
+        else:
+            calls, last = self._made(result)
+        judgment = Judgment(False, error)
+        item = pitfall_of(calls, last, judgment, question=task, asked=understand(task), **self._known)
+        return self._kept(item, store=True)
+
+    def _calls(self) -> list[CallLike]:
+        return list(self._trace.calls) if self._trace is not None else []
+
+    def _made(self, result: Any) -> tuple[list[CallLike], CallLike]:
+        """The calls up to the one that made a result, and that one."""
+        if isinstance(result, Mapping):
+            result = from_wire(dict(result))
+            result = result.get("ref", result) if isinstance(result, dict) else result
+        if not isinstance(result, Ref | View | str):
+            raise HandleError("this is no handle to results: give what sparql_query returned, or its key")
+        key = self._handles.ref(result).key
+        calls = self._calls()
+        for place, call in enumerate(calls):
+            if call.ok and call.tool == "sparql_query" and call.key == key:
+                pages = [later for later in calls[place + 1 :] if later.key == key]
+                return [*calls[: place + 1], *pages], call
+        raise HandleError(f"no query of this run made {key!r}: give a handle that sparql_query returned")
+
+    def _kept(self, item: MemoryItem | None, *, store: bool) -> dict[str, Any]:
+        if item is None:
+            return {"id": None, "action": "none", "why": "there is nothing in these calls that could be used again"}
+        item.origin, item.session_id = ORIGIN, self._session
+        item.provenance = {"source": "extracted", **item.provenance}
+        self._gate.admit([item])
+        if not store:
+            return _shown(item, item.memory_id, "shown", "not stored: auto_store is False")
+        with self._lock:
+            if self._learnt >= LEARNT_PER_RUN:
+                raise LimitExceeded(f"{LEARNT_PER_RUN} lessons were stored in this run, which is the most")
+            plan = dedup.apply(self._store, [item])
+            self._store.add_many(plan.add)
+            for memory_id, changes in plan.update:
+                self._store.update(memory_id, **changes)
+            for memory_id in plan.archive:
+                self._store.delete(memory_id)
+            self._learnt += bool(plan.add or plan.update)
+        done = plan.outcomes[0]
+        return _shown(item, done["memory_id"], done["action"], done["why"])
+
+
+def _shown(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": memory_id,
+        "title": item.title,
+        "content": clip(item.content, SHOWN_CHARS),
+        "action": action,
+        "why": why,
+        "trust": item.trust,
+    }
+    reason = item.provenance.get(REASON)
+    return {**found, "quarantined_because": clip(str(reason), 200)} if reason else found

@@ -1,0 +1,145 @@
+"""What the tools of a run were asked and what came back, in little: evidence for the judge, steps for the extractor.
+
+Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs, `prefix:name`) and
+how many rows it told of; of arguments their first characters.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm.handles import Ref, View
+from rlm.tools.toolbox import Toolbox, rendered
+
+MOST_CALLS = 500
+"""Calls that are kept, the first and the last of them; a loop can make thousands."""
+FIRST_CALLS = 250
+ARGUMENT_CHARS = 2_000
+NAMES_PER_CALL = 2_000
+MOST_NAMES = 200_000
+READ_CHARS = 20_000
+"""What is read of a value to find the names in it."""
+
+_NAME = re.compile(
+    r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+>|https?://[^\s<>\"{}|^`\\]+"
+    r"|(?:[^\W\d][\w.-]*|(?<![\w:#@%\\.])):[\w.%~-]+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of one tool."""
+
+    tool: str
+    args: Mapping[str, Any]
+    """By the name of the parameter, as plain values; texts are cut."""
+    ok: bool = True
+    error: str = ""
+    iris: frozenset[str] = frozenset()
+    """The names in what came back, as they stand there: full IRIs and `prefix:name`."""
+    rows: int | None = None
+    key: str = ""
+    """The handle that was returned, or that was read."""
+    chars: int = 0
+    value: Any = None
+    """A number or a truth value that came back, as an ASK's answer."""
+
+
+@dataclass
+class Trace:
+    """The calls of one run, in order. Thread-safe."""
+
+    calls: list[Call] = field(default_factory=list)
+    dropped: int = 0
+    _names: set[str] = field(default_factory=set, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def note(self, call: Call) -> None:
+        with self._lock:
+            if len(self.calls) >= MOST_CALLS:
+                del self.calls[FIRST_CALLS]
+                self.dropped += 1
+            self.calls.append(call)
+            if len(self._names) < MOST_NAMES:
+                self._names |= call.iris
+
+    def evidence(self) -> set[str]:
+        """Every name that any tool has returned."""
+        with self._lock:
+            return set(self._names)
+
+    def watch(self, box: Toolbox) -> Toolbox:
+        """The same tools, each noted here when it is called."""
+        return Toolbox({name: self._watched(name, tool) for name, tool in box.functions.items()}, box.patient)
+
+    def _watched(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(tool)
+
+        @functools.wraps(tool)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound: Mapping[str, Any] = signature.bind(*args, **kwargs).arguments
+            except TypeError:  # the tool itself says what is wrong
+                bound = kwargs
+            given = {key: _plain(value) for key, value in bound.items()}
+            try:
+                value = tool(*args, **kwargs)
+            except Exception as exc:
+                self.note(Call(name, given, ok=False, error=f"{type(exc).__name__}: {exc}"[:ARGUMENT_CHARS]))
+                raise
+            self.note(_seen(name, given, value))
+            return value
+
+        return watched
+
+
+def names_in(text: str) -> frozenset[str]:
+    """IRIs and what looks like `prefix:name` in a text."""
+    found: set[str] = set()
+    for match in _NAME.finditer(text[:READ_CHARS]):
+        found.add(match[0].strip("<>").rstrip(".,;:)"))
+        if len(found) >= NAMES_PER_CALL:
+            break
+    return frozenset(found)
+
+
+def _seen(name: str, given: Mapping[str, Any], value: Any) -> Call:
+    if isinstance(value, Ref):  # what it stands for is not seen yet
+        return Call(name, given, key=value.key)
+    text = rendered(value)
+    key = _key_in(given)
+    rows = short = None
+    if isinstance(value, Mapping):
+        rows = next((value[part] for part in ("total", "rows", "count") if isinstance(value.get(part), int)), None)
+        short = value.get("boolean", rows)
+        if isinstance(value.get("ref"), Ref):
+            key = value["ref"].key
+    elif isinstance(value, list):
+        rows = len(value)
+    elif isinstance(value, bool | int | float):
+        short = value
+    return Call(name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short)
+
+
+def _key_in(given: Mapping[str, Any]) -> str:
+    handle = given.get("ref_or_key")
+    return handle if isinstance(handle, str) else ""
+
+
+def _plain(value: Any) -> Any:
+    """An argument as it may be kept: no payload, no long text."""
+    if isinstance(value, Ref | View):
+        return value.key
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    if isinstance(value, str):
+        return value[:ARGUMENT_CHARS]
+    if isinstance(value, Mapping) and isinstance(value.get("key"), str):
+        return value["key"][:200]
+    return rendered(value)[:ARGUMENT_CHARS]
