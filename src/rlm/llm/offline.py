@@ -6,6 +6,9 @@ turn is there for a second try. It remembers nothing: which step comes next it r
 own last reply. It believes one line of an output, the last that begins with `FOUND`; its programs print nothing else,
 and whatever they read stands inside of that line as JSON, so no text can pass itself off as an output.
 
+Where the run has an ontology and the question is about it, `offline_graph` plans instead; a name that only the text
+can know comes back here.
+
 A prompt that holds no question of the loop is answered by a sentence that says what offline is. With a JSON schema the
 reply is the smallest JSON that the schema's types and required fields allow: false, 0, empty, and that sentence where a
 text is wanted. It is no judgement, and patterns or formats of strings are not looked at.
@@ -21,6 +24,7 @@ from typing import Any
 
 from rlm.llm import offline_passages, offline_reading, offline_survey, offline_table
 from rlm.llm.offline_answer import CANNOT, HOW_TO_SET, WHAT_IT_IS, answer
+from rlm.llm.offline_graph import final, graph_reply
 from rlm.llm.offline_plan import Plan, Seen, passage_plan
 from rlm.llm.offline_question import plan_for
 from rlm.llm.offline_said import OFFLINE_UNANSWERED, tidy
@@ -91,9 +95,11 @@ def next_reply(messages: Sequence[Message]) -> str:
     question = question_in(messages)
     if question is None:
         return f"{WHAT_IT_IS} It cannot answer a free prompt. {HOW_TO_SET}"
+    if (about_graph := graph_reply(messages, question)) is not None:
+        return about_graph
     room = _room(messages)
     if re.search(r"^This is the last turn\.", messages[-1]["content"], re.MULTILINE) and len(messages) > 2:
-        return _final(_last_words(question, messages))
+        return final(_last_words(question, messages))
     step, again, found, error = _state(messages[-2:])
     seen = _seen(messages)
     if not step:
@@ -101,7 +107,7 @@ def next_reply(messages: Sequence[Message]) -> str:
     if found is None:
         if error[0] in ("timeout", "memory") and not again and step != "look":
             return _program(_planned(question, step, seen), room, " again", SHORT_TIME_S)
-        return _final(_failed(error))
+        return final(_failed(error))
     if step == "look":
         return _after_look(question, found, room)
     plan = _planned(question, step, seen)
@@ -109,7 +115,7 @@ def next_reply(messages: Sequence[Message]) -> str:
         other = passage_plan(question, seen)
         if other.kind == "passages":
             return _program(other, room, " instead")
-    return _final(_answered(question, step, again, found, seen))
+    return final(_answered(question, step, again, found, seen))
 
 
 def question_in(messages: Sequence[Message]) -> str | None:
@@ -163,12 +169,12 @@ def _planned(question: str, step: str, seen: Seen) -> Plan:
 def _after_look(question: str, found: dict[str, Any], room: int) -> str:
     plan = plan_for(question, found)
     if plan.kind == "none":
-        return _final(f"{CANNOT}\nThe text has {found['size']:,} characters.")
+        return final(f"{CANNOT}\nThe text has {found['size']:,} characters.")
     if plan.kind == "texts":
-        return _final(f"{found['texts']} {plan.about['unit']}.")
+        return final(f"{found['texts']} {plan.about['unit']}.")
     if not found["size"]:
         zero = plan.kind in ("count", "measure", "distinct", "headings", "extract")
-        return _final(
+        return final(
             f"{'0.' if zero else OFFLINE_UNANSWERED} The context is empty (0 characters): "
             "there is nothing to find or to quote in it."
         )
@@ -244,14 +250,6 @@ def _source(name: str) -> str:
         if function is not None:
             return inspect.getsource(function).rstrip()
     raise LookupError(name)
-
-
-def _final(text: str) -> str:
-    """The text as a Python literal, so that no parenthesis or quote in it ends the call."""
-    text = text.encode("utf-8", "replace").decode()
-    text = "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in text)
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'FINAL("""{escaped}""")'
 
 
 # -- replies to a schema -----------------------------------------------------------------------------------

@@ -85,6 +85,19 @@ class Usage:
             else:
                 self._known_usd += reply.cost_usd
 
+    def include(self, other: Usage) -> None:
+        """Count what another run used as well."""
+        with other._lock:
+            seen = (other._calls, other._input_tokens, other._output_tokens, other._estimated, other._unpriced)
+            known = other._known_usd
+        with self._lock:
+            self._calls += seen[0]
+            self._input_tokens += seen[1]
+            self._output_tokens += seen[2]
+            self._estimated += seen[3]
+            self._unpriced += seen[4]
+            self._known_usd += known
+
     @property
     def calls(self) -> int:
         return self._calls

@@ -1,0 +1,237 @@
+"""Plain questions, understood word by word and without patterns: quick, and strict.
+
+Every word must be known (`offline_asked_words`) or belong to a name. The words come to a few letters, and the letters
+to a kind: "Which classes have 'Tug' as a parent?" is `cHXAp`. Whatever is not in the table is left to the rules.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from rlm.llm.offline_asked_frames_table import LISTED, TOTALS, WITH_TWO
+from rlm.llm.offline_asked_kinds import Asked
+from rlm.llm.offline_asked_marks import CLOSE, MAX_LEFT, OPEN
+from rlm.llm.offline_asked_tokens import Word, after_article, end_of_name, named, role, single, without_scopes, words_of
+
+_ISA = {"s": "i", "S": "i", "k": "i", "T": "i", "p": "I", "P": "I", "n": "u"}
+_WANTED = {"c": "class", "r": "property", "n": "individual"}
+_CALLED = ("called", "named", "with the name")
+_PIECES = frozenset(("word", "string", "text", "substring", "letters", "pattern", "fragment", "piece", "sequence"))
+_ANY = frozenset(("X", "cX", "rX", "tX", "nX", "wX", "LX", "cMX", "tMX", "rMX", "nMX"))
+_BUILT_IN = {"owl:Class": "classes", "owl:ObjectProperty": "object_properties", "owl:NamedIndividual": "individuals"}
+_WITH_NAMESPACES = frozenset("NLztcr>wA<HM")
+_SAME = str.maketrans("jJK", "rrr")
+_STRANGE = re.compile(r"[^\w\s'’.,:;?!()/\-" + OPEN + CLOSE + r"]")
+_SENTENCES = re.compile(r"[.?!;] +\S")
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the words of a question came to."""
+
+    codes: str = ""
+    names: list[str] = field(default_factory=list)
+    what: str = ""
+    lead: str = ""
+    levels: set[str] = field(default_factory=set)
+    dangling: bool = False
+    before: list[str] = field(default_factory=list)
+    """The word before each name."""
+    sure: bool = True
+    """All names look like names."""
+    requested: bool = False
+    """It begins with a verb such as "list"."""
+    has: bool = False
+    """"Have" follows the last name."""
+
+
+def framed(text: str, names: tuple[str, ...]) -> Asked | None:
+    """What a plain question asks for, its names hidden; None when a word of it is not known, or the frame is not."""
+    text = text.replace("(es)", "").replace("(s)", "").replace(", i.e.", ",").strip(" ?!.,;:-–•*")
+    if not text or len(text) > MAX_LEFT or _STRANGE.search(text) or _SENTENCES.search(text) or text.isupper():
+        return None
+    words = words_of(text)
+    if words is None:
+        return None
+    read = _read(without_scopes(words), names)
+    return _asked(read) if read else None
+
+
+def _read(words: list[Word], names: tuple[str, ...]) -> _Read | None:
+    read = _Read()
+    letters: list[str] = []
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if word.letter == "X":
+            last = end_of_name(words, i)
+            name = named(words, i, last, names, "X" in letters)
+            if not name:
+                return None
+            letters.append("X")
+            read.names.append(name)
+            read.sure = read.sure and words[i].sure
+            read.before.append(_before(words, i, first=len(read.names) == 1))
+            before = role(words, i - 1, after=False) if i else None
+            after = role(words, last, after=True) if before is None else None
+            if i and words[i - 1].text == "type" and i > 1 and words[i - 2].text == "the":
+                read.what = "class"
+            if before is not None and letters[-2:-1] == [words[i - 1].letter]:
+                del letters[-2]
+                read.what = read.what or before
+            if after is not None:
+                last += 1
+                read.what = read.what or after
+            i = last
+            continue
+        letter = word.letter
+        if letter == "Y" and any(one not in "_" for one in letters):
+            letter = "."
+        if letter in "!'^":
+            read.levels.add(letter)
+        elif letter in _ISA and single(word.text) and after_article(words, i):
+            letters.append(_ISA[letter])
+        elif letter == "U" and i + 1 < len(words) and words[i + 1].text == "of":
+            letters.append("p")
+        elif letter in "de" and i + 1 < len(words) and words[i + 1].text == "of" and words[-1] is not words[i + 1]:
+            letters.append(letter.upper())
+        else:
+            letters.append(letter)
+        if letter == "Q":
+            read.lead = word.text
+        i += 1
+    read.requested = bool(words) and words[0].letter == "_"
+    read.has = "H" in "".join(letters).rpartition("X")[2]
+    read.dangling = bool(words) and words[-1].text in ("of", "for", "from")
+    read.codes = "".join(one for one in letters if one not in "_.;,")
+    return read
+
+
+def _before(words: list[Word], i: int, first: bool) -> str:
+    """The word before a name; before the first one, articles aside."""
+    said = [word.text for word in words[max(0, i - 3) : i] if not first or word.text not in ("a", "an", "the")]
+    return said[-1] if said else ""
+
+
+def _asked(read: _Read) -> Asked | None:
+    """The question that the letters come to."""
+    codes = read.codes
+    codes = codes.lstrip("Q") if codes.startswith("Q#") else codes
+    counted, yes_no = codes.startswith("#"), codes.startswith("Y")
+    codes = codes if codes == "QX" else codes.lstrip("#YQ")
+    mentions = tuple(read.names)
+    total = TOTALS.get(codes.rstrip("HM"), "") if counted and not mentions else ""
+    if total:
+        return Asked("count", of=total) if read.levels <= {"!"} else None
+    codes = _simpler(codes.replace("XQ", "X"))
+    if "#" in codes or "Q" in codes[1:] or len(mentions) > 2:
+        return None
+    if not mentions and "N" in codes and set(codes) <= _WITH_NAMESPACES and not yes_no:
+        return Asked("count", of="namespaces") if counted else Asked("namespaces")
+    if codes.startswith("F") and codes != "FX":
+        codes = codes[1:]
+    if len(mentions) == 2:
+        return None if counted else _two(codes, read, yes_no)
+    if codes == "QX":
+        return Asked("describe", mentions, what=read.what) if read.lead not in ("what are", "who are") else None
+    if "R" in codes:
+        codes = codes.replace("R", "")
+        read.levels.add("!")
+        codes = f"P{codes}" if codes == "X" else codes
+    kind = LISTED.get(codes, "")
+    if codes == "rX":
+        kind = "properties_by_domain" if read.before[0] in ("of", "for", "on") or read.has else ""
+    if codes == "FX" or (codes == "MX" and read.before[0].startswith("mention")):
+        kind = "search"
+    if codes in _ANY and read.before[0].split(" ")[-1] in _PIECES:  # "classes with the substring 'gen'"
+        kind = "search"
+    elif (
+        codes == "hX"
+        and len(parts := mentions[0].split(" ")) == 2
+        and read.sure
+        and read.before[0] not in ("of", "for")
+    ):
+        return Asked("path", (parts[0], parts[1]), what=read.what)
+    if yes_no and (kind.startswith("describe") or (codes in ("Xr", "Xn", "Xs", "Xp", "uX") and not read.has)):
+        kind = ""
+    if (codes == "NX" and read.before[0] not in ("prefix", "namespace")) or (
+        "u" in codes and read.before[0] in _CALLED
+    ):
+        kind = ""
+    if (kind == "describe" and "!" in read.levels) or (kind == "describe property" and not read.sure):
+        kind = ""
+    if codes == "X" and counted:
+        of = _BUILT_IN.get(mentions[0], "")
+        return Asked("count", of=of) if of else _plural(read, counted)
+    if codes == "X" and not yes_no and read.requested and read.levels == {"!"}:
+        return _plural(read, counted)
+    return _one(kind, codes, read, counted) if kind else None
+
+
+def _plural(read: _Read, counted: bool) -> Asked | None:
+    """ "List all vessels", "How many vessels": the instances of what is named in the plural."""
+    name = read.names[0]
+    if not re.search(r"[^siu]s$", name) or read.levels - {"!"} or read.what:
+        return None
+    return Asked("count", (name,), of="instances") if counted else Asked("instances", (name,))
+
+
+def _simpler(codes: str) -> str:
+    """The letters without those that change nothing beside the others."""
+    codes = re.sub(r"([^X])\1+", r"\1", codes.translate(_SAME))
+    before, name, after = codes.partition("X")
+    before = re.sub("H(?=[spSPiIdeDEBOLzMTb0])", "w", before).replace("H", "")
+    codes = (before + name + after.replace("H", "").rstrip("M" if after[:1] != "X" else "")).replace("ww", "w")
+    if "N" in codes:
+        codes = codes.replace(">", "").replace("NN", "N")
+    if any(one in codes for one in "sSpPUvgiIkba"):
+        codes = re.sub("(?<![ab])[ct]", "", codes)
+    if ("b" in codes and codes.count("X") == 2) or codes.count("X") == 1:
+        codes = codes.replace("<", "")
+    return codes
+
+
+def _one(kind: str, codes: str, read: _Read, counted: bool) -> Asked | None:
+    """A question of a kind about one name at the most, with its levels."""
+    kind, _, more = kind.partition(" ")
+    mentions = tuple(read.names)
+    if read.dangling and kind in ("subclasses", "superclasses") and codes in ("Xs", "Xp"):
+        kind = "superclasses" if kind == "subclasses" else "subclasses"
+    deep = "!" in read.levels or "^" in read.levels or more == "deep"
+    direct = "'" in read.levels
+    what, inherited, text, where = read.what, False, "", "contains"
+    if kind in ("subclasses", "superclasses"):
+        kind = f"all_{kind}" if deep and not direct else kind
+    elif kind in ("instances", "properties_by_domain", "properties_by_range"):
+        inherited = "^" in read.levels
+    elif kind == "search":
+        text, where, mentions, what = mentions[0], more or "contains", (), _wanted(codes)
+    elif kind == "describe":
+        if direct or counted:
+            return None
+        what = more or what
+    if counted:
+        return None if kind == "exists" else Asked("count", mentions, kind, text, where, what, inherited)
+    return Asked(kind, mentions, text=text, where=where, what=what, inherited=inherited)
+
+
+def _wanted(codes: str) -> str:
+    """The kind of term that a search is for."""
+    return next((_WANTED[letter] for letter in codes if letter in _WANTED), "")
+
+
+def _two(codes: str, read: _Read, yes_no: bool) -> Asked | None:
+    """A question about two names: a path, or whether one is below the other."""
+    one, other = read.names
+    kind = WITH_TWO.get(codes.lstrip("z"), "")
+    if kind == "path":
+        return Asked("path", (one, other), what=read.what)
+    if codes == "XX":  # "Is Tug a Vessel?"
+        kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") else ""
+    if kind and not yes_no and not (read.sure or (one[0].isupper() and codes in ("XsX", "XiX", "XUX", "XvX"))):
+        kind = ""
+    if not kind or ("!" in read.levels and "'" in read.levels):
+        return None
+    pair = (other, one) if kind == "flipped" else (one, other)
+    return Asked("is_subclass", pair, of="direct" if "'" in read.levels else "", what=read.what)

@@ -1,0 +1,145 @@
+"""The program that follows a procedure of the prompt: all its calls in one turn, its own query word for word.
+
+Beside it the program asks what the ontology says of itself (how many subclasses, how many instances), so that a
+procedure that leads astray is seen: the two numbers are in the report, and the planner compares them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rlm.llm.offline_asked_kinds import Asked
+from rlm.llm.offline_graph_accept import Plan
+from rlm.llm.offline_graph_kinds import (
+    CHECKS,
+    IN_STATS,
+    JOINING,
+    NONE_IF,
+    PROBES,
+    base_kind,
+    below_query,
+    literal,
+    query_for,
+    searched_types,
+)
+from rlm.llm.offline_graph_steps import (
+    NO_TOPS,
+    SLICE,
+    below,
+    counting,
+    joined,
+    links,
+    listing,
+    orient,
+    others,
+    paths,
+    probed,
+    said,
+    schema,
+    yes_no,
+)
+
+_ONE = 'terms[0]["curie"]'
+
+
+def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[str], list[str]]:
+    """All that a procedure says, in one program."""
+    kind = base_kind(asked)
+    if kind == "namespaces":
+        return schema(asked)
+    if plan.tool == "graph_stats":
+        return orient(asked)
+    helpers, lines = _followed(asked, plan, kind, about)
+    if not asked.mentions:
+        return helpers, lines
+    inner = [f"    {line}" for line in lines]
+    lines = [links(asked, question), "if all(terms):", *inner, "else:", f"    {said(terms='terms')}"]
+    return ["link", *helpers], lines
+
+
+def _followed(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str], list[str]]:
+    if plan.tool == "describe_entity":
+        lines = ['about = describe_entity(terms[0]["uri"])', "reply = told(about)"]
+        lines += ['if terms[0]["also"]:', '    reply += "\\nOf the same name: " + ", ".join(terms[0]["also"])']
+        return ["told"], [*lines, said(done="True", terms="terms")]
+    if plan.tool == "find_path":
+        both = 'all("class" in term["kind"] for term in terms)'
+        lines = [*paths(['terms[0]["uri"]', 'terms[1]["uri"]'], plan.depth, both), "if unsure:"]
+        first, *rest = joined(JOINING.format("$ENTITY_1", "$ENTITY_2"))
+        lines += [f"    {line}" for line in (first, *_filling(2), *rest)]
+        return ["chains", "rows", "column"], [*lines, said(done="bool(shown)", terms="terms")]
+    if plan.tool == "probe_relationships":
+        helpers, lines = probed(*PROBES[kind], 'terms[0]["uri"]', _ONE)
+        query = query_for(replace(asked, kind=kind), ["$ENTITY_1"])
+        more = [f"query = {query!r}", *_filling(1), "found, whole = rows(query)", SLICE]
+        lines += ["if not whole:", *(f"    {line}" for line in more)]  # one look does not show them all
+        lines += below(asked, about, _ONE) if kind == "instances" else [listing(asked, about)]
+        return [*helpers, "rows", "column", "listed"], [*lines, said(done="whole", terms="terms")]
+    if plan.tool in ("search_entity", "search_by_label") and kind == "search":
+        lines = [f"hits = search_entity({asked.text!r}, 25)", "whole = len(hits) < 25 and len(json.dumps(hits)) < 600"]
+        lines.append(f"names = containing(hits, {asked.text.lower()!r}, {asked.where!r}, {asked.what!r})")
+        return ["containing", "listed"], [*lines, listing(asked, about), said(done="whole and bool(names)")]
+    if plan.tool in ("search_entity", "search_by_label"):
+        return [], [said(done="True", terms="terms")]
+    return _asked_so(asked, plan, kind, about)
+
+
+def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str], list[str]]:
+    """The procedure's own query, its gaps filled."""
+    query = plan.query.replace("$TEXT_1", literal(asked.text.lower()))
+    lines = [f"query = {query!r}", *_filling(len(asked.mentions)), "found, whole = rows(query)"]
+    terms = {"terms": "terms"} if asked.mentions else {}
+    if kind == "is_subclass":
+        return ["rows"], [*lines, *yes_no(asked, 'terms[0]["curie"]', 'terms[1]["curie"]'), said(done="True", **terms)]
+    if plan.form == "COUNT":
+        lines.append("number = int(list(found[0].values())[0])")
+        if kind == "instances" and not asked.inherited:
+            query = f'{below_query(asked, "$ENTITY_1")!r}.replace("$ENTITY_1", {_ONE})'
+            lines += ["if not number:", f'    number = int(rows({query})[0][0]["n"])']
+        lines.append(counting(asked, about))
+        check, number = _expected(asked, kind, "number")
+        return ["rows"], [*lines, *check, said(rows="number", expected=number, **terms)]
+    if kind == "search":
+        x, label, type_ = plan.columns
+        lines += [
+            f'found = [{{"x": row["{x}"], "l": row.get("{label}", ""), "t": row.get("{type_}", "")}} for row in found]'
+        ]
+        lines += others(asked)
+        lines.append(f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})")
+        done = {"done": "whole"}
+        return ["rows", "matching", "listed"], [
+            *lines,
+            listing(asked, about),
+            said(rows="len(names)", **done, **terms),
+        ]
+    lines.append(f'names = column(found, "{plan.columns[0]}")')
+    if plan.drop_self:
+        lines.append('names = [name for name in names if name != terms[0]["curie"]]')
+    if kind == "roots":
+        lines.append(NO_TOPS)
+    check, expected = _expected(asked, kind, "len(names)")
+    reached = f"whole and len(found) != {plan.limit}" if plan.limit is not None else "whole"
+    report = said(rows="len(names)", expected=expected, whole=reached, **terms)
+    own = kind == "instances" and not asked.inherited
+    lines += below(asked, about, _ONE) if own else [listing(asked, about)]
+    return ["rows", "column", "listed"], [*lines, *check, report]
+
+
+def _filling(number: int) -> list[str]:
+    names = range(1, number + 1)
+    return [f'query = query.replace("$ENTITY_{name}", terms[{name - 1}]["curie"])' for name in names]
+
+
+def _expected(asked: Asked, kind: str, found: str) -> tuple[list[str], str]:
+    """What the ontology says of itself about the number that was found; None where it says nothing."""
+    if asked.inherited:
+        return [], "None"
+    if kind in CHECKS:  # where a class has no instances, those of its subclasses are wanted and were asked for
+        others = f" or {found}" if kind == "instances" else ""
+        return ['about = describe_entity(terms[0]["uri"])'], f'about.get("{CHECKS[kind]}"){others}'
+    if kind in NONE_IF:
+        lines = [f'about = describe_entity(terms[0]["uri"]) if not {found} else {{}}']
+        return lines, f'0 if about and not about.get("{NONE_IF[kind]}") else None'
+    if kind in IN_STATS:
+        return ["stats = graph_stats()"], f'stats["{IN_STATS[kind]}"]'
+    return [], "None"
