@@ -64,3 +64,41 @@ def shared_dir() -> Path:
     if not path.is_dir():
         pytest.skip("there is no ../shared here")
     return path
+
+
+BOATS = """
+@prefix ex: <http://example.org/boats#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Boat a owl:Class ; rdfs:label "boat"@en . ex:Sloop a owl:Class ; rdfs:subClassOf ex:Boat ; rdfs:label "sloop"@en .
+ex:Ketch a owl:Class ; rdfs:subClassOf ex:Boat ; rdfs:label "ketch"@en .
+ex:Crew a owl:Class ; rdfs:label "crew"@en . ex:Cook a owl:Class ; rdfs:subClassOf ex:Crew ; rdfs:label "cook"@en .
+ex:Engine a owl:Class ; rdfs:label "engine"@en .
+ex:Diesel a owl:Class ; rdfs:subClassOf ex:Engine ; rdfs:label "diesel"@en .
+"""
+LESSON = """
+id: boats_v1
+ontology: {name: boats, path: boats.ttl}
+tasks:
+  - id: boats-sub-01
+    query: "Which classes are direct subclasses of Boat?"
+    tags: [subclasses]
+    verify: {compare: set, sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Boat }"}
+  - id: boats-sub-02
+    query: "Which classes are direct subclasses of Crew?"
+    tags: [subclasses]
+    verify: {compare: set, sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Crew }"}
+  - id: boats-sub-03
+    query: "Which classes are direct subclasses of Engine?"
+    tags: [subclasses]
+    held_out: true
+    verify: {compare: set, sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Engine }"}
+"""
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Path:
+    """A curriculum of three tasks over a small ontology beside it; the last is held out."""
+    (tmp_path / "boats.ttl").write_text(BOATS, "utf-8")
+    path = tmp_path / "boats_v1.yaml"
+    path.write_text(LESSON.lstrip(), "utf-8")
+    return path

@@ -49,7 +49,7 @@ def test_a_run_is_answered_logged_and_stored(store, tmp_path):
     assert (kept["query"], kept["answer"], kept["iterations"], kept["converged"], kept["model"]) == (
         "What is the magic number?", "4711", 2, 1, "scripted",
     )  # fmt: skip
-    assert kept["artifact"]["steps"][0]["outcome"] == "magic number is 4711.\nT".replace("\n", " ")
+    assert kept["artifact"]["key_steps"][0]["outcome"] == "magic number is 4711.\nT".replace("\n", " ")
     assert kept["log"] == result.log_path
     metadata, turns = read_log(result.log_path)
     assert metadata["run_id"] == result.run_id and len(turns) == 2
@@ -242,6 +242,18 @@ print(len(sparql_slice(found)["rows"]), len(sparql_schema()) > 1)
     assert "prov:" in system and "sparql_query" in system and len(result.result.leakage["flags"]) <= 1
     row = store.db.row("SELECT ontology_name, ontology_path FROM runs WHERE run_id = ?", (result.run_id,))
     assert row[0] == "prov" and row[1].endswith("prov.ttl")
+
+
+def test_what_a_run_learns_carries_the_name_that_was_given(store, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("RLM_CACHE_DIR", str(tmp_path / "cache"))
+    query = "SELECT ?c WHERE { ?c rdfs:subClassOf prov:Agent }"
+    client = scripted(f"```repl\nsparql_query({query!r})\nprint(sparql_schema()['ontology'])\n```", "FINAL(three)")
+    options = agent.RunOptions(ontology_name="lineage")
+    result = agent.run("q", root / "ontology" / "prov.ttl", client=client, store=store, options=options)
+    assert result.result.iterations[0].code_blocks[0].result.stdout == "lineage\n"
+    [item] = [item for item in store.list_items() if "pattern" in item.tags]
+    assert item.scope.ontology == "lineage"
+    assert store.db.value("SELECT ontology_name FROM runs") == "lineage"
 
 
 def test_an_ontology_that_is_none_is_told(store, tmp_path):

@@ -41,6 +41,8 @@ LINES: dict[str, tuple[str, ...]] = {
     "memory restore": ("{old}",),
     "memory review": ("--approve", "{held}"),
     "memory stats": (),
+    "memory train": ("--curriculum", "{lesson}", "--model", "offline"),
+    "memory insights": (),
     "graph add": ("fact", "Snow is white"),
     "graph link": ("relation", "self", "{node}:subject"),
     "graph show": ("{node}",),
@@ -65,6 +67,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "pack keygen": ("{dir}/new.pem",),
     "pack candidates": ("{dir}/candidates.jsonl",),
     "run": ("--context", "{pack}", "--query", "How many lines are there?", "--model", "offline"),
+    "eval": ("--curriculum", "{lesson}", "--model", "offline", "--arms", "off"),
     "logs show": ("{log}",),
     "logs list": (),
     "backup": ("{dir}/copy.db",),
@@ -75,6 +78,12 @@ BOATS = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 ex:Boat a owl:Class ; rdfs:label "boat"@en . ex:Sloop a owl:Class ; rdfs:subClassOf ex:Boat .
+"""
+TASKS = """id: boats
+ontology: {name: boats, path: boats.ttl}
+tasks:
+  - {id: one, query: "What is a boat?", tags: [describe]}
+  - {id: two, query: "What is a sloop?", tags: [describe], held_out: true}
 """
 
 
@@ -96,7 +105,9 @@ def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
     log.write_text('{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n', "utf-8")
     ttl = tmp_path / "boats.ttl"
     ttl.write_text(BOATS, "utf-8")
+    (tmp_path / "boats.yaml").write_text(TASKS, "utf-8")
     names = {"id": made[0], "old": made[1], "held": made[2], "node": node, "edge": edge}
+    names["lesson"] = str(tmp_path / "boats.yaml")
     return {**names, "pack": str(pack), "key": key, "log": str(log), "ttl": str(ttl), "dir": str(tmp_path)}
 
 
@@ -142,7 +153,12 @@ def test_an_id_has_one_name(rlm: Run, db: str, filled: dict[str, str], name: str
     found = set(keys(rlm(*name.split(), *line, "--db", db, "--json").json))
     group = name.split()[0]
     assert "id" not in found if group != "graph" else "memory_id" not in found and "id" in found
-    one_memory = name.startswith("memory ") and name not in ("memory review", "memory stats")
+    one_memory = name.startswith("memory ") and name not in (
+        "memory review",
+        "memory stats",
+        "memory train",
+        "memory insights",
+    )
     assert not one_memory or "memory_id" in found
 
 

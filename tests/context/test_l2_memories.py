@@ -79,3 +79,12 @@ def test_an_entry_never_holds_a_long_content_whole(memory):
 )
 def test_the_steps_of_a_procedure(content, found):
     assert bullets(content) == found
+
+
+def test_a_step_that_fits_is_whole_and_the_description_gives_way():
+    call = 'Ask `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")`'
+    steps = ["Link: `search_entity(name)`", call, "Page with `sparql_slice`; name every IRI"]
+    item = MemoryItem("Find all subclasses of a class", "word " * 40, "\n".join(f"- {step}" for step in steps))
+    packed = pack([item, item])
+    assert all(packed.count(step) == 2 for step in steps)
+    assert packed.count("word") > 2

@@ -18,18 +18,20 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
 
     for line in (
         r"core_v1: 7 memories, trusted",
-        r"prov_v1: 8 memories, trusted",
+        r"prov_v1: 21 memories, trusted",
         r"\[redacted:authorization\]",
-        r"0\.\d\d  Upload big files in parts\n +why: words 0\.\d\d \(upload, big, files\)",
-        r"0\.\d\d  Trace Derivation Between PROV Entities\n +why: ",
+        r"0\.\d\d  Upload big files in parts\n +why: words 0\.\d\d \(upload, files, big\)",
+        r"0\.\d\d  Find Relationship Path Between Entities\n +why: ",
+        r"What is the Activity class\?  \([3-9] turns, judged a success\)\n +prov:Activity is a class",
+        r"learnt “Describe a term”:\n +- `search_entity\(name\)`",
+        r"What is the Plan class\?  \(2 turns, judged a success\)\n.*\n +followed “Describe a term”",
         r"0\.[1-9]\d  Yes, since Tuesday\.  \(found by the words of the turn beside it\)",
         r"fact +The proxy closes requests after 60 seconds",
-        r"task → longterm  because: worked in three sessions",
         r"turn 2: \d+ lines of code ran; \d+ characters came back\n +answer: 48213",
         r"import socket +error: ImportError",
         r"__mro__ +refused",
         r"while True: pass +timeout",
-        r"doctor: (\d) of \1 checks passed; 16 memories, 6 nodes, 2 edges",
+        r"doctor: (\d) of \1 checks passed; 29 memories, 6 nodes, 2 edges",
         r"What to try next",
     ):
         assert re.search(line, done.stdout), f"{line} is not in\n{done.stdout}"

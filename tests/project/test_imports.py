@@ -16,7 +16,7 @@ LEVELS = (
     ("handles", "llm", "sandbox", "ontology", "retrieval"),
     ("store", "loop"),
     ("tools", "context", "learning", "packs"),
-    ("agent", "service", "evaluate"),
+    ("agent", "service", "train", "evaluate"),
     ("cli", "mcp_server", "dashboard", "__main__"),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
@@ -217,6 +217,10 @@ def test_a_print_or_exit_is_found(source):
 # -- dependencies ----------------------------------------------------------------------------------------
 
 
+IMPORTED_AS = {"pyyaml": "yaml"}
+"""Distributions whose module has another name."""
+
+
 def third_party(sources: list[str]) -> set[str]:
     """The top-level names that are imported and belong neither to us nor to Python."""
     found: set[str] = set()
@@ -232,6 +236,7 @@ def third_party(sources: list[str]) -> set[str]:
 def test_what_is_imported_is_declared_and_what_is_declared_is_used(modules, root):
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {re.split(r"[^A-Za-z0-9_-]", text)[0] for text in project["dependencies"]}
+    declared = {IMPORTED_AS.get(name, name) for name in declared}
     optional = {"pydantic_monty"}  # the extra `monty`
     sources = [source for _, source in modules.values()]
     assert third_party(sources) - declared - optional == set(), "add it to the dependencies in pyproject.toml"

@@ -92,7 +92,7 @@ def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
         f"model     {one_line(run.model or '?')}",
         f"ended     {one_line(how)}, {made.iteration_count} turns",
     ]
-    for step in made.artifact.get("steps", []):
+    for step in made.artifact.get("key_steps", []):
         lines += ["", f"turn {step.get('iteration')}  {one_line(step.get('action', ''))}",
                   f"        {one_line(step.get('outcome', ''))}"]  # fmt: skip
     for line in [*lines, "", "answer:", *(f"  {part}" for part in (made.final_answer or "").splitlines())]:

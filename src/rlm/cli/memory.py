@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from rlm.cli import memory_read, memory_write
-from rlm.cli.command import command, new_group
+from importlib import import_module
 
-app = new_group("Add, find and change memories.")
+import click
+
+from rlm.cli import memory_read, memory_write
+from rlm.cli.command import SETTINGS, command
+
+LATER = {"train": "rlm.cli.train", "insights": "rlm.cli.insights"}
+"""Commands of modules that are read only when they are named: a search should not wait for them."""
+
+
+class Memories(click.Group):
+    """The group, which finds these commands by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the alphabet, as click has them."""
+        return sorted({*super().list_commands(ctx), *LATER})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import what the name stands for, once."""
+        if cmd_name in LATER and cmd_name not in self.commands:
+            command(self, cmd_name)(getattr(import_module(LATER[cmd_name]), cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+
+app = Memories(help="Add, find and change memories.", no_args_is_help=False, context_settings=dict(SETTINGS))
 
 command(app, "add")(memory_write.add)
 command(app, "search")(memory_read.search)

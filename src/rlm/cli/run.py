@@ -48,7 +48,11 @@ INTERRUPTED = 130
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
 @words("--engine", ENGINES, "What runs the code.", default="auto")
 @click.option("--unsafe", is_flag=True, help="Run the code even where this machine cannot confine it.")
-@click.option("--no-memory", is_flag=True, help="No mem_* and memory_* tools in the REPL.")
+@click.option("--memory-k", type=click.IntRange(0, 20), metavar="N", default=3,
+              help="Memories to retrieve; the best two go into the prompt [3].")  # fmt: skip
+@click.option("--no-extract", is_flag=True, help="Learn nothing from this run.")
+@click.option("--no-memory", is_flag=True, help="Neither recall nor learn, and no memory tools in the REPL.")
+@click.option("--scaling", metavar="HOW", help="parallel:K or sequential:K: K attempts, the best answer.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the code and its output while it runs.")
 def run(
     session: Session, question: str | None, query: str | None, contexts: tuple[str, ...], verbose: bool, **given: Any
@@ -72,10 +76,12 @@ def run(
             asked,
             given["ontology"],
             context=context,
+            memory_k=0 if given["no_memory"] else given["memory_k"],
+            enable_extraction=not (given["no_extract"] or given["no_memory"]),
             model=given["model"],
             store=store,
             log_dir=given["log_dir"],
-            limits=_limits(given),
+            limits=_limits(given, over_text=context is not None),
             on_start=lambda model: session.talk(f"asking {model}"),
             on_step=None if session.json else _teller(verbose),
             options=_options(given, session),
@@ -136,12 +142,14 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
     return next(iter(texts.values())) if len(names) == 1 else texts
 
 
-def _limits(given: dict[str, Any]) -> Any:
+def _limits(given: dict[str, Any], *, over_text: bool) -> Any:
+    from rlm.agent import AGENT_OUTPUT_CHARS
     from rlm.loop import Limits
 
     names = {"max_iters": "max_iters", "max_depth": "max_depth", "wall_s": "timeout", "max_tokens": "max_tokens",
              "max_cost_usd": "max_cost"}  # fmt: skip
-    return Limits(**{field: given[option] for field, option in names.items() if given[option] is not None})
+    chosen = {field: given[option] for field, option in names.items() if given[option] is not None}
+    return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)
 
 
 def _options(given: dict[str, Any], session: Session) -> Any:
@@ -157,6 +165,7 @@ def _options(given: dict[str, Any], session: Session) -> Any:
         memory_tools=not given["no_memory"],
         ontology_name=given["ontology_name"],
         lang=given["lang"],
+        scaling=given["scaling"],
     )
 
 
@@ -196,7 +205,23 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
     cost = f", ${used['cost_usd']:.4f}" if used.get("cost_usd") else ""
     ended = "answered" if result.answered else "not answered" if result.converged else f"not finished ({result.reason})"
     session.talk(f"{ended} in {turns}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
+    for line in _learning(result):
+        session.talk(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.talk(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
     if result.leakage.get("flags"):
         session.talk(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
+
+
+def _learning(result: AgentResult) -> Iterator[str]:
+    """What memory gave, what the judge said, and what was learnt."""
+    given = [used for used in result.memories_used if used["injected"]]
+    for used in given:
+        how = "followed" if used["followed"] else "recalled"
+        yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
+    if result.judgment is not None:
+        verdict = "success" if result.judgment["is_success"] else "failure"
+        said = output.one_line(result.judgment["reason"])[:160]
+        yield f"judged a {verdict} ({result.judgment['confidence']} confidence): {said}"
+    for made in result.new_memories:
+        yield f"learnt ({made['action']}): {output.one_line(made['title'])} ({made['memory_id']})"

@@ -17,8 +17,10 @@ BUDGET = 600
 EACH = 300
 AT_MOST = 2
 BULLETS = 3
+LEAST_DESCRIPTION = 20
+"""A description is left out rather than cut shorter than this, or than a step that would fit whole is cut."""
 ASSESS = "Before taking action, briefly assess which of these strategies apply to your current task and which do not."
-ASSESS_SHORT = "Assess which of these apply to the task and which do not."
+ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 
 
@@ -52,8 +54,11 @@ def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
     left = most - len(title) - 1
     lines = [title]
     steps = bullets(item.content)[:max_bullets]
-    if item.description and left > 20:
-        described = clip(item.description, min(left, max(60, left // 3) if steps else left))
+    spare = left - sum(len(step) + 3 for step in steps) - 1
+    if spare < 0:  # some step is cut anyway
+        spare = max(60, left // 3)
+    if item.description and left > 20 and spare >= LEAST_DESCRIPTION:
+        described = clip(item.description, min(left, spare))
         lines.append(described)
         left -= len(described) + 1
     if steps and left > 30:
@@ -62,14 +67,14 @@ def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
 
 
 def _steps(steps: list[str], most: int) -> list[str]:
-    """The steps as bullets that share the room evenly, shorter ones leaving theirs to the rest."""
-    made, left = [], most
-    for place, step in enumerate(steps):
-        share = left // (len(steps) - place)
-        line = "- " + clip(step, max(8, share - 3))
-        made.append(line)
-        left -= len(line) + 1
-    return made
+    """The steps as bullets in so many characters: short ones whole, the room that is left shared by the long ones."""
+    left, shares = most - 3 * len(steps), [0] * len(steps)
+    waiting = sorted(range(len(steps)), key=lambda place: len(steps[place]))
+    while waiting:
+        place = waiting.pop(0)
+        shares[place] = min(len(steps[place]), max(8, left // (len(waiting) + 1)))
+        left -= shares[place]
+    return ["- " + clip(step, share) for step, share in zip(steps, shares, strict=True)]
 
 
 def bullets(content: str) -> list[str]:

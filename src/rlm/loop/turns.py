@@ -60,8 +60,8 @@ class Run:
         self._partial = ""
         self._errors = 0
         self._finished = False
-        if depth == 0:
-            # What the run was told beforehand. The list of tools is the same for every run and no context.
+        if depth == 0 and not setup.meter.context_size:
+            # What the run was told beforehand, where nobody has counted it: the list of tools is no context.
             setup.meter.context_size = self.history.head_chars - len(self._tools_text())
 
     def _system(self) -> str:

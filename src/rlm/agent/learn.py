@@ -1,0 +1,72 @@
+"""EXTRACT and what to STORE: from judged attempts to new memories, and to what they change in those that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm.agent.attempt import Attempt
+from rlm.learning import dedup
+from rlm.learning.confidence import signals_for
+from rlm.learning.extract import extract_contrast, extract_memories
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Lessons, MemoryItem
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is to be stored. `lessons` has one entry for each attempt, in their order."""
+
+    memories: Sequence[MemoryItem] = ()
+    lessons: Sequence[Lessons] = ()
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    """For people: memory_id, title, action and why."""
+
+
+def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]) -> Learned:
+    """What the attempts at one question teach, the chosen attempt first. Writes nothing."""
+    lessons = [
+        Lessons(
+            signals=tuple(signals_for(attempt.recalled.ids, attempt.uses, attempt.judgment)),
+            injected=tuple(attempt.recalled.ids),
+        )
+        for attempt in attempts
+    ]
+    judged = [attempt for attempt in attempts if attempt.judgment is not None]
+    if not extract or not judged or attempts[0].result.interrupted:
+        return Learned(lessons=lessons)
+    used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
+    plan = dedup.apply(store, _extracted(judged, lineage), used)
+    first = lessons[0]
+    changes, archived = tuple(plan.update), tuple(plan.archive)
+    lessons[0] = Lessons(first.signals, changes, archived, first.injected)
+    return Learned(plan.add, lessons, plan.outcomes)
+
+
+def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
+    best = attempts[0]
+    graph, task = best.graph, best.options.task
+    provenance: dict[str, Any] = {
+        "trajectory_id": best.trajectory.trajectory_id,
+        "run_id": best.trajectory.run_id,
+        **({} if graph is None else {"ontology_name": graph.name}),
+        **({} if task is None else {"curriculum_id": task.curriculum_id, "task_id": task.task_id}),
+        **lineage,
+    }
+    known: dict[str, Any] = {
+        "client": best.judge_client(),
+        "question": best.query,
+        "asked": best.recalled.asked,
+        "ontology": None if graph is None else graph.name,
+        "prefixes": None if graph is None else graph.meta.prefixes,
+        "provenance": provenance,
+        "session": best.trajectory.trajectory_id,
+        "recalled": best.repeats,
+        "usage": best.result.usage,
+    }
+    verdicts = [attempt.judgment for attempt in attempts if attempt.judgment is not None]
+    if len(attempts) == 1:
+        return extract_memories(best.artifact(), verdicts[0], trace=best.trace, **known)
+    artifacts = [attempt.artifact() for attempt in attempts]
+    return extract_contrast(artifacts, verdicts, traces=[attempt.trace for attempt in attempts], **known)

@@ -1,0 +1,117 @@
+"""The seeds' own names for the loop with memory: over any context, with a namespace that a caller has made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from rlm.agent.attempt import Extra
+from rlm.agent.loop import Job
+from rlm.agent.parts import Graph, Models
+from rlm.agent.scaling import Scaling
+from rlm.agent.types import Context, RunOptions
+from rlm.errors import ConfigError
+from rlm.handles import Meter
+from rlm.llm import Client
+from rlm.loop import Limits, RLMIteration
+from rlm.ontology.meta import GraphMeta
+from rlm.ontology.sense import sense_card
+from rlm.ontology.snapshot import persisted
+from rlm.ontology.views import Views
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import MemoryItem
+from rlm.tools import Toolbox
+from rlm.tools.dataset import dataset_tools
+from rlm.tools.mount import VIEWS
+
+Answered = tuple[str, list[RLMIteration], dict[str, Any], list[MemoryItem]]
+SENSE_CHARS = 600
+DATASET_NAME = "session"
+
+
+def retrieve_memories(store: MemoryBackend, task: str, k: int = 3) -> list[MemoryItem]:
+    """The best `k` memories for a task, best first; fewer when fewer match."""
+    return [hit.item for hit in store.retrieve(task, k)]
+
+
+def rlm_run_with_memory(
+    query: str,
+    context: Context,
+    memory_store: MemoryBackend,
+    ns: Mapping[str, Any] | None = None,
+    enable_memory_extraction: bool = True,
+    persist_dataset: bool = False,
+    dataset_path: str | Path | None = None,
+    *,
+    k: int = 3,
+    client: Client | None = None,
+    model: str | None = None,
+    limits: Limits | None = None,
+    log_dir: str | Path | None = None,
+    guidance: str = "",
+    **kwargs: Any,
+) -> Answered:
+    """Retrieve, inject, run, judge, extract, store: the answer, the turns, the REPL's variables, the new memories.
+
+    `ns` may hold what `setup_ontology_context` mounted: its ontology is asked by the usual tools. Functions in it
+    become tools, plain values variables; anything else stays outside. With `persist_dataset`, the snapshot at
+    `dataset_path` is loaded before the run and saved after it, if it was changed, and new memories name it. `kwargs`
+    are those of `rlm_run`.
+    """
+    if persist_dataset and dataset_path is None:
+        raise ConfigError("persist_dataset needs a dataset_path: where the snapshot lies")
+    options = RunOptions(guidance=guidance)
+    with ExitStack() as stack:
+        models = stack.enter_context(Models(model, client, options))
+        graph, tools, values = _taken(ns or {})
+        dataset = None
+        if persist_dataset and dataset_path is not None:
+            dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
+            tools = tools | dataset_tools(dataset, Meter())
+        extra = Extra(tools, values, kwargs)
+        job = Job(stack, query, models, memory_store, options, graph, context, k, extra)
+        job.limits, job.log_dir, job.extract = limits, log_dir, enable_memory_extraction
+        if dataset is not None and dataset_path is not None:
+            path = str(Path(dataset_path).expanduser().absolute())
+            job.lineage = lambda: {"dataset": path} if dataset.changed or dataset.saved else {}
+        found = job.run(Scaling())
+    new = [memory_store.get(entry["memory_id"]) for entry in found.new_memories]
+    return found.answer, found.result.iterations, found.result.ns, [item for item in new if item is not None]
+
+
+def rlm_run_enhanced(
+    query: str,
+    context: Context,
+    sense: str | GraphMeta,
+    memory_store: MemoryBackend,
+    ns: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> tuple[str, list[RLMIteration], dict[str, Any]]:
+    """The same with every layer of context: `sense` is a sense card, or the GraphMeta that it is made from."""
+    card = sense_card(sense, budget=SENSE_CHARS) if isinstance(sense, GraphMeta) else str(sense)[:SENSE_CHARS]
+    graph, _, _ = _taken(ns or {})
+    told = "" if graph is not None else card  # a graph brings its own
+    answer, iterations, made, _ = rlm_run_with_memory(query, context, memory_store, ns, guidance=told, **kwargs)
+    return answer, iterations, made
+
+
+def _taken(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
+    """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain values."""
+    name, engine = next(((name, value) for name, value in ns.items() if _is_engine(value)), ("", None))
+    graph = None if engine is None else Graph(engine, Views(engine), name)
+    mounted = {*VIEWS, *(f"{name}_{view}" for view in VIEWS)} if graph is not None else set()
+    tools, values = Toolbox(), {}
+    for key, value in ns.items():
+        if key in mounted or _is_engine(value) or isinstance(value, GraphMeta):
+            continue
+        if callable(value):
+            tools.functions[key] = value
+        elif isinstance(value, str | int | float | bool | list | dict | None):
+            values[key] = value
+    return graph, tools, values
+
+
+def _is_engine(value: Any) -> bool:
+    return not isinstance(value, type) and all(hasattr(value, part) for part in ("query", "meta", "close", "source"))

@@ -1,0 +1,101 @@
+"""RETRIEVE and INJECT: what earlier runs learnt, chosen for one question and put into its prompt within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm.agent.parts import Graph
+from rlm.context import BuiltContext, build_context
+from rlm.context.l2_memories import AT_MOST
+from rlm.learning.confidence import RECALL_FLOOR
+from rlm.llm.offline_asked import Asked, family_of, generalised, understand
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Hit, MemoryItem, Scope
+
+SPARE = 7
+"""Memories that are fetched beyond those wanted, for those that are no longer believed."""
+PREVIEW_CHARS = 1_000
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What a run was given from memory, and the context that holds it."""
+
+    asked: Asked | None
+    built: BuiltContext
+    hits: Sequence[Hit] = ()
+    """The best `memory_k`, best first."""
+    injected: Sequence[MemoryItem] = ()
+    """Those of which something stands in the prompt, in the prompt's order."""
+    scope: Scope = field(default_factory=Scope)
+
+    @property
+    def kind(self) -> str | None:
+        """What kind of question it is, where that is known."""
+        return None if self.asked is None else self.asked.kind
+
+    @property
+    def ids(self) -> list[str]:
+        return [item.memory_id for item in self.injected]
+
+    def preview(self) -> str:
+        """What of it stood in the prompt, in little."""
+        return "\n".join(f"{number}. {item.title}" for number, item in enumerate(self.injected, 1))[:PREVIEW_CHARS]
+
+    def told(self, followed: Sequence[int]) -> list[dict[str, Any]]:
+        """The retrieved memories for people and for JSON; `followed` are numbers of the prompt, from 1."""
+        used = {self.ids[number - 1] for number in followed if 0 < number <= len(self.injected)}
+        return [
+            {
+                "memory_id": hit.item.memory_id,
+                "title": hit.item.title,
+                "rank": rank,
+                "score": hit.score,
+                "injected": hit.item.memory_id in self.ids,
+                "followed": hit.item.memory_id in used,
+            }
+            for rank, hit in enumerate(self.hits, 1)
+        ]
+
+
+def recall(
+    query: str, store: MemoryBackend, graph: Graph | None, k: int, *, lang: str | None, skip: int = 0
+) -> Recalled:
+    """The memories for a question and the context that holds the best of them. `k` 0 recalls nothing.
+
+    `skip` leaves out the best ones: so further attempts at one question try something else.
+    """
+    asked = understand(query) if graph is not None else None
+    scope = _scope(asked, graph)
+    hits: list[Hit] = []
+    if k:
+        # A procedure is titled by the kind of question that it answers; people put one in many ways.
+        task = query if asked is None else f"{generalised(query, asked)}: {query}"
+        found = store.retrieve(task, k + SPARE + skip, scope=scope)
+        believed = [hit for hit in found if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
+        hits = believed[min(skip, len(believed)) :][:k]
+    injected = _chosen([hit.item for hit in hits])
+    meta = None if graph is None else graph.meta
+    guide = None if graph is None else graph.guide
+    built = build_context(query, meta, injected, guide=guide, lang=lang)
+    kept = [item for item in injected if item.memory_id in built.memory_ids]
+    return Recalled(asked, built, hits, kept, scope)
+
+
+def _scope(asked: Asked | None, graph: Graph | None) -> Scope:
+    if graph is None:
+        return Scope()
+    kinds = () if asked is None else (asked.task_type, asked.kind, family_of(asked.kind))
+    return Scope(ontology=graph.name, task_types=kinds)
+
+
+def _chosen(items: list[MemoryItem]) -> list[MemoryItem]:
+    """The best that the prompt has room for. Things to avoid say what not to do: beside one, a way that worked."""
+    best = items[:AT_MOST]
+    if best and all(item.outcome == "failure" for item in best):
+        worked = next((item for item in items if item.outcome != "failure"), None)
+        if worked is not None:
+            best = [worked, *best[: AT_MOST - 1]]
+    return best

@@ -1,0 +1,132 @@
+"""`rlm eval`: does memory help? The same tasks without it, with the shipped packs, and with what training taught."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlm.cli import output
+from rlm.cli.command import command, count, new_group
+from rlm.cli.output import one_line, print_json, print_table, print_text
+from rlm.cli.session import Session
+from rlm.cli.train import INTERRUPTED, checked_first, tell_task
+from rlm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rlm.evaluate import Evaluation, Measured
+    from rlm.train import TaskOutcome
+
+app = new_group("Measuring.")
+
+
+@command(app, "eval")
+@click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
+@click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
+@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
+@count("--trials", default=1, most=1_000, doc="How often each task is run.")
+@click.option("--scaling", metavar="HOW:K", help="Several attempts a run: parallel:K or sequential:K.")
+@click.option("--arms", default="off,packs,trained", metavar="LIST", help="Which to compare [off,packs,trained].")
+@click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
+@click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
+@click.option("--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there.")
+@click.option("--html", metavar="FILE", help="Write a report with plots: one file, no scripts.")
+def evaluate(
+    session: Session, curriculum: str, arms: str, all_tasks: bool, html: str | None, base_url: str | None, **given: Any
+) -> int:
+    """Measure a suite of tasks with and without memory.
+
+    The results stand side by side: memory off, the shipped packs, what training on the rest of the suite taught. Your
+    own store is not touched: every arm has one of its own. Only what is not held out is trained on.
+    """
+    from rlm import evaluate as room
+    from rlm.agent.types import RunOptions
+    from rlm.packs.curriculum import read_curriculum
+
+    if html is not None:
+        _check_writable(Path(html).expanduser())
+    options = RunOptions(base_url=base_url, scaling=given["scaling"])
+    checked_first(given["model"], options)
+    lesson = read_curriculum(curriculum)
+    named = tuple(part.strip() for part in arms.split(",") if part.strip())
+    lessons = len(lesson.training) if "trained" in named else 0
+    runs = len(lesson.tasks if all_tasks else lesson.held_out) * given["trials"] * len(named)
+    with output.progress(f"evaluating {lesson.id}", lessons + runs) as advance:
+
+        def on_task(outcome: TaskOutcome, done: int, of: int) -> None:
+            advance(done)
+            tell_task(session, outcome, done, of)
+
+        def on_run(run: Measured, done: int, of: int) -> None:
+            advance(lessons + done)
+            _tell_run(session, run, done, of)
+
+        made = room.evaluate(
+            lesson, arms=named, held_out_only=not all_tasks, options=options, on_task=on_task, on_run=on_run, **given
+        )
+    if html is not None and made.runs:
+        Path(html).expanduser().write_text(room.page(made), "utf-8")
+    if session.json:
+        print_json(made.to_dict())
+    elif made.runs:
+        _tell(made)
+    if made.stopped:
+        session.talk(f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then")
+    elif html is not None:
+        session.talk(f"the report is in {html}")
+    return INTERRUPTED if made.stopped == "interrupted" else 2 if made.stopped else 0
+
+
+def _check_writable(path: Path) -> None:
+    """Whether the report can be written at the end, before hours are spent. An old one is not touched yet."""
+    there = path.exists()
+    if path.is_dir() or (there and not os.access(path, os.W_OK)):
+        raise ConfigError(f"--html {path} cannot be written: name a file")
+    try:
+        path.open("ab").close()
+        if not there:
+            path.unlink()
+    except OSError as exc:
+        raise ConfigError(f"--html {path} cannot be written: {exc.strerror}") from exc
+
+
+def _tell_run(session: Session, run: Measured, done: int, of: int) -> None:
+    if not sys.stderr.isatty():
+        verdict = "right" if run.success else "wrong"
+        session.talk(f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {run.steps} steps")
+
+
+def _tell(made: Evaluation) -> None:
+    sums = {arm: made.summary(arm) for arm in made.arms}
+    rows = []
+    for arm, each in sums.items():
+        low, high = each.success_interval
+        steps_low, steps_high = each.steps_interval
+        rows.append(
+            (arm, f"{each.successes}/{each.runs}", f"{each.success:.0%} [{low:.0%}, {high:.0%}]",
+             f"{each.steps:.1f} [{steps_low:.1f}, {steps_high:.1f}]", f"{each.tokens:,.0f}",
+             f"{each.max_single_return:,}/{each.context_size:,}", each.flagged)
+        )  # fmt: skip
+    print_table(("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows)
+    for gap in made.differences():
+        (low, high), (steps_low, steps_high) = gap.success_interval, gap.steps_interval
+        print_text(
+            f"{gap.arm} against {gap.base}: success {gap.success:+.0%} [{low:+.0%}, {high:+.0%}], "
+            f"steps {gap.steps:+.0%} [{steps_low:+.0%}, {steps_high:+.0%}], tokens {gap.tokens:+.0%}"
+        )
+    print_text("")
+    headers = ["kind", *(f"{arm} {what}" for arm in made.arms for what in ("right", "steps"))]
+    table: list[tuple[object, ...]] = []
+    for kind in made.kinds:
+        cells: list[object] = [kind]
+        for arm in made.arms:
+            part = made.summary(arm, kind)
+            cells += [f"{part.successes}/{part.runs}", f"{part.steps:.1f}"]
+        table.append(tuple(cells))
+    print_table(headers, table)
+    for arm, each in sums.items():
+        for flag in each.flags:
+            output.talk(f"leakage, {arm}: {one_line(flag)}")

@@ -1,0 +1,112 @@
+"""`rlm memory train`: teach a store by a curriculum."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlm.cli import output
+from rlm.cli.output import one_line, print_json, print_table
+from rlm.cli.session import Session
+
+if TYPE_CHECKING:
+    from rlm.train import OnTask, TaskOutcome, TrainReport
+
+INTERRUPTED = 130
+
+
+@click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
+@click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
+@click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
+@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
+@click.option("--scaling", metavar="HOW:K", help="Several attempts a task: parallel:K or sequential:K.")
+@click.option("--again", is_flag=True, help="Run also what is done already.")
+def train(
+    session: Session,
+    curriculum: str,
+    log_dir: str | None,
+    model: str | None,
+    base_url: str | None,
+    scaling: str | None,
+    again: bool,
+) -> int:
+    """Learn from the tasks of a curriculum.
+
+    Tasks that are held out are not run. Everything is checked before the first question. A training that was stopped
+    goes on where it was.
+    """
+    from rlm.agent.types import RunOptions
+    from rlm.packs.curriculum import read_curriculum
+    from rlm.train import checked, chosen_tasks
+    from rlm.train import train as teach
+
+    lesson = read_curriculum(curriculum)
+    total = len(chosen_tasks(lesson, "train"))
+    options = RunOptions(base_url=base_url, scaling=scaling)
+    checked_first(model, options)
+    checked(lesson, log_dir)  # before the store is made
+    with session.store() as store, _telling(session, f"training {lesson.id}", total) as tell:
+        report = teach(lesson, store, model=model, log_dir=log_dir, resume=not again, options=options, on_task=tell)
+    _tell(session, report, curriculum)
+    return INTERRUPTED if report.interrupted else 2 if report.stopped else 0
+
+
+def checked_first(model: str | None, options: Any) -> None:
+    """Whether model and scaling mean something, before anything is made or asked."""
+    from rlm.agent.scaling import Scaling
+    from rlm.llm import open_client
+
+    Scaling.of(options.scaling)
+    open_client(model, base_url=options.base_url).close()
+
+
+@contextmanager
+def _telling(session: Session, what: str, total: int) -> Iterator[OnTask | None]:
+    """A bar on a terminal; elsewhere a line for every task that was run. With `--json` nothing."""
+    if session.json:
+        yield None
+        return
+    with output.progress(what, total) as advance:
+
+        def tell(outcome: TaskOutcome, done: int, of: int) -> None:
+            advance(done)
+            tell_task(session, outcome, done, of)
+
+        yield tell
+
+
+def tell_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> None:
+    """One line for a task that was run, where no bar shows it."""
+    if not sys.stderr.isatty() and not outcome.earlier:
+        session.talk(f"{done}/{of} {one_line(outcome.task_id)}: {_said(outcome)}")
+
+
+def _said(outcome: TaskOutcome) -> str:
+    new = f", {outcome.new_memories} new" if outcome.new_memories else ""
+    return f"{'right' if outcome.success else 'wrong'} in {outcome.steps} step{'' if outcome.steps == 1 else 's'}{new}"
+
+
+def _tell(session: Session, report: TrainReport, curriculum: str) -> None:
+    from rlm.train import summary
+
+    if session.json:
+        print_json(report.to_dict())
+    elif report.outcomes:
+        lines = report.kinds()
+        rows = [
+            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}", f"{each.steps:.1f}",
+             each.new_memories)
+            for each in [*lines, *([summary("all", report.outcomes)] if len(lines) > 1 else [])]
+        ]  # fmt: skip
+        print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)
+    for outcome in report.outcomes if not session.json else ():
+        if not outcome.success:
+            session.talk(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
+    if report.stopped:
+        whole = report.left + len(report.outcomes)
+        session.talk(f"stopped with {report.left} of {whole} tasks left: {one_line(report.stopped)}")
+        session.talk(f"what is done is kept: the same command goes on (`rlm memory train --curriculum {curriculum}`)")

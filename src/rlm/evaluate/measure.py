@@ -1,0 +1,244 @@
+"""Running a suite: the same tasks under several arms, each run from a store that is as it was at the start.
+
+A run changes its store (usage, confidence, the time of last use), and the next run would recall otherwise for it. So
+every run gets a copy of its arm's store, which is thrown away. Tasks come one after the other and the arms within a
+task: an evaluation that is cut short has compared what it has.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rlm import clock
+from rlm.agent.types import AgentResult, RunOptions
+from rlm.errors import ConfigError, ModelError
+from rlm.evaluate.report import Evaluation, Measured
+from rlm.llm import Client, open_client
+from rlm.loop import Limits
+from rlm.loop.types import INTERRUPTED
+from rlm.packs.bootstrap import shipped_packs
+from rlm.packs.curriculum import Curriculum, Task, read_curriculum
+from rlm.packs.transfer import import_pack
+from rlm.retrieval.embed import Embedder
+from rlm.store.open import open_store
+from rlm.train import UNKIND, OnTask, TrainReport, checked, chosen_tasks, run_task, train
+
+ARMS = ("off", "packs", "trained")
+"""Memory off; the packs that ship; what training on the other half of the suite taught."""
+MOST_TRIALS = 1_000
+
+OnRun = Callable[[Measured, int, int], None]
+"""Told each run, how many are done, and how many there are."""
+
+
+def evaluate(
+    curriculum: Curriculum | str | Path,
+    *,
+    model: str | None = None,
+    client: Client | None = None,
+    trials: int = 1,
+    scaling: str | None = None,
+    arms: Sequence[str] = ARMS,
+    store_dir: str | Path | None = None,
+    log_dir: str | Path | None = None,
+    held_out_only: bool = True,
+    limits: Limits | None = None,
+    options: RunOptions | None = None,
+    on_task: OnTask | None = None,
+    on_run: OnRun | None = None,
+) -> Evaluation:
+    """Run the held-out tasks, or all, under each of `arms`, and set the results side by side.
+
+    `store_dir` keeps the stores of the arms; a training that is in there already is not done again. `scaling` holds for
+    training too. `on_task` is told of training, `on_run` of measuring. Ctrl-C, or a model that fails, ends it with what
+    there is. Raises RLMError before anything is asked when something is wrong.
+    """
+    lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
+    _check(lesson, arms, trials)
+    tasks = chosen_tasks(lesson, "held_out" if held_out_only else "all")
+    told = replace(options or RunOptions(), scaling=scaling, task=None)
+    _check_scaling(scaling)
+    with ExitStack() as stack:
+        asked = client
+        if asked is None:
+            asked = open_client(model, base_url=told.base_url)
+            stack.callback(asked.close)
+        checked(lesson, log_dir)
+        folder = _folder(stack, store_dir)
+        made = Evaluation(
+            curriculum_id=lesson.id,
+            ontology_name=lesson.ontology_name,
+            model=asked.model,
+            arms=tuple(arms),
+            trials=trials,
+            scaling=scaling,
+            held_out=held_out_only,
+            made_at=clock.now_iso(),
+        )
+        try:
+            stores = _Stores(folder, lesson, arms)
+            report = stores.train(asked, log_dir=log_dir, limits=limits, options=told, on_task=on_task)
+        except KeyboardInterrupt:
+            return replace(made, stopped=INTERRUPTED)
+        made = replace(made, trained=None if report is None else _short(report))
+        suite = _Suite(lesson, stores, asked, told, limits, log_dir)
+        stopped = suite.run(tasks, arms, trials, made.runs, on_run)
+        return replace(made, stopped=stopped)
+
+
+def _check(lesson: Curriculum, arms: Sequence[str], trials: int) -> None:
+    unknown = [arm for arm in arms if arm not in ARMS]
+    if unknown or not arms or len(set(arms)) != len(arms):
+        given = ", ".join(map(repr, arms)) or "none"
+        raise ConfigError(f"arms are {given}: name each once, of {', '.join(ARMS)}")
+    if isinstance(trials, bool) or not isinstance(trials, int) or not 1 <= trials <= MOST_TRIALS:
+        raise ConfigError(f"trials is {trials!r}: use a whole number from 1 to {MOST_TRIALS}")
+    if "trained" in arms:
+        chosen_tasks(lesson, "train")
+
+
+def _check_scaling(scaling: str | None) -> None:
+    from rlm.agent.scaling import Scaling
+
+    Scaling.of(scaling)
+
+
+def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
+    if store_dir is None:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rlm-eval-")))
+    folder = Path(store_dir).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise ConfigError(f"the stores cannot be kept in {folder} ({exc.strerror}): give another folder") from exc
+    return folder
+
+
+def _short(report: TrainReport) -> dict[str, Any]:
+    """What is told of the training that came before."""
+    whole = report.to_dict()["all"]
+    return {name: whole[name] for name in ("tasks", "earlier", "successes", "steps", "new_memories")}
+
+
+class _Stores:
+    """One frozen store an arm, and copies of them to work on."""
+
+    def __init__(self, folder: Path, lesson: Curriculum, arms: Sequence[str]) -> None:
+        self.folder, self.lesson, self.arms = folder, lesson, arms
+        self.embedder: Embedder | None = None
+        for arm in arms:
+            if arm != "trained":
+                self._make(arm)
+
+    def _make(self, arm: str) -> None:
+        with open_store(self._path(arm), origin="evaluation") as store:
+            self.embedder = self.embedder or store.embedder
+            for name in shipped_packs() if arm == "packs" else ():
+                import_pack(name, store)
+            self._freeze(arm, store)
+
+    def train(self, client: Client, *, on_task: OnTask | None, **more: Any) -> TrainReport | None:
+        """Fill the store of the arm `trained`, if there is one. What ends a training early ends the evaluation."""
+        if "trained" not in self.arms:
+            return None
+        with open_store(self._path("trained"), origin="evaluation") as store:
+            self.embedder = self.embedder or store.embedder
+            report = train(self.lesson, store, client=client, on_task=on_task, **more)
+            if report.interrupted:
+                raise KeyboardInterrupt
+            if report.stopped:
+                raise ModelError(f"{report.stopped} (in training, after {len(report.outcomes)} tasks)")
+            self._freeze("trained", store)
+        return report
+
+    def _path(self, arm: str) -> Path:
+        name = f"{self.lesson.id}-{arm}" if arm == "trained" else arm
+        return self.folder / f"{name}.db"
+
+    def _freeze(self, arm: str, store: Any) -> None:
+        store.backup(self.folder / f"{arm}.frozen")
+
+    def copy(self, arm: str, folder: Path) -> Path:
+        """A store as the arm's was when it was frozen."""
+        return Path(shutil.copyfile(self.folder / f"{arm}.frozen", folder / "memory.db"))
+
+
+class _Suite:
+    """The runs."""
+
+    def __init__(
+        self,
+        lesson: Curriculum,
+        stores: _Stores,
+        client: Client,
+        options: RunOptions,
+        limits: Limits | None,
+        log_dir: str | Path | None,
+    ) -> None:
+        self.lesson, self.stores, self.client, self.options = lesson, stores, client, options
+        self.limits, self.log_dir = limits, log_dir
+
+    def run(
+        self, tasks: Sequence[Task], arms: Sequence[str], trials: int, found: list[Measured], on_run: OnRun | None
+    ) -> str:
+        """Every task under every arm, `trials` times, into `found`; why it ended early, or nothing."""
+        planned = [(trial, task, arm) for trial in range(1, trials + 1) for task in tasks for arm in arms]
+        for trial, task, arm in planned:
+            try:
+                found.append(self._one(task, arm, trial))
+                if on_run is not None:
+                    on_run(found[-1], len(found), len(planned))
+            except KeyboardInterrupt:
+                return INTERRUPTED
+            except ModelError as exc:
+                if not found:
+                    raise
+                return str(exc)
+        return ""
+
+    def _one(self, task: Task, arm: str, trial: int) -> Measured:
+        told = replace(self.options, recall=False, memory_tools=False) if arm == "off" else self.options
+        with tempfile.TemporaryDirectory(prefix="rlm-run-") as folder:
+            copy = self.stores.copy(arm, Path(folder))
+            with open_store(copy, embedder=self.stores.embedder, origin="evaluation") as store:
+                started = time.monotonic()
+                result = run_task(
+                    self.lesson,
+                    task,
+                    options=told,
+                    store=store,
+                    client=self.client,
+                    limits=self.limits,
+                    log_dir=self.log_dir,
+                    enable_extraction=False,
+                )
+                return _measured(task, arm, trial, result, time.monotonic() - started)
+
+
+def _measured(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
+    verdict, leakage, usage = result.judgment or {}, result.leakage, result.usage
+    return Measured(
+        arm=arm,
+        task_id=task.id,
+        kind=task.kind or UNKIND,
+        query=task.query,
+        trial=trial,
+        success=bool(verdict.get("is_success")),
+        converged=result.converged,
+        steps=result.iterations,
+        tokens=int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0),
+        seconds=seconds,
+        reason=str(verdict.get("reason") or result.reason),
+        injected=sum(bool(each.get("injected")) for each in result.memories_used),
+        followed=sum(bool(each.get("followed")) for each in result.memories_used),
+        max_single_return=int(leakage.get("max_single_return") or 0),
+        context_size=int(leakage.get("context_size") or 0),
+        flags=tuple(leakage.get("flags") or ()),
+    )

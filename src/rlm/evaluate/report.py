@@ -1,0 +1,164 @@
+"""What the runs of an evaluation come to, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rlm.evaluate.stats import Interval, bootstrap_change, bootstrap_mean, change, mean, paired_difference, wilson
+
+SHOWN_FLAGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run of one task under one arm."""
+
+    arm: str
+    task_id: str
+    kind: str
+    query: str
+    trial: int
+    success: bool
+    converged: bool
+    steps: int
+    tokens: int
+    seconds: float
+    reason: str
+    injected: int = 0
+    followed: int = 0
+    max_single_return: int = 0
+    context_size: int = 0
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Some tasks under one arm. Intervals are at 95 %, over tasks."""
+
+    tasks: int
+    runs: int
+    successes: int
+    success: float
+    success_interval: Interval
+    steps: float
+    steps_interval: Interval
+    tokens: float
+    seconds: float
+    followed: int
+    max_single_return: int
+    context_size: int
+    flagged: int
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An arm against the first one, over tasks that both ran. Steps and tokens are relative: −0.4 is 40 % fewer."""
+
+    arm: str
+    base: str
+    tasks: int
+    success: float
+    success_interval: Interval
+    steps: float
+    steps_interval: Interval
+    tokens: float
+    tokens_interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A whole evaluation. `stopped` says why it ended early, if it did."""
+
+    curriculum_id: str
+    ontology_name: str
+    model: str
+    arms: tuple[str, ...]
+    trials: int
+    scaling: str | None
+    held_out: bool
+    runs: list[Measured] = field(default_factory=list)
+    trained: dict[str, Any] | None = None
+    stopped: str = ""
+    made_at: str = ""
+
+    @property
+    def kinds(self) -> list[str]:
+        """In the order of the curriculum."""
+        return list(dict.fromkeys(run.kind for run in self.runs))
+
+    def of(self, arm: str, kind: str | None = None) -> list[Measured]:
+        """The runs of an arm, of one kind or of all."""
+        return [run for run in self.runs if run.arm == arm and kind in (None, run.kind)]
+
+    def summary(self, arm: str, kind: str | None = None) -> Summary:
+        return summarise(self.of(arm, kind))
+
+    def differences(self) -> list[Difference]:
+        """Every other arm against the first."""
+        base = self.arms[0]
+        return [_difference(arm, base, self.of(arm), self.of(base)) for arm in self.arms[1:]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON types: summaries, differences, kinds and single runs."""
+        told = {name: getattr(self, name) for name in self.__slots__ if name not in ("runs", "arms")}
+        return {
+            **told,
+            "arms": {arm: asdict(self.summary(arm)) for arm in self.arms},
+            "differences": [asdict(each) for each in self.differences()],
+            "kinds": {kind: {arm: asdict(self.summary(arm, kind)) for arm in self.arms} for kind in self.kinds},
+            "runs": [asdict(run) for run in self.runs],
+        }
+
+
+def summarise(runs: Sequence[Measured]) -> Summary:
+    """Runs of one arm. A task counts once: with the share of its trials that succeeded, and its mean steps."""
+    success = list(by_task(runs, lambda run: float(run.success)).values())
+    steps = list(by_task(runs, lambda run: float(run.steps)).values())
+    return Summary(
+        tasks=len(success),
+        runs=len(runs),
+        successes=sum(run.success for run in runs),
+        success=mean(success),
+        success_interval=wilson(sum(success), len(success)),
+        steps=mean(steps),
+        steps_interval=bootstrap_mean(steps),
+        tokens=mean([float(run.tokens) for run in runs]),
+        seconds=mean([run.seconds for run in runs]),
+        followed=sum(run.followed > 0 for run in runs),
+        max_single_return=max((run.max_single_return for run in runs), default=0),
+        context_size=max((run.context_size for run in runs), default=0),
+        flagged=sum(bool(run.flags) for run in runs),
+        flags=tuple(dict.fromkeys(flag for run in runs for flag in run.flags))[:SHOWN_FLAGS],
+    )
+
+
+def by_task(runs: Iterable[Measured], value: Callable[[Measured], float]) -> dict[str, float]:
+    """The mean of a value over the trials of each task."""
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        found.setdefault(run.task_id, []).append(value(run))
+    return {task: mean(values) for task, values in found.items()}
+
+
+def _difference(arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[Measured]) -> Difference:
+    def pair(value: Callable[[Measured], float]) -> tuple[list[float], list[float]]:
+        mine, other = by_task(ours, value), by_task(theirs, value)
+        shared = [task for task in mine if task in other]
+        return [mine[task] for task in shared], [other[task] for task in shared]
+
+    success, steps = pair(lambda run: float(run.success)), pair(lambda run: float(run.steps))
+    tokens = pair(lambda run: float(run.tokens))
+    return Difference(
+        arm=arm,
+        base=base,
+        tasks=len(success[0]),
+        success=mean(success[0]) - mean(success[1]),
+        success_interval=paired_difference(*success),
+        steps=change(*steps),
+        steps_interval=bootstrap_change(*steps),
+        tokens=change(*tokens),
+        tokens_interval=bootstrap_change(*tokens),
+    )

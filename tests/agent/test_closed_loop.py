@@ -1,0 +1,283 @@
+"""Retrieve, inject, interact, judge, extract, store: the whole loop, offline, over a real ontology."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rlm import agent
+from rlm.errors import ConfigError, OntologyError, ValidationError
+from rlm.learning.confidence import RECALL_FLOOR
+from rlm.learning.verify import Verify
+from rlm.llm import ScriptedClient
+from rlm.store.open import open_store
+from rlm.store.types import MemoryItem, Scope
+
+PROV = Path(__file__).parent.parent.parent / "ontology" / "prov.ttl"
+CALL = 'sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")'
+TABLES = ("runs", "trajectories", "judgments", "memory_items", "memory_usage")
+
+
+@pytest.fixture
+def ask(store):
+    """Ask prov; the options of a run are words."""
+
+    def ask(question, **words):
+        direct = {
+            name: words.pop(name)
+            for name in ("memory_k", "enable_extraction", "client", "log_dir", "on_step")
+            if name in words
+        }
+        direct.setdefault("model", "offline" if "client" not in direct else None)
+        options = agent.RunOptions(ontology_name="prov", **words)
+        return agent.run(question, PROV, store=store, options=options, **direct)
+
+    return ask
+
+
+def rows(store, table):
+    return store.db.value(f"SELECT count(*) FROM {table}")
+
+
+@pytest.mark.req("RB-07", "RB-16", "RB-18", "PM-14")
+def test_a_second_similar_question_follows_what_the_first_one_taught(ask, store, tmp_path):
+    first = ask("What is the Activity class?", log_dir=tmp_path)
+    assert first.judgment["is_success"] and first.memories_used == []
+    (learnt,) = first.new_memories
+    assert learnt["action"] == "add"
+    second = ask("Tell me about the Entity class.")
+    assert second.judgment["is_success"] and "prov:Entity" in second.answer
+    assert [used["memory_id"] for used in second.memories_used] == [learnt["memory_id"]]
+    assert second.memories_used[0]["injected"] and second.memories_used[0]["followed"]
+    assert second.iterations < first.iterations
+    assert all(rows(store, table) for table in TABLES)
+    usage = store.db.rows("SELECT trajectory_id, memory_id, rank, score FROM memory_usage")
+    assert [row[:3] for row in usage] == [(second.trajectory_id, learnt["memory_id"], 1)] and usage[0][3] > 0
+    item = store.get(learnt["memory_id"])
+    assert item.provenance["trajectory_id"] == first.trajectory_id and item.provenance["run_id"] == first.run_id
+    assert item.confidence == pytest.approx(0.7) and item.success_count == 1
+    (_, kept), _ = store.recent_runs()
+    assert kept.artifact["injected"] == [item.memory_id] and item.title in kept.artifact["preview"]
+    assert kept.artifact["kind"] == "describe" and kept.artifact["uses"]["followed"] == [1]
+    assert store.recent_runs(trajectory_id=first.trajectory_id)[0][1].rlm_log_path == first.log_path
+
+
+@pytest.mark.req("UT-09")
+def test_what_reaches_the_prompt_is_bounded_and_stored(ask, store):
+    result = ask("Find all subclasses of Influence.")
+    assert result.leakage["max_single_return"] <= 1000 and result.leakage["context_size"] <= 1900
+    assert result.leakage["flags"] == []
+    assert store.recent_runs()[0][1].artifact["leakage"] == result.leakage
+
+
+def test_memory_off_recalls_nothing_and_learns_nothing(ask, store):
+    ask("What is the Activity class?")
+    before = rows(store, "memory_items")
+    off = ask("What is the Agent class?", recall=False, enable_extraction=False)
+    assert off.memories_used == [] and off.new_memories == [] and rows(store, "memory_items") == before
+    assert "Relevant Prior Experience" not in off.result.iterations[0].prompt[0]["content"]
+    none = ask("What is the Plan class?", memory_k=0, enable_extraction=False)
+    assert none.memories_used == []
+
+
+def test_the_task_s_own_check_wins(ask, store):
+    right = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }", "set")
+    wrong = Verify("SELECT ?x WHERE { VALUES ?x { prov:Plan } }", "set")
+    good = ask("What are the direct subclasses of Agent?", verify=right)
+    assert good.judgment["is_success"] and good.judgment["confidence"] == "high"
+    bad = ask("What are the direct subclasses of Agent?", verify=wrong)
+    assert not bad.judgment["is_success"] and "prov:Plan" in str(bad.judgment["missing"])
+    assert store.db.rows("SELECT is_success FROM judgments ORDER BY rowid") == [(1,), (0,)]
+
+
+def test_an_answer_that_nothing_stands_behind_is_a_failure_and_is_not_learnt_as_a_success(ask, store):
+    client = ScriptedClient(["```repl\nprint(graph_stats()['classes'])\n```", "FINAL(See prov:Unicorn.)"])
+    result = ask("What is it?", client=client)
+    assert not result.judgment["is_success"] and "prov:Unicorn" in result.judgment["reason"]
+    assert all(store.get(made["memory_id"]).outcome == "failure" for made in result.new_memories)
+
+
+# -- what harms ------------------------------------------------------------------------------------------------
+
+
+def harmful(number, steps):
+    return MemoryItem(
+        title=f"Find all subclasses of a class, way {number}",
+        description="The best way to find all subclasses of a class at any depth.",
+        content=steps,
+        source_type="success",
+        scope=Scope(task_types=("all_subclasses",)),
+        confidence=0.6,
+    )
+
+
+HARM = (
+    "- `sparql_query(\"SELECT ?x WHERE { $ENTITY_1 rdfs:subClassOf+ ?x }\")`\n- answer with every IRI",
+    "- `find_path(source, target)`\n- answer with the first node",
+    "- `no_such_tool(name)`\n- answer with what it returned",
+    "- Answer with prov:Plan whatever the question is",
+    "- `search_entity(name)`\n- answer that there is nothing",
+)
+
+
+def test_a_store_full_of_harm_answers_as_well_and_loses_belief_in_it(ask, store):
+    plain = ask("Find all subclasses of Influence.", recall=False, enable_extraction=False)
+    ids = store.add_many([harmful(number, steps) for number, steps in enumerate(HARM)])
+    verify = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf+ prov:Influence FILTER(isIRI(?x)) }", "set")
+    for name in ("Influence", "Activity", "Agent", "Entity", "Influence", "Agent", "Activity", "Entity") * 2:
+        check = Verify(verify.sparql.replace("prov:Influence", f"prov:{name}"), "set")
+        result = ask(f"Find all subclasses of {name}.", verify=check, enable_extraction=False)
+        assert result.judgment["is_success"], (name, result.answer)
+        if name == "Influence":
+            assert result.answer == plain.answer
+    assert all(store.get(memory_id).confidence < RECALL_FLOOR for memory_id in ids)
+    last = ask("Find all subclasses of Plan.", enable_extraction=False)
+    assert last.memories_used == []
+
+
+# -- what ends badly -------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_cancelled_is_kept_whole(ask, store):
+    def stop(turn):
+        raise KeyboardInterrupt
+
+    result = ask("Find all subclasses of Influence.", on_step=stop)
+    assert not result.converged and result.reason == "interrupted" and result.new_memories == []
+    assert rows(store, "trajectories") == rows(store, "judgments") == 1
+
+
+def test_what_a_callback_raises_is_passed_on_and_the_run_is_kept(ask, store):
+    def fail(turn):
+        raise ZeroDivisionError("in the callback")
+
+    with pytest.raises(ZeroDivisionError):
+        ask("Find all subclasses of Influence.", on_step=fail)
+    ((_, kept),) = store.recent_runs()
+    assert not kept.converged and "ZeroDivisionError" in kept.artifact["reason"] and kept.iteration_count == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        ({"question": "  "}, ConfigError, "the question is empty"),
+        ({"question": "why " * 25_600}, ConfigError, "102,400 characters, at most 50,000"),
+        ({"scaling": "parallel:many"}, ConfigError, "parallel:K or sequential:K"),
+        ({"memory_k": -1}, ConfigError, "memory_k is -1"),
+        ({"verify": Verify("SELECT ?x WHERE {", "set")}, OntologyError, None),
+        ({"verify": Verify("ASK {}", "nearly")}, ValidationError, "nearly"),
+    ],
+)
+def test_bad_input_is_an_error_before_anything_is_asked_and_nothing_is_stored(ask, store, words, error, said):
+    with pytest.raises(error, match=said):
+        ask(words.pop("question", "What is the Activity class?"), **words)
+    assert not any(rows(store, table) for table in TABLES)
+
+
+def test_an_ontology_that_is_missing_or_no_rdf_leaves_no_store(tmp_path):
+    (tmp_path / "no.ttl").write_text("this is no turtle")
+    for path in (tmp_path / "missing.ttl", tmp_path / "no.ttl"):
+        with pytest.raises(OntologyError):
+            agent.run("What is A?", path, db_path=tmp_path / "mem.db", model="offline")
+    with pytest.raises(ConfigError):
+        agent.run("What is A?", PROV, db_path=tmp_path / "mem.db", model="no-such-provider/x")
+    assert not (tmp_path / "mem.db").exists()
+
+
+def test_a_question_in_another_language_is_said_to_be_one(ask, store):
+    result = ask("Welche Unterklassen hat Activity?")
+    assert not result.answered and not result.judgment["is_success"] and result.new_memories == []
+    assert rows(store, "memory_items") == 0
+
+
+# -- several attempts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("RB-24")
+@pytest.mark.parametrize("how", ["parallel:3", "sequential:3"])
+def test_several_attempts_are_all_kept_and_the_best_is_the_answer(ask, store, how):
+    verify = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }", "set")
+    replies = [
+        "```repl\nprint(describe_entity('prov:Agent')['subclasses'])\n```",
+        "FINAL(prov:Plan)",
+        "```repl\nprint(describe_entity('prov:Agent')['subclasses'])\n```",
+        "FINAL_VAR(found)",
+    ]
+    if how.startswith("parallel"):
+        result = ask("What are the direct subclasses of Agent?", verify=verify, scaling=how)
+        assert len(result.attempts) == 3
+    else:
+        said = "FINAL(prov:Organization, prov:Person, prov:SoftwareAgent)"
+        client = ScriptedClient([*replies[:3], said, *replies[:2]])
+        result = ask("What are the direct subclasses of Agent?", client=client, verify=verify, scaling=how)
+        assert len(result.attempts) >= 2
+        told = client.calls[2][0]["content"]
+        assert "An earlier attempt at this question answered 'prov:Plan'" in told
+        assert result.usage["calls"] == len(client.calls) > 2  # all attempts together
+    assert result.judgment["is_success"], (result.answer, result.judgment)
+    assert rows(store, "trajectories") == rows(store, "judgments") == len(result.attempts)
+    assert rows(store, "runs") == 1 and result.attempts[0]["trajectory_id"] == result.trajectory_id
+    kept = store.recent_runs(trajectory_id=result.trajectory_id)[0][1]
+    assert set(kept.artifact["attempts"]) == {one["trajectory_id"] for one in result.attempts[1:]}
+
+
+# -- the seeds' own names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PM-08", "PM-09")
+def test_rlm_run_with_memory_over_a_mounted_ontology_and_a_dataset(store, tmp_path):
+    from rlm.tools import setup_ontology_context
+
+    ns, path = {"limit": 3}, tmp_path / "work.trig"
+    with setup_ontology_context(PROV, ns, "prov"):
+        client = ScriptedClient(
+            [
+                "```repl\nok = dataset_add('urn:x:a', 'rdfs:label', 'seen')\n"
+                "hits = search_entity('Activity', limit)\n"
+                "ref = sparql_query('SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent }')\n"
+                "print(ok, hits[0]['curie'], sparql_slice(ref)['rows'])\n```",
+                "FINAL(prov:Organization, prov:Person, prov:SoftwareAgent)",
+            ]
+        )
+        answer, iterations, made, new = agent.rlm_run_with_memory(
+            "What are the direct subclasses of Agent?", ns["prov_meta"].summary(), store, ns,
+            persist_dataset=True, dataset_path=path, client=client,
+        )  # fmt: skip
+    assert answer.startswith("prov:Organization") and len(iterations) == 2 and "hits" in made
+    assert path.exists() and new and new[0].provenance["dataset"] == str(path)
+    with pytest.raises(ConfigError, match="dataset_path"):
+        agent.rlm_run_with_memory("q", "text", store, persist_dataset=True, client=client)
+
+
+@pytest.mark.req("PM-13")
+def test_rlm_run_enhanced_puts_every_layer_into_the_prompt(store):
+    store.add(MemoryItem("Count the words of a text", "Split it.", "- `len(context.split())`"))
+    client = ScriptedClient(["```repl\nprint(len(context.split()))\n```", "FINAL(3)"])
+    answer, iterations, _ = agent.rlm_run_enhanced(
+        "Count the words of the text", "one two three", "# Sense: a text of words", store, client=client
+    )
+    head = iterations[0].prompt[0]["content"]
+    assert answer == "3" and "# Sense: a text of words" in head and "Count the words of a text" in head
+
+
+@pytest.mark.req("UT-11")
+def test_submit_ends_a_run_and_stores_both(ask, store):
+    client = ScriptedClient(
+        ["```repl\nq = 'ASK { prov:Plan rdfs:subClassOf prov:Entity }'\nprint(sparql_query(q))\n```",
+         "```repl\nSUBMIT(sparql=q, answer='Yes')\n```"]
+    )  # fmt: skip
+    result = ask("Is Plan a subclass of Entity?", client=client)
+    assert result.answer == "Yes" and result.submitted["sparql"].startswith("ASK")
+    assert json.loads(store.db.value("SELECT artifact_json FROM trajectories"))["submitted"] == result.submitted
+
+
+@pytest.mark.req("RB-20")
+def test_the_loop_runs_over_the_json_store_too(tmp_path):
+    with open_store(f"json:{tmp_path / 'mem.json'}") as store:
+        first = agent.run("What is the Activity class?", PROV, store=store, model="offline")
+        second = agent.run("What is the Plan class?", PROV, store=store, model="offline")
+    assert second.iterations < first.iterations and second.memories_used[0]["followed"]
+    with open_store(f"json:{tmp_path / 'mem.json'}") as store:
+        assert len(store.recent_runs()) == 2 and store.signals(second.memories_used[0]["memory_id"])

@@ -1,0 +1,73 @@
+"""`rlm memory insights`: tables that a person understands, and one JSON document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_running import Run, on_a_terminal
+
+from rlm import Judgment, MemoryItem, Trajectory, open_store
+from rlm.store.types import Run as RunRow
+
+pytestmark = pytest.mark.req("RB-19")
+
+
+@pytest.fixture
+def seen(db: str) -> dict[str, str]:
+    """A store in which one memory helps, one harms, and a task taught the first."""
+    with open_store(db, embedder="none") as store:
+        origin = {"source": "extracted", "curriculum_id": "boats_v1", "task_id": "t-1"}
+        good = MemoryItem("Find all subclasses of a class", "One query.", "- ask once", "success", provenance=origin)
+        bad = MemoryItem("Guess \x1b[31mfirst", "No query.", "- guess", "failure", confidence=0.2)
+        store.add_many([good, bad])
+        good, bad = store.list_items()[::-1]
+        for number in range(8):
+            for given, ok, steps in (([good], True, 2), ([bad], False, 3), ([], True, 5)):
+                artifact = {"kind": "subclasses", "injected": [item.memory_id for item in given],
+                            "uses": {"followed": [1], "abandoned": [], "said": bool(given)},
+                            "curriculum_id": "boats_v1", "task_id": f"t-{number}"}  # fmt: skip
+                made = Trajectory("Q?", iteration_count=steps, converged=True, artifact=artifact)
+                store.save_artifacts(
+                    RunRow(model="offline"), made, Judgment(ok, "r", "high"), retrieved=[(item, 0.5) for item in given]
+                )
+    return {"good": good.memory_id, "bad": bad.memory_id}
+
+
+def test_the_three_questions_are_answered(rlm: Run, db: str, seen: dict[str, str]) -> None:
+    done = rlm("memory", "insights", "--db", db)
+    assert done.code == 0
+    parts = done.out.split("\n\n")
+    assert parts[0] == "24 runs, 24 judged, 67% of them a success; 2 memories were retrieved for them."
+    fewer, failing, tasks, every = parts[1:]
+    assert seen["good"] in fewer and "helps" in fewer and seen["bad"] not in fewer
+    assert seen["bad"] in failing and "harms" in failing and "0.20 out" in failing and seen["good"] not in failing
+    assert tasks.splitlines()[1].split("\t") == ["t-1", "boats_v1", "3", "1", "1", "7", "100%"]
+    assert seen["good"] in every and seen["bad"] in every and "8/8" in every
+    assert "\x1b" not in done.out and "with / without" in done.err
+
+
+def test_the_json_is_one_document(rlm: Run, db: str, seen: dict[str, str]) -> None:
+    found = rlm("memory", "insights", "--db", db, "--json", "--limit", "1").json
+    assert found["trajectories"] == 24 and len(found["memories"]) == 1
+    (worst,) = found["failing"]
+    assert (worst["memory_id"], worst["verdict"], worst["recalled"], worst["why_not"]) == (
+        seen["bad"], "harms", False, "low confidence",
+    )  # fmt: skip
+    assert found["tasks"][0]["task_id"] == "t-1" and found["tasks"][0]["reused"] == 7
+    assert rlm("memory", "insights", "--db", db, "--json", "--runs", "3").json["trajectories"] == 3
+
+
+def test_it_fits_eighty_columns(db: str, seen: dict[str, str]) -> None:
+    shown = on_a_terminal("memory", "insights", "--db", db, columns=80)
+    lines = shown.replace("\r", "").splitlines()
+    assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in lines) <= 80
+    assert "Find all subclasses of a class" in shown and "verdict" in shown
+
+
+def test_a_store_without_runs_says_what_to_do(rlm: Run, db: str) -> None:
+    open_store(db, embedder="none").close()
+    done = rlm("memory", "insights", "--db", db)
+    assert done.code == 0 and done.out.startswith("0 runs") and "rlm memory train" in done.err
+    missing = rlm("memory", "insights", "--db", str(Path(db).with_name("none.db")))
+    assert missing.code == 1 and "there is no store" in missing.err

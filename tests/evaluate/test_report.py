@@ -1,0 +1,149 @@
+"""What runs come to, side by side, and the page about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from rlm.evaluate import Evaluation, Measured, page
+
+VOID = {"meta", "br"}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</title></style><style>*{display:none}</style>",
+    "javascript:alert(1) ' onmouseover='x",
+    "\u202ereversed \x00 zero \x1b[31m red \ud800",
+    "]]></svg><svg onload=alert(1)>",
+    "&lt;b&gt; &amp;amp; {{7*7}} ${x} %s",
+    "long " * 800,
+]
+
+
+def measured(arm, task, *, ok=True, steps=4, trial=1, kind="subclasses", **more):
+    values = {"query": f"Question {task}?", "tokens": 100 * steps, "seconds": 0.2, "reason": "as it should be"} | more
+    return Measured(arm=arm, task_id=task, kind=kind, trial=trial, success=ok, converged=True, steps=steps, **values)
+
+
+def evaluation(runs, **more):
+    values = {"curriculum_id": "c1", "ontology_name": "prov", "model": "offline", "arms": ("off", "packs", "trained"),
+              "trials": 1, "scaling": None, "held_out": True, "made_at": "2026-01-02T03:04:05Z"} | more  # fmt: skip
+    return Evaluation(runs=runs, **values)
+
+
+@pytest.fixture
+def usual():
+    runs = [measured("off", f"t{n}", ok=n > 0, steps=6, kind="path" if n % 2 else "roots") for n in range(6)]
+    runs += [measured("packs", f"t{n}", steps=3, kind="path" if n % 2 else "roots") for n in range(6)]
+    leak = {"max_single_return": 1200, "context_size": 1500, "flags": ("max_single_return: 1,200 > 1,000 (x)",)}
+    runs += [measured("trained", f"t{n}", steps=2, kind="path" if n % 2 else "roots", followed=1, **leak)
+             for n in range(6)]  # fmt: skip
+    return evaluation(runs, trained={"tasks": 6, "earlier": 0, "successes": 5, "steps": 4.0, "new_memories": 3})
+
+
+def test_the_arms_stand_side_by_side(usual):
+    off, trained = usual.summary("off"), usual.summary("trained")
+    assert (off.tasks, off.runs, off.successes) == (6, 6, 5) and off.success == pytest.approx(5 / 6)
+    assert off.success_interval[0] < 5 / 6 < off.success_interval[1]
+    assert (trained.steps, trained.followed, trained.max_single_return, trained.context_size) == (2, 6, 1200, 1500)
+    assert trained.flagged == 6 and trained.flags == ("max_single_return: 1,200 > 1,000 (x)",)
+    packs, learnt = usual.differences()
+    assert (packs.arm, packs.base, packs.tasks) == ("packs", "off", 6)
+    assert learnt.steps == pytest.approx(-2 / 3) and learnt.success == pytest.approx(1 / 6)
+    assert learnt.success_interval[0] < 1 / 6 < learnt.success_interval[1]
+    assert usual.kinds == ["roots", "path"] and usual.summary("off", "path").success == 1
+
+
+def test_trials_of_a_task_are_one_observation():
+    runs = [measured("off", task, ok=trial > 1, trial=trial) for task in ("a", "b") for trial in (1, 2, 3)]
+    found = evaluation(runs, arms=("off",), trials=3).summary("off")
+    assert (found.tasks, found.runs, found.successes) == (2, 6, 4) and found.success == pytest.approx(2 / 3)
+    low, high = found.success_interval
+    assert high - low > 0.7, "two tasks prove little, however often they are run"
+
+
+def test_a_difference_takes_only_what_both_arms_ran():
+    runs = [measured("off", "a"), measured("packs", "a", ok=False), measured("off", "b"), measured("packs", "c")]
+    (gap,) = evaluation(runs, arms=("off", "packs")).differences()
+    assert (gap.tasks, gap.success) == (1, -1)
+
+
+def test_the_json_form_is_whole(usual):
+    found = json.loads(json.dumps(usual.to_dict()))
+    assert set(found["arms"]) == {"off", "packs", "trained"} and len(found["runs"]) == 18
+    assert found["kinds"]["path"]["off"]["success"] == 1 and len(found["differences"]) == 2
+    assert found["arms"]["off"]["success_interval"][0] < 1
+
+
+def test_an_evaluation_without_a_run_can_be_shown():
+    empty = evaluation([], stopped="interrupted")
+    json.dumps(empty.to_dict())
+    assert "It ended early" in page(empty)
+
+
+# -- the page ----------------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Tags, attributes and text of a page; complains about what is not closed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.open, self.text = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_page_is_one_file_with_plots_and_every_number(usual):
+    text = page(usual)
+    read = Reader(text)
+    assert read.tags.count("svg") == 2 + 3, "two plots and a sign for each arm"
+    assert {"circle", "rect", "polygon"} <= set(read.tags), "a shape for each arm"
+    shown = "".join(read.text)
+    for part in ("memory off", "shipped packs", "83 %", "100 %", "Question t3?", "✗ · 6", "✓ · 2", "−67 %", "1,200"):
+        assert part in shown, part
+    assert "prefers-color-scheme: dark" in text and "default-src 'none'" in text
+
+
+def test_the_page_loads_nothing(usual):
+    text = page(usual)
+    read = Reader(text)
+    assert not {"script", "link", "img", "iframe", "object", "a", "form", "base"} & set(read.tags)
+    assert not [name for name, _ in read.attributes if name.startswith("on") or name in ("src", "href", "style")]
+    addresses = set(re.findall(r"(?:https?:)?//[\w.]+", text))
+    assert addresses == {"http://www.w3.org"}, "only the name of SVG"
+    assert "url(" not in text and "@import" not in text
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_task_is_shown_and_does_nothing(usual, text):
+    plain = Reader(page(usual))
+    runs = [measured(arm, text, query=text, reason=text, kind=text, ok=False, flags=(text,)) for arm in usual.arms]
+    made = evaluation(runs, curriculum_id=text, ontology_name=text, model=text, stopped=text, scaling=text)
+    shown = page(made)
+    shown.encode("utf-8")
+    read = Reader(shown)
+    assert set(read.tags) <= set(plain.tags) | {"strong"}
+    assert {name for name, _ in read.attributes} <= {name for name, _ in plain.attributes} | {"title"}
+    assert not set(shown) & set("\x00\x1b\u202e\ud800")
+    assert len(shown) < 60_000 + 10 * len(text), "long texts are cut"

@@ -1,0 +1,282 @@
+"""A curriculum is read strictly: what is wrong is told with its line, before anything is opened or asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm.errors import ConfigError
+from rlm.learning.verify import Verify
+from rlm.ontology.engine import open_engine
+from rlm.packs import curriculum_yaml
+from rlm.packs.curriculum import Task, check_curriculum, read_curriculum
+from rlm.packs.curriculum_yaml import FILE_BYTES, Fault, Listing, Mapping, Spot, Text, parse_tree
+
+GOOD = """\
+id: shop_v1
+description: Questions over a shop.
+ontology:
+  name: shop
+  path: shop.ttl
+tasks:
+  - id: shop-01
+    query: "What are the subclasses of Item?"
+    tags: [subclasses, hierarchy]
+    verify:
+      sparql: SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }
+      compare: set
+  - id: shop-02
+    query: Find all terms
+    tags: [search]
+    held_out: true
+"""
+SHOP = """\
+@prefix ex: <http://example.org/shop#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Item a owl:Class . ex:Book a owl:Class ; rdfs:subClassOf ex:Item, [ a owl:Class ] .
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop.ttl").write_text(SHOP)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(folder: Path, text: str | bytes) -> str:
+    """What the reader says, without the path."""
+    path = folder / "shop_v1.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError) as caught:
+        read_curriculum(path)
+    told = str(caught.value)
+    assert told.startswith(f"{path}:"), told
+    return told.removeprefix(f"{path}:")
+
+
+@pytest.mark.req("RB-08")
+def test_a_good_file_is_read(folder):
+    (folder / "shop_v1.yaml").write_text(GOOD)
+    found = read_curriculum("shop_v1.yaml")
+    assert (found.id, found.ontology_name, found.description) == ("shop_v1", "shop", "Questions over a shop.")
+    assert found.ontology_path == Path("shop.ttl")
+    verify = Verify("SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }", "set")
+    assert found.tasks == (
+        Task("shop-01", "What are the subclasses of Item?", ("subclasses", "hierarchy"), verify),
+        Task("shop-02", "Find all terms", ("search",), None, held_out=True),
+    )
+    assert [task.line for task in found.tasks] == [7, 13]
+    assert found.tasks[0].verify_line == 11
+    assert found.training == found.tasks[:1]
+    assert found.held_out == found.tasks[1:]
+
+
+def test_the_file_of_the_specification_is_read(folder):
+    (folder / "seed.yaml").write_text(
+        'id: seed\nontology:\n  name: shop\n  path: shop.ttl\ntasks:\n  - id: a-01\n    query: "What is Item?"\n'
+        '    tags: ["orientation"]\n'
+    )
+    (task,) = read_curriculum(folder / "seed.yaml").tasks
+    assert (task.tags, task.verify, task.held_out, task.kind) == (("orientation",), None, False, None)
+
+
+def test_the_kind_is_the_first_tag_that_is_one():
+    assert Task("a", "q", ("hierarchy", "all_subclasses", "count")).kind == "all_subclasses"
+    assert Task("a", "q", ("absent",)).kind == "absent"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("before", ["", "\ufeff"])
+def test_line_endings_and_byte_order_marks_do_not_matter(folder, ending, before):
+    (folder / "a.yaml").write_bytes((before + GOOD.replace("\n", ending)).encode())
+    assert [task.line for task in read_curriculum(folder / "a.yaml").tasks] == [7, 13]
+
+
+# -- what is wrong, and where ------------------------------------------------------------------------------
+
+WRONG = [
+    # what is replaced, by what, where it is told, what is told
+    ("id: shop_v1\n", "", "1:1", "the key 'id' of a curriculum is missing"),
+    ("description: Q", "descripton: Q", "2:1", "no key 'descripton': did you mean description?"),
+    ("  name: shop\n", "", "4:3", "the key 'name' of ontology is missing"),
+    ("  path: shop.ttl", "  file: shop.ttl", "5:3", "ontology has no key 'file'; use one of: name, path"),
+    ("path: shop.ttl", "path: stop.ttl", "5:9", "there is no ontology 'stop.ttl'"),
+    ("ontology:\n  name: shop\n  path: shop.ttl", "ontology: shop.ttl", "3:11", "ontology is the text 'shop.ttl'"),
+    ("tags: [search]", "tag: [search]", "15:5", "a task has no key 'tag': did you mean tags?"),
+    ("    query: Find all terms\n", "", "13:5", "the key 'query' of a task is missing"),
+    ("query: Find all terms", "query: ~", "14:12", "query is empty"),
+    ("query: Find all terms", "query:", "14:11", "query is empty"),
+    ("query: Find all terms", "query: '  '", "14:12", "query is empty"),
+    ("query: Find all terms", "query: [a]", "14:12", "query is a list, expected text"),
+    ("query: Find all terms", f"query: {'x' * 5000}", "14:12", "query has 5,000 characters, at most 4,000"),
+    ("tags: [search]", "tags: []", "15:11", "tags is empty"),
+    ("tags: [search]", "tags: search", "15:11", "tags is the text 'search', expected a list"),
+    ("tags: [search]", "tags: [{a: b}]", "15:12", "a tag is a mapping, expected text"),
+    ("held_out: true", "held_out: maybe", "16:15", "held_out is 'maybe': write true or false"),
+    ("held_out: true", "held_out: 'true'", "16:15", "write true or false"),
+    ("id: shop-02", "id: shop-01", "13:9", "the task id 'shop-01' is here twice, first in line 7"),
+    ("id: shop-02", "id: a b", "13:9", "id is 'a b': use 1 to 80 letters"),
+    ("id: shop-02", "id: ../x", "13:9", "id is '../x'"),
+    ("compare: set", "compare: sets", "12:16", "compare is 'sets': did you mean set?"),
+    ("compare: set", "compare: equal", "12:16", "use one of: set, contains_all, count, boolean, absent"),
+    ("compare: set", "comparison: set", "12:7", "verify has no key 'comparison': did you mean compare?"),
+    ("      compare: set\n", "", "11:7", "the key 'compare' of verify is missing"),
+    ("SELECT ?c WHERE { ?c", "Which ?c", "11:15", "query refused at line 1, column 1: 'Which' does not begin a query"),
+    ("rdfs:subClassOf ex:Item }", "rdfs:subClassOf ex:Item", "11:15", "{ is never closed"),
+    ("SELECT ?c WHERE {", "DELETE WHERE {", "11:15", "DELETE would change the data"),
+    ("SELECT ?c WHERE {", "ASK {", "11:15", "sparql is ASK, but compare: set needs SELECT"),
+    ("SELECT ?c WHERE {", "DESCRIBE ?c WHERE {", "11:15", "sparql is DESCRIBE"),
+    ("id: shop-02\n", "id: shop-02\n    id: shop-03\n", "14:5", "the key 'id' is here twice, first in line 13"),
+    ("  - id: shop-02\n    query: Find all terms\n    tags: [search]\n", "  - just text\n", "14:13", "is no YAML"),
+]
+
+
+@pytest.mark.req("RB-08")
+@pytest.mark.parametrize(("old", "new", "where", "told"), WRONG, ids=[row[3][:50] for row in WRONG])
+def test_what_is_wrong_is_told_with_its_line(folder, old, new, where, told):
+    assert old in GOOD
+    said = refused(folder, GOOD.replace(old, new))
+    assert said.startswith(f"{where}: "), said
+    assert told in said
+
+
+@pytest.mark.req("RB-08")
+@pytest.mark.parametrize(
+    ("text", "where", "told"),
+    [
+        ("- id: a\n- id: b\n", "1:1", "a curriculum is a list, expected the keys id, description, ontology, tasks"),
+        ("just a sentence", "1:1", "a curriculum is the text 'just a sentence'"),
+        ("", "1:1", "there is nothing in it"),
+        ("# only a comment\n", "1:1", "there is nothing in it"),
+        ("id: a\n\tname: b\n", "2:1", "is no YAML: found character '\\t' that cannot start any token; indent with"),
+        ("id: a\nontology: [b\ntasks: c\n", "3:6", "is no YAML"),
+        ("id: a: b\n", "1:6", "is no YAML: mapping values are not allowed here; put quotes around a value"),
+        ("id: 'a\n", "2:1", "is no YAML: found unexpected end of stream"),
+        (GOOD.split("tasks:")[0] + "tasks: []\n", "6:8", "tasks is empty"),
+        (GOOD.split("tasks:")[0] + "tasks:\n", "6:7", "tasks is empty, expected a list"),
+        (GOOD.split("tasks:")[0] + "tasks:\n  a: b\n", "7:3", "tasks is a mapping, expected a list"),
+        (GOOD.split("tasks:")[0] + "tasks:\n  - text\n", "7:5", "a task is the text 'text', expected the keys id"),
+        ("a: &x [1]\nb: *x\n", "1:4", "&x is an anchor"),
+        ("b: *x\n", "1:4", "*x is an alias: write the value out"),
+        ("a: 1\n<<: {b: c}\n", "1:1", "a curriculum has no key 'a'"),
+        ("id: !!python/object/apply:os.system ['true']\n", "1:5", "is a tag: leave it out"),
+        ("id: !!str a\n", "1:5", "is a tag: leave it out"),
+        ("? [a, b]\n: c\n", "1:3", "a key must be a word"),
+        ("id: a\n---\nid: b\n", "2:1", "a second document begins"),
+        ("a:\n" + "[" * 50, "2:8", "nested deeper than 8 levels"),
+        (b"id: a\nname: \xff\n", "2:7", "is not UTF-8"),
+        ("id: a\nname: b\x00c\n", "2:8", "has the character U+0000"),
+    ],
+)
+def test_what_is_no_curriculum_at_all_is_told_with_its_line(folder, text, where, told):
+    said = refused(folder, text)
+    assert said.startswith(f"{where}: "), said
+    assert told in said
+
+
+def test_a_long_value_is_not_repeated_in_full(folder):
+    assert len(refused(folder, GOOD.replace("shop-02", "x y" * 1000))) < 250
+
+
+def test_a_file_that_is_not_there_or_too_large_is_refused(folder):
+    with pytest.raises(ConfigError, match=r"there is no curriculum none\.yaml: name a YAML file"):
+        read_curriculum("none.yaml")
+    for name in (folder, "a\0b.yaml"):
+        with pytest.raises(ConfigError, match="there is no curriculum"):
+            read_curriculum(name)
+    (folder / "big.yaml").write_text("#" * (FILE_BYTES + 1))
+    with pytest.raises(ConfigError, match="has more than 1,048,576 bytes: split it"):
+        read_curriculum("big.yaml")
+
+
+def test_where_the_ontology_is_looked_for(folder, monkeypatch):
+    nested = folder / "repository" / "docs" / "curricula"
+    nested.mkdir(parents=True)
+    path = nested / "shop_v1.yaml"
+    path.write_text(GOOD)
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    with pytest.raises(ConfigError, match=r"shop_v1.yaml:5:9: .*looked in the working directory, .*curricula and "):
+        read_curriculum(path)
+    above = folder / "repository" / "shop.ttl"
+    above.write_text(SHOP)
+    assert read_curriculum(path).ontology_path == above
+    (nested / "shop.ttl").write_text(SHOP)
+    assert read_curriculum(path).ontology_path == nested / "shop.ttl"
+    (elsewhere / "shop.ttl").write_text(SHOP)
+    assert read_curriculum(path).ontology_path == Path("shop.ttl")
+    path.write_text(GOOD.replace("path: shop.ttl", f"path: {above}"))
+    assert read_curriculum(path).ontology_path == above
+    path.write_text(GOOD.replace("path: shop.ttl", f"path: {folder}"))
+    with pytest.raises(ConfigError, match="there is no ontology"):
+        read_curriculum(path)
+
+
+@pytest.mark.req("RB-08", "RB-22")
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("rdfs:subClassOf ex:Item", "rdfs:subClassOf shop:Item", "the prefix 'shop:' of 'shop:Item' is not bound"),
+        ("?c rdfs:subClassOf ex:Item", "?c rdfs:subClassOf", "query refused"),
+        ("SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }", "SELECT ?c WHERE { ex:Book rdfs:subClassOf ?c }", "blank"),
+        ("compare: set", "compare: absent", "finds something, so the thing is there"),
+        ("compare: set", "compare: boolean", "is no ASK"),
+    ],
+)
+def test_a_query_that_the_ontology_does_not_answer_is_told_with_its_line(folder, tmp_path, old, new, told):
+    (folder / "a.yaml").write_text(GOOD)
+    (folder / "b.yaml").write_text(GOOD.replace(old, new))
+    with open_engine(folder / "shop.ttl", cache_dir=tmp_path / "cache") as engine:
+        check_curriculum(read_curriculum("a.yaml"), engine)
+        with pytest.raises(ConfigError, match=r"^b\.yaml:11: the verify of shop-01 cannot be asked: ") as caught:
+            check_curriculum(read_curriculum("b.yaml"), engine)
+    assert told in str(caught.value)
+
+
+# -- the tree ----------------------------------------------------------------------------------------------
+
+
+def test_every_part_of_the_tree_knows_its_place():
+    tree = parse_tree("a: [x, 'y']\nb:\n  c: |\n    two\n    lines\n")
+    assert isinstance(tree, Mapping)
+    assert tree.keys == {"a": Spot(1, 1), "b": Spot(2, 1)}
+    assert tree.values["a"] == Listing(Spot(1, 4), [Text(Spot(1, 5), "x", True), Text(Spot(1, 8), "y", False)])
+    inner = tree.values["b"]
+    assert isinstance(inner, Mapping)
+    assert inner.values == {"c": Text(Spot(3, 6), "two\nlines\n", False)}
+
+
+@given(st.text(alphabet=st.sampled_from("ab:-[]{},'\"#&*!|> \n\t%@`?~\x07é"), max_size=60))
+def test_any_text_is_a_tree_or_a_fault_with_a_place(text):
+    try:
+        parse_tree(text)
+    except Fault as fault:
+        assert 1 <= fault.at.line <= text.count("\n") + 2
+        assert fault.at.column >= 1
+        assert str(fault)
+
+
+@given(st.recursive(st.text(max_size=20), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+    st.text(min_size=1, max_size=8), inner, max_size=3), max_leaves=8))  # fmt: skip
+def test_what_a_yaml_writer_writes_is_read_back(value):
+    written = curriculum_yaml.yaml.safe_dump({"top": value}, allow_unicode=True, default_style='"')
+    try:
+        tree = parse_tree(written)
+    except Fault as fault:
+        assert "deeper" in str(fault)
+        return
+    assert plain(tree) == {"top": value}
+
+
+def plain(node: object) -> object:
+    if isinstance(node, Mapping):
+        return {key: plain(value) for key, value in node.values.items()}
+    if isinstance(node, Listing):
+        return [plain(item) for item in node.items]
+    assert isinstance(node, Text)
+    return node.value
