@@ -5,9 +5,11 @@ Everything here is the public Python API; what is printed is what the calls retu
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +19,7 @@ from rlm import agent
 from rlm.store.sqlite.integrity import check_all
 
 console = Console(highlight=False)
+ONTOLOGY = Path(__file__).resolve().parent.parent / "ontology" / "prov.ttl"
 step = 0
 
 
@@ -74,7 +77,7 @@ def show_search(store: rlm.SQLiteMemoryBackend) -> None:
     caption("Ask with its words: BM25 finds them.")
     ask(store, "upload of big files fails", 1)
     caption("Ask with other words: the embedding finds the meaning. No telling word is shared.")
-    ask(store, "where did this document come from", 1)
+    ask(store, "link two things", 1)
 
 
 def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
@@ -101,15 +104,6 @@ def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
     say("related to the failed upload:")
     for node in graph.get_related_nodes(failure, "causation"):
         say(f"  {node.type:<8}  {node.content}")
-    caption("What proves itself moves up a tier; the log keeps every change and its reason.")
-    graph.update_node(decision, tier="longterm", reasoning="worked in three sessions")
-    for entry in reversed(graph.evolution(decision)):
-        if entry.to_tier:
-            before = f"{entry.from_tier} → " if entry.from_tier else "in "
-            reason = f"because: {entry.reasoning}" if entry.reasoning else ""
-            say(f"  {entry.operation:<6}  {before}{entry.to_tier}  {reason}".rstrip())
-        else:
-            say(f"  {entry.operation:<6}  {len(entry.node_ids)} nodes joined")
 
 
 LINE = "Ship {n} came into the harbour with {cargo}.\n"
@@ -138,6 +132,26 @@ def show_run(store: rlm.SQLiteMemoryBackend) -> None:
     say(f"  the longest prompt had {longest:,} characters; the run is kept as {result.trajectory_id}")
 
 
+def show_learning(store: rlm.SQLiteMemoryBackend) -> None:
+    caption("Ask an ontology. The run is judged; what worked becomes a procedure that the next one follows.")
+    with tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder, rlm.open_store(Path(folder, "new.db")) as empty:
+        for question in ("What is the Activity class?", "What is the Plan class?"):
+            result = agent.run(question, ONTOLOGY, store=empty, model="offline", log_dir=Path(folder, "logs"))
+            assert result.judgment is not None
+            verdict = "success" if result.judgment["is_success"] else "failure"
+            say(f"? {question}  ({result.iterations} turns, judged a {verdict})")
+            say(f"  {result.answer.splitlines()[0]}")
+            for used in result.memories_used:
+                say(f"  followed “{used['title']}”, recalled with score {used['score']:.2f}")
+            for made in result.new_memories:
+                if made["action"] == "add":
+                    learnt = empty.get(made["memory_id"])
+                    assert learnt is not None
+                    say(f"  learnt “{learnt.title}”:")
+                    for line in learnt.content.splitlines():
+                        say(f"    {line}")
+
+
 def show_sandbox(store: rlm.SQLiteMemoryBackend) -> None:
     caption("The code runs in a sealed process. What it is refused:")
     with rlm.open_repl(limits=rlm.SandboxLimits(block_s=0.5)) as repl:
@@ -160,15 +174,23 @@ def show_health(store: rlm.SQLiteMemoryBackend) -> None:
 
 def main() -> None:
     console.print(
-        "rlm is an agent that learns how: it answers over long texts with code, and remembers what worked.",
+        "rlm is an agent that learns how: it answers over ontologies and long texts, and keeps what worked.",
         soft_wrap=True,
     )
-    with (
-        tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder,
-        rlm.open_store(Path(folder, "memory.db"), embedder="static") as store,
-    ):
+    with tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder, ExitStack() as stack:
+        os.environ["RLM_CACHE_DIR"] = str(Path(folder, "cache"))  # nothing is left behind
+        store = stack.enter_context(rlm.open_store(Path(folder, "memory.db"), embedder="static"))
         assert isinstance(store, rlm.SQLiteMemoryBackend)
-        for show in (show_packs, show_adding, show_search, show_graph, show_run, show_sandbox, show_health):
+        for show in (
+            show_learning,
+            show_run,
+            show_packs,
+            show_adding,
+            show_search,
+            show_graph,
+            show_sandbox,
+            show_health,
+        ):
             show(store)
     here = Path(sys.executable).parent
     if not shutil.which("rlm") and (here / "rlm").exists():
@@ -177,7 +199,7 @@ def main() -> None:
     console.print("\nWhat to try next:", style="bold")
     for line in (
         'rlm run --context README.md --query "Where is the sandbox mentioned?"',
-        'rlm memory search "find the subclasses of a class" --explain',
+        "rlm eval --curriculum docs/curricula/harbour_v1.yaml --html report.html",
         "rlm --help",
     ):
         say(line)
