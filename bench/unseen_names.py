@@ -122,7 +122,8 @@ class Terms:
             for iri in (*self.meta.classes, *self.meta.properties)
             if iri not in self.all
         }
-        others = {iri for iri, what in known.items() if iri != term.iri and (alone or what == term.what)}
+        used = self.meta.classes if term.what == "class" else {}  # things that are used as classes, too
+        others = {iri for iri, what in known.items() if iri != term.iri and (alone or what == term.what or iri in used)}
         wanted = squeezed(text)
         if not slip:
             return not self._owners.get(wanted, set()) & others

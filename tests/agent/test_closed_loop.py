@@ -109,7 +109,7 @@ def harmful(number, steps):
         content=steps,
         source_type="success",
         scope=Scope(task_types=("all_subclasses",)),
-        confidence=0.6,
+        confidence=0.4,
     )
 
 
@@ -126,7 +126,7 @@ def test_a_store_full_of_harm_answers_as_well_and_loses_belief_in_it(ask, store)
     plain = ask("Find all subclasses of Influence.", recall=False, enable_extraction=False)
     ids = store.add_many([harmful(number, steps) for number, steps in enumerate(HARM)])
     verify = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf+ prov:Influence FILTER(isIRI(?x)) }", "set")
-    for name in ("Influence", "Activity", "Agent", "Entity", "Influence", "Agent", "Activity", "Entity") * 2:
+    for name in ("Influence", "Activity", "Agent", "Entity", "Plan", "Location"):
         check = Verify(verify.sparql.replace("prov:Influence", f"prov:{name}"), "set")
         result = ask(f"Find all subclasses of {name}.", verify=check, enable_extraction=False)
         assert result.judgment["is_success"], (name, result.answer)

@@ -9,6 +9,8 @@ import pytest
 from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 
 from rlm.learning.grounding import iris_in
+from rlm.llm.offline_asked_kinds import Asked
+from rlm.llm.offline_graph_steps import links
 from rlm.loop import RLMResult
 from rlm.store.types import MemoryItem
 
@@ -41,6 +43,16 @@ def test_namespaces_are_never_cut(tmp_path: Path, number: int, memories: Sequenc
     result = asked(tmp_path, turtle, "List the namespaces.", memories)
     assert "…" not in result.answer and set(iris) <= iris_in(result.answer, {})
     assert len(result.iterations) == (2 if memories else 3)
+
+
+def test_namespaces_of_numbered_terms_end_in_an_underscore(tmp_path: Path) -> None:
+    turtle, _ = spaces(20)
+    for name in ("RO", "OBI"):
+        turtle += (
+            f"@prefix {name}: <http://obo.example/obo/{name}_> . {name}:0001 a owl:Class . {name}:0002 a owl:Class . "
+        )
+    answer = asked(tmp_path, turtle, "List the namespaces.").answer
+    assert "- RO: http://obo.example/obo/RO_" in answer and "- OBI: http://obo.example/obo/OBI_" in answer
 
 
 def test_namespaces_that_are_not_shown_are_counted(tmp_path: Path) -> None:
@@ -138,6 +150,20 @@ def test_a_label_is_said_as_it_is(tmp_path: Path, label: str) -> None:
     turtle = f'ex:C1 a owl:Class ; rdfs:label "one"@en, "{label}"@de . ex:C2 a owl:Class ; rdfs:subClassOf ex:C1 .'
     answer = asked(tmp_path, turtle, f'What are the subclasses of "{label}"?').answer
     assert answer == f"1 direct subclass of “{label}”:\n- ex:C2"
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "forms"),
+    [
+        ("estimation", "What are the subclasses of model estimation?", ["model estimation", "estimation"]),
+        ("Node", "What are the instances of Node kind?", ["Node kind", "Node"]),
+        ("Node kind", "What are the instances of Node kind?", ["Node kind", "Node"]),
+        ("Node", "What are the instances of Node?", ["Node"]),
+    ],
+)
+def test_a_word_beside_a_name_may_be_a_part_of_it(name: str, question: str, forms: list[str]) -> None:
+    line = links(Asked("instances", (name,)), question)
+    assert line == f"terms = [{' or '.join(f'link({form!r}, {chr(39)}class{chr(39)})' for form in forms)}]"
 
 
 def test_another_number_is_another_thing(tmp_path: Path) -> None:

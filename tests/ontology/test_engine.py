@@ -553,3 +553,17 @@ def test_a_worker_that_says_nonsense_is_gone(many):
     with pytest.raises(Gone, match="no message"):
         worker.receive(time.monotonic() + 5)
     assert not worker.alive() and many.query("ASK { ?s ?p ?o }")
+
+
+def test_a_statement_of_two_graphs_is_one_statement(tmp_path):
+    (tmp_path / "two.trig").write_text(
+        "@prefix e: <http://e/> . e:a e:p e:b . e:g { e:a e:p e:b, e:c . _:x e:p e:b } e:h { e:a e:p e:c }"
+    )
+    for memory_triples in (300_000, 0):
+        limits = EngineLimits(memory_triples=memory_triples)
+        with LocalEngine(tmp_path / "two.trig", cache_dir=tmp_path / f"c{memory_triples}", limits=limits) as engine:
+            count = engine.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").rows[0]["n"]["v"]
+            assert count == "3" and engine.meta().triple_count == 3
+            graphs = engine.query("SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g ORDER BY ?g")
+            assert [row["n"]["v"] for row in graphs.rows] == ["3", "1"]
+            assert len(engine.query("SELECT ?o { <http://e/a> <http://e/p> ?o }").rows) == 2

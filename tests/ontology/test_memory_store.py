@@ -341,7 +341,7 @@ def test_a_query_over_its_time_ends_the_worker_and_the_next_one_is_answered(open
 def test_what_cannot_be_copied_whole_stays_on_the_disk(tmp_path, triples, memory_mb, copied):
     store = ox.Store(str(tmp_path / "store"))
     store.bulk_load(input=TEXT.encode(), format=ox.RdfFormat.TURTLE)
-    server = child.Server(store, {"graphs": False, "triples": triples}, print, memory_mb=memory_mb, in_memory=False)
+    server = child.Server(store, {"quads": triples}, print, memory_mb=memory_mb, in_memory=False)
     server._copy()
     assert server._in_memory is copied and (server._store is not store) is copied and len(server._store) == 400
 

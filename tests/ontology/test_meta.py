@@ -236,6 +236,12 @@ def test_definitions_beat_comments_and_boilerplate_is_no_purpose() -> None:
 # -- the whole -----------------------------------------------------------------------------------------------
 
 
+def test_no_namespace_is_given_the_prefix_of_another_vocabulary() -> None:
+    space = "https://some.example/rdf/core/AnEnumerationWithALongName/"
+    meta = meta_of(f"<{space}a> a owl:Class . <{space}b> a owl:Class .", {})
+    assert meta.curie(f"{space}a") == "rdf1:a" and meta.curie(RDF.type) == "rdf:type"
+
+
 def test_prefixes_of_the_file_are_kept_and_others_found() -> None:
     turtle = "ex:A a owl:Class . ex:B a owl:Class . ex:p a owl:ObjectProperty . foaf:Agent a owl:Class ."
     both = meta_of(turtle, {"": EX, "z": EX})

@@ -91,6 +91,7 @@ def test_search_ranks_by_how_it_matched_and_puts_the_deprecated_last(zoo: Views)
         ("lives in", ("ex:livesIn", "exact", "localname")),
         ("anmial", ("ex:Animal", "fuzzy", "label")),
         ("sae lion", ("ex:SeaLion", "fuzzy", "label")),
+        ("se lion", ("ex:SeaLion", "fuzzy", "label")),
         ("enclosures", ("ex:ZOO_000776", "word", "label")),
         ("ex:lea", ("ex:lea", "exact", "iri")),
         (f"<{EX}lea>", ("ex:lea", "exact", "iri")),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from rlm.llm.offline_asked_frames import framed
+from rlm.llm.offline_asked_gates import GATES
 from rlm.llm.offline_asked_grammar import Rule, Words, everything, pattern
 from rlm.llm.offline_asked_kinds import COUNTED, FAMILIES, KINDS, Asked, family_of
 from rlm.llm.offline_asked_lazy import Lazy
@@ -20,7 +21,7 @@ from rlm.llm.offline_asked_properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline_asked_rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
 from rlm.llm.offline_asked_spelling import respelled
 from rlm.llm.offline_asked_terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
-from rlm.llm.offline_asked_text import Prepared, prepare
+from rlm.llm.offline_asked_text import STEERING, Prepared, prepare
 from rlm.llm.offline_asked_title import generalised
 
 __all__ = ["COUNTED", "FAMILIES", "KINDS", "Asked", "family_of", "generalised", "understand"]
@@ -31,7 +32,8 @@ _NOUNS = (
     ("propert|attribute|relation|predicate", "property"),
     ("individual|instance", "individual"),
 )
-_YES_NO = Lazy(r"(?:is|are|does|do|has|have|can|could|was|if|whether|may|did|check|verify)\b", re.I)
+_ENDS = Lazy(r"(?<=[a-z\ue001][.?!;]) +(?=[A-Z])")
+_YES_NO = Lazy(r"(?:is|are|does|do|has|have|can|could|would|was|if|whether|may|did|check|verify)\b", re.I)
 
 
 def understand(question: str) -> Asked | None:
@@ -40,7 +42,12 @@ def understand(question: str) -> Asked | None:
         return None
     marked, names = hidden(question)
     text = respelled(marked)
-    return framed(text, names) or _by_rules(text, names)
+    found = framed(text, names) or _by_rules(text, names)
+    if found is None and _ENDS.search(text) and not STEERING.search(text):
+        # of several sentences, the one that is a question
+        parts = [understood for part in _ENDS.split(text) if (understood := framed(part, names))]
+        found = parts[0] if len(parts) == 1 else None
+    return found
 
 
 def _by_rules(text: str, names: tuple[str, ...]) -> Asked | None:
@@ -78,6 +85,8 @@ def _understood(text: str, ready: Prepared) -> Asked | None:
 
 def _first(group: tuple[Rule, ...], text: str, lead: str, words: Words, ready: Prepared) -> Asked | None:
     """What the first rule of a group that fits makes of a text."""
+    if not words.any_of(GATES.get(id(group), ())):
+        return None
     for rule in group:
         match = pattern(rule.form).fullmatch(text) if words.fit(rule.form) else None
         if match and (found := _made(rule, match, lead, ready)):
@@ -181,7 +190,12 @@ def _plural_alone(body: str, lead: str, ready: Prepared) -> Asked | None:
         return None
     name, what = cleaned
     joined = re.search(r"\b(?:to|with|that|which|by|for|about|and|or)\b", cut) and not looks_named(cut)
-    if what == "property" or joined or re.match(r"(?:what|who)(?:['’]s)?\s+is\b", lead, re.I):
+    if (
+        what == "property"
+        or joined
+        or re.search(r" (?:classes|properties|individuals|relations|concepts)$", cut)
+        or re.match(r"(?:what|who)(?:['’]s)?\s+is\b", lead, re.I)
+    ):
         return None
     plain = re.match(
         r"(?:what|who)(?:['’]re)?\s+are\s+(?!all|the)", lead, re.I

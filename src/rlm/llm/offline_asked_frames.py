@@ -7,11 +7,11 @@ to a kind: "Which classes have 'Tug' as a parent?" is `cHXAp`. Whatever is not i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from rlm.llm.offline_asked_frames_table import LISTED, TOTALS, WITH_TWO
 from rlm.llm.offline_asked_kinds import Asked
 from rlm.llm.offline_asked_marks import CLOSE, MAX_LEFT, OPEN
+from rlm.llm.offline_asked_short import short
 from rlm.llm.offline_asked_tokens import Word, after_article, end_of_name, named, role, single, without_scopes, words_of
 
 _ISA = {"s": "i", "S": "i", "k": "i", "T": "i", "p": "I", "P": "I", "n": "u"}
@@ -20,42 +20,48 @@ _CALLED = ("called", "named", "with the name")
 _PIECES = frozenset(("word", "string", "text", "substring", "letters", "pattern", "fragment", "piece", "sequence"))
 _ANY = frozenset(("X", "cX", "rX", "tX", "nX", "wX", "LX", "cMX", "tMX", "rMX", "nMX"))
 _BUILT_IN = {"owl:Class": "classes", "owl:ObjectProperty": "object_properties", "owl:NamedIndividual": "individuals"}
-_WITH_NAMESPACES = frozenset("NLztcr>wA<HM")
+_WITH_NAMESPACES = frozenset("NLztcr>wA<HMyT")
+_BESIDE = frozenset(("with", "like", "having", "about", "around", "by"))
 _SAME = str.maketrans("jJK", "rrr")
-_STRANGE = re.compile(r"[^\w\s'’.,:;?!()/\-" + OPEN + CLOSE + r"]")
-_SENTENCES = re.compile(r"[.?!;] +\S")
+_PUNCTUATION = frozenset(f" '’.,:;?!()/-_{OPEN}{CLOSE}")
+_STOPS = (". ", "? ", "! ", "; ")
 
 
-@dataclass(slots=True)
 class _Read:
     """What the words of a question came to."""
 
-    codes: str = ""
-    names: list[str] = field(default_factory=list)
-    what: str = ""
-    lead: str = ""
-    levels: set[str] = field(default_factory=set)
-    dangling: bool = False
-    before: list[str] = field(default_factory=list)
-    """The word before each name."""
-    sure: bool = True
-    """All names look like names."""
-    requested: bool = False
-    """It begins with a verb such as "list"."""
-    has: bool = False
-    """"Have" follows the last name."""
+    def __init__(self) -> None:
+        self.codes, self.lead, self.what = "", "", ""
+        self.names: list[str] = []
+        self.levels: set[str] = set()
+        self.before: list[str] = []
+        """The word before each name."""
+        self.noun = ""
+        """The word after "a" when it is all that follows "what is"."""
+        self.sure = True
+        """All names look like names."""
+        self.plural = False
+        """A word such as "subclasses" is in the plural."""
+        self.requested = False
+        """It begins with a verb such as "list"."""
+        self.has = False
+        """"Have" follows the last name."""
+        self.quoted = self.dangling = False
 
 
 def framed(text: str, names: tuple[str, ...]) -> Asked | None:
     """What a plain question asks for, its names hidden; None when a word of it is not known, or the frame is not."""
     text = text.replace("(es)", "").replace("(s)", "").replace(", i.e.", ",").strip(" ?!.,;:-–•*")
-    if not text or len(text) > MAX_LEFT or _STRANGE.search(text) or _SENTENCES.search(text) or text.isupper():
+    if not text or len(text) > MAX_LEFT or text.isupper() or any(stop in text for stop in _STOPS):
+        return None
+    if not all(c.isalnum() or c in _PUNCTUATION for c in text):
         return None
     words = words_of(text)
     if words is None:
         return None
-    read = _read(without_scopes(words), names)
-    return _asked(read) if read else None
+    bare = without_scopes(words)
+    read = _read(bare, names)
+    return (_asked(read) if read else None) or short(bare, names, scoped=len(bare) < len(words))
 
 
 def _read(words: list[Word], names: tuple[str, ...]) -> _Read | None:
@@ -72,6 +78,7 @@ def _read(words: list[Word], names: tuple[str, ...]) -> _Read | None:
             letters.append("X")
             read.names.append(name)
             read.sure = read.sure and words[i].sure
+            read.quoted = words[i].text[0] == OPEN
             read.before.append(_before(words, i, first=len(read.names) == 1))
             before = role(words, i - 1, after=False) if i else None
             after = role(words, last, after=True) if before is None else None
@@ -98,9 +105,12 @@ def _read(words: list[Word], names: tuple[str, ...]) -> _Read | None:
             letters.append(letter.upper())
         else:
             letters.append(letter)
+        read.plural = read.plural or (letter in "sSpPk" and not single(word.text))
         if letter == "Q":
             read.lead = word.text
         i += 1
+    if len(words) > 1 and words[-2].text in ("a", "an") and words[-1].letter != "X":
+        read.noun = words[-1].text
     read.requested = bool(words) and words[0].letter == "_"
     read.has = "H" in "".join(letters).rpartition("X")[2]
     read.dangling = bool(words) and words[-1].text in ("of", "for", "from")
@@ -127,24 +137,28 @@ def _asked(read: _Read) -> Asked | None:
     codes = _simpler(codes.replace("XQ", "X"))
     if "#" in codes or "Q" in codes[1:] or len(mentions) > 2:
         return None
-    if not mentions and "N" in codes and set(codes) <= _WITH_NAMESPACES and not yes_no:
+    if not mentions and "N" in codes and set(codes) <= _WITH_NAMESPACES and not (read.noun and read.lead == "what is"):
         return Asked("count", of="namespaces") if counted else Asked("namespaces")
     if codes.startswith("F") and codes != "FX":
         codes = codes[1:]
+    if not mentions:
+        return _alone(codes, read, counted, yes_no)
     if len(mentions) == 2:
         return None if counted else _two(codes, read, yes_no)
     if codes == "QX":
         return Asked("describe", mentions, what=read.what) if read.lead not in ("what are", "who are") else None
     if "R" in codes:
-        codes = codes.replace("R", "")
+        codes = codes.replace("R", "").replace("c", "")
         read.levels.add("!")
         codes = f"P{codes}" if codes == "X" else codes
-    kind = LISTED.get(codes, "")
+    kind = LISTED.get(codes, "") or (LISTED.get(codes.replace("w", ""), "") if codes[:1] == "r" else "")
     if codes == "rX":
         kind = "properties_by_domain" if read.before[0] in ("of", "for", "on") or read.has else ""
     if codes == "FX" or (codes == "MX" and read.before[0].startswith("mention")):
         kind = "search"
-    if codes in _ANY and read.before[0].split(" ")[-1] in _PIECES:  # "classes with the substring 'gen'"
+    if codes in _ANY and (
+        read.before[0].split(" ")[-1] in _PIECES or (read.quoted and read.before[0] in _BESIDE)
+    ):  # "classes with the substring 'gen'"
         kind = "search"
     elif (
         codes == "hX"
@@ -169,6 +183,14 @@ def _asked(read: _Read) -> Asked | None:
     return _one(kind, codes, read, counted) if kind else None
 
 
+def _alone(codes: str, read: _Read, counted: bool, yes_no: bool) -> Asked | None:
+    """A question without a name: about the roots, or what a word such as "subclass" means."""
+    if read.lead == "what is" and read.noun and len(codes) == 1 and not read.levels:
+        return Asked("describe", (read.noun,))
+    kind = LISTED.get(codes, "")
+    return _one(kind, codes, read, counted) if kind and not (yes_no and counted) else None
+
+
 def _plural(read: _Read, counted: bool) -> Asked | None:
     """ "List all vessels", "How many vessels": the instances of what is named in the plural."""
     name = read.names[0]
@@ -182,6 +204,8 @@ def _simpler(codes: str) -> str:
     codes = re.sub(r"([^X])\1+", r"\1", codes.translate(_SAME))
     before, name, after = codes.partition("X")
     before = re.sub("H(?=[spSPiIdeDEBOLzMTb0])", "w", before).replace("H", "")
+    if any(one in codes for one in "M12LyF"):
+        before = re.sub("[crn]{2,}", "t", before)
     codes = (before + name + after.replace("H", "").rstrip("M" if after[:1] != "X" else "")).replace("ww", "w")
     if "N" in codes:
         codes = codes.replace(">", "").replace("NN", "N")
@@ -189,6 +213,8 @@ def _simpler(codes: str) -> str:
         codes = re.sub("(?<![ab])[ct]", "", codes)
     if ("b" in codes and codes.count("X") == 2) or codes.count("X") == 1:
         codes = codes.replace("<", "")
+    if codes.count("X") == 1 and any(one in codes for one in "sSpP"):
+        codes = codes.replace(">", "")
     return codes
 
 
@@ -224,12 +250,19 @@ def _wanted(codes: str) -> str:
 def _two(codes: str, read: _Read, yes_no: bool) -> Asked | None:
     """A question about two names: a path, or whether one is below the other."""
     one, other = read.names
-    kind = WITH_TWO.get(codes.lstrip("z"), "")
+    codes = codes.lstrip("z")
+    if ">X<X" in codes:  # "get to Y from X"
+        codes, one, other = codes.replace(">X<X", "<X>X"), other, one
+    kind = WITH_TWO.get(codes, "")
     if kind == "path":
         return Asked("path", (one, other), what=read.what)
     if codes == "XX":  # "Is Tug a Vessel?"
         kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") else ""
-    if kind and not yes_no and not (read.sure or (one[0].isupper() and codes in ("XsX", "XiX", "XUX", "XvX"))):
+    if (
+        kind
+        and not yes_no
+        and (read.plural or not (read.sure or (one[0].isupper() and codes in ("XsX", "XiX", "XUX", "XvX"))))
+    ):
         kind = ""
     if not kind or ("!" in read.levels and "'" in read.levels):
         return None

@@ -19,21 +19,25 @@ _FRAMES: dict[str, str] = {
     """,
     "properties_by_range": """
         r?eX rEX wEX rwEX rXe Xer r?XAe r?weX rfX rXO rXAO rXAf rOX rwOX wOX rfOX rfXAO rOTX rwOTX rfOTX rfnX r>X rXf
-        rnXAO rO>X rwOnX rOnX Xfr rfTX rwXAe rXfO rfXO frX XEr fXr frOX
+        rnXAO rO>X rwOnX rOnX Xfr rfTX rwXAe rXfO rfXO rOTXAO rOXAO frX XEr fXr frOX
     """,
     "instances": "nX Xn nTX tTX ntX ncX tnX nnX nTnX nuX uX nmX tmX cXn wTX twTX nwTX Xtn",
-    "namespaces": "NX XN NXz NLX XNz NXN XzN NXL NzX",
+    "namespaces": "zNX LNX NX XN NXz NLX XNz NXN XzN NXL NzX",
     "roots": "o co oc to oco 0Uq w0Uq 0p o0 0U w0U v0 w0p 0Ap w0Ap 0wp 0I 0wI 0i",
+    "properties_by_domain ": "GX",
     "describe": "zX zzX Xz zXz Xzz zzzX wzX",
     "describe property": "DX EX dEX eDX zDX zEX DEX EDX",
-    "search": "[crnt]?w?[Lz]MX [crnt]w?X[Lz] [crnt]?XyL? [crnt]?wXyL? [crnt]MXL? [crnt]w?[Lz]wMX LwX rLMX cLMX LXwL",
+    "search": """
+        [crnt]?w?[Lz]MX [crnt]w?X[Lz] [crnt]?XyL? [crnt]?wXyL? [crnt]MXL? [crnt]w?[Lz]wMX LwX rLMX cLMX LXwL tl>?X
+    """,
     "search starts": "[crnt]?w?[Lz]1X [crnt]1X [crnt]w?X1L?",
     "search ends": "[crnt]?w?[Lz]2X [crnt]2X [crnt]w?X2L?",
 }
 _TWO: dict[str, str] = {
     "path": """
         h?hXX h?h<X>X XXl Xl>X XlX l?lXX lX>X hX>X XhX XXh rXXl rlXX rlX>X rhXX rhX>X rh<X>X hlXX hlX>X hl<X>X
-        lh<X>X lhXX rX>X Xh>X Xl<X rXlX rXl>X r<X>X hrXX hr<X>X XXrl Xr>X hXlX hXl>X hfX hf<X>X <X>Xh hXXl rXXh XrhX
+        lh<X>X lhXX rX>X Xh>X Xl<X rXlX rXl>X r<X>X hrXX hr<X>X XXrl Xr>X hXlX hXl>X hfX hf<X>X <X>Xh
+        hXXl rXXh XrhX hmXfX h1X2X
         Xrl>X rlhXX
     """,
     "is_subclass": "XiX XsX XvX XUX XbX XwXAp XXAp XXAI XXAP XSX XkX XTX XAiX",

@@ -185,10 +185,14 @@ class Words:
     """The words of a question, and which macros it has words of."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._text, self._low = text, text.lower()
         self._words = set(_WORD.findall(text.lower()))
         self._macros: dict[str, bool] = {}
         self._fits: dict[str, bool] = {}
+
+    def any_of(self, pieces: tuple[str, ...]) -> bool:
+        """Whether one of some pieces of words is in the question, or there are none to look for."""
+        return not pieces or any(piece in self._low for piece in pieces)
 
     def fit(self, form: str) -> bool:
         """Whether a form can fit at all."""

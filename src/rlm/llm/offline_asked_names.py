@@ -41,7 +41,7 @@ _AFTER = Lazy(
 _REFUSED = Lazy(
     r"\b(?:you|your|yours|yourself|i|me|my|mine|we|us|our|he|she|him|they|them|myself|which|what|who|whom|why|how|"
     r"please|should|could|would|ignore|disregard|forget|instructions?|prompt|today|tomorrow|yesterday|tonight|"
-    r"is|are|was|were|does|do|did|has|have|if|whether|because|favou?rite|don't|doesn't|isn't|whose|than)\b",
+    r"is|are|was|were|does|do|did|has|have|if|whether|because|per|favou?rite|don't|doesn't|isn't|whose|than)\b",
     re.I,
 )
 _VERB_FIRST = Lazy(r"^(?:was|is|has|had|were)\s?(?:[A-Z]|\w+(?:ed|en|by|of|for|with|to|at|in|from)\b)")
@@ -50,17 +50,27 @@ _FOREIGN = Lazy(
 )
 _TEXT_ROLE = Lazy(r"^(?:(?:an?|the) (?=\S))?(?:(?:word|text|string|term|name|letters?|prefix|suffix)s? (?=\S))?", re.I)
 _IN_NAMES = Lazy(r" in (?:the |their |its |all |a |any )?(?:names?|labels?|terms|classes)$", re.I)
-_NO_TEXT = Lazy(r"\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]", re.I)
+_NO_TEXT = Lazy(
+    r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]", re.I
+)
 _RELATION = Lazy(
     r"\b(?:(?:sub|super)[- ]?class(?:es)?|subtypes?|(?:kind|kinds|sort|sorts|ancestors?|descendants?|parents?|"
     r"children|child|instances?|definition|meaning|"
     r"purpose|number|description|explanation|superclass|lists?|examples?|names?|labels?|overview|difference|"
     r"differences|poem|story|joke|picture|list) (?:of|about|between|in)|in the (?:domain|style|form|manner|voice)|"
-    r"at any|between|and its|and their)\b",
+    r"at any|between|and its|and their|"
+    r"and (?:the )?(?:range|domain)|(?:sub|super)-?propert(?:y|ies) of|siblings? of|"
+    r"(?:starts?|ends?|begins?) (?:with|in))\b",
     re.I,
 )
 """Words that belong to a question, not to a name."""
+_MIXED = Lazy(
+    r"(?:[a-z-]+ )+(?:of|for|from|to|in|on|with|as|by)(?: (?:the|an?|type|class))* (?:\w+:\w|[A-Z])"
+    r"|(?:\S*[a-z][A-Z]\S*|\w+:\w\S*|[A-Z]\w+)(?: \S+)*? (?:from|to|or|not|as|any|by|with|in|for) [a-z]\S*\b"
+)
+"""A name with words of the question before or behind it: "tree of Vehicle", "Star in any way"."""
 _EMPTY = """
+a an the
 it this that there them these those up here something anything everything nothing one more all any some else so other
 others both each new happening wrong ontology graph matter deal point answer question about of for to in and or on by
 with from
@@ -68,7 +78,8 @@ with from
 """Words that are no name when they stand alone."""
 _NO_NAMES = frozenset(("", "going on", *_EMPTY.split()))
 _OPINION = Lazy(
-    r"^(?:most|least|best|worst|nicest|greatest|coolest|better|very)\b(?:\s\w+)?$|.* (?:best|most|worst|least|better)$",
+    r"^(?:most|least|best|worst|nicest|greatest|coolest|better|very|(?:deep|larg|bigg|small|long|short|high|low|new|old|"
+    r"lat|few|simpl)est)\b(?:\s\w+)?$|^(?:this |the )?ontology\b|^there\b|.* (?:best|most|worst|least|better)$",
     re.I,
 )
 
@@ -141,7 +152,9 @@ def _shown(text: str, names: tuple[str, ...]) -> str:
     tested = " ".join(word for word in text.split() if not looks_named(word)) if " " in text else text
     if _REFUSED.search(tested) and not _VERB_FIRST.match(text) and " " in text:
         return ""
-    if _RELATION.search(text) and " " in text:
+    if " " in text and (_RELATION.search(text) or _MIXED.match(text)):
+        return ""
+    if text.islower() and text.endswith((" classes", " properties", " instances", " individuals")):
         return ""
     if _REFUSED.fullmatch(text) or _FOREIGN.match(text) or _OPINION.match(text):
         return ""

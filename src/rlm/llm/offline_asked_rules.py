@@ -170,7 +170,8 @@ SUPERCLASSES: tuple[Rule, ...] = rules(
     r"example) of(?: what)?",
     r"{q}(?:{cls} )?(?:that |which )?{x} (?:is|are) (?:an? |the )?{q}(?:{kinds}|{sub}) of",
     r"{q}(?:{cls} )?(?:that |which )?{x} (?:inherits?|derives?|descends?) from",
-    r"(?:of |from )?(?:what|which)? ?(?:{cls} )?(?:is|are) {x} (?:an? |the )?{q}(?:{kinds}|{sub})(?: of)?",
+    r"(?:of |from )(?:what|which) ?(?:{cls} )?(?:is|are) {x} (?:an? |the )?{q}(?:{kinds}|{sub})",
+    r"(?:what|which)? ?(?:{cls} )?(?:is|are) {x} (?:an? |the )?{q}(?:{kinds}|{sub}) of",
     r"{x} (?:is|are) (?:an? )?{q}(?:{kinds}|{sub}) of (?:what|which(?: {cls})?)",
     r"(?:from |of )?(?:what |which )?(?:{cls} |{super} )?(?:does|do|did) {x} {q}(?:inherit(?: from)?|"
     r"derive(?: from)?|descend(?: from)?|come from|speciali[sz]e|extend|refine|belong to|fall under|come under|"

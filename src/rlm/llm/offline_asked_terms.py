@@ -41,7 +41,7 @@ _IT = (
 _TERM = (
     r"(?:class|concept|property|relation|relationship|attribute|predicate|individual|instance|term|entity|thing|"
     r"type|resource|object property|datatype property|data property|annotation property|named individual|category|"
-    r"word|something|anything|label|name|node|element)"
+    r"word|something|anything|label|name|node|element|entry)"
 )
 
 EXISTS: tuple[Rule, ...] = (
@@ -63,7 +63,8 @@ EXISTS: tuple[Rule, ...] = (
         rf"(?:does|do|has|have|did) {_IT} (?:also |really |actually |even |already |got )*(?:have|has|define|defines|"
         rf"contain|contains|include|know|know of|know about|provide|offer|mention|list|declare|got|cover|feature|"
         rf"support|describe) {{x}}",
-        rf"(?:is|are|was) {{x}} (?:also |really |actually |even |already )?(?:an? |the )?(?:valid |known |declared |"
+        rf"(?:is|are|was) {{x}} (?:also |really |actually |even |already |declared |defined |listed |known |as |"
+        rf"marked )*(?:an? |the )(?:valid |known |declared |"
         rf"defined |existing |real |named |proper |legal |owl )*(?P<n>{_TERM})(?: name| or not)?",
         r"(?:is|are|was) {x} (?:also |really |actually |even |already |explicitly |anywhere )*(?:defined|declared|"
         r"known|present|there|included|available|covered|mentioned|listed|modelled|modeled|contained|described|"
@@ -72,6 +73,7 @@ EXISTS: tuple[Rule, ...] = (
         r"(?:is it possible to|(?:can|could) (?:i|we|you|one)) find (?:an? )?(?P<n>"
         + _TERM
         + r") (?:called|named|labelled|for) {x}",
+        r"(?:can|could) (?:i|we|one) find {x}(?: anywhere)?",
         r"(?:check|verify|see|find out|tell me|test) (?:if|whether|that) (?:there is )?(?:an? |the )?(?P<n>"
         + _TERM
         + r")? ?(?:called |named |labelled )?{x} (?:exists?|is defined|is there|is declared|is present)",

@@ -36,7 +36,9 @@ _SCOPE = (
     rf"(?-i:{_SCOPE_NAME})(?: {_SCOPE_NOUN})?|it|here|there)"
 )
 _TAIL = Lazy(rf"(?:,? {_SCOPE}|,? (?:here|please|exactly|thanks|thank you|for me|in general|again|at all))$", re.I)
-_HEAD = Lazy(rf"^{_SCOPE},? (?=\S)", re.I)
+_HEAD = Lazy(
+    rf"^{_SCOPE},? (?=\S)", re.I, first="in of from within inside for by under across throughout on according to"
+)
 _CLOSING = Lazy(
     r"[?.!;,]+ ?(?:(?:please |and |also |just |only )*(?:give|list|answer|name|return|report|use|include|show|write|"
     r"say|thanks|"
@@ -44,11 +46,13 @@ _CLOSING = Lazy(
     r"curies? only|"
     r"nothing else)\b[^?]{0,120})[.!]*$",
     re.I,
+    only="?_|._|!_|;_|,_",
 )
 _GREETING = Lazy(
     r"^(?:hi|hello|hey|good (?:morning|day|evening|afternoon)|dear \w+|ok|okay|so|well|and|now|then|also)"
     r"(?: there| all)?[,!.:]? (?=\S)",
     re.I,
+    first="hi hello hey good dear ok okay so well and now then also",
 )
 _COURTESY = Lazy(
     r"^(?:(?:please|kindly|now|just|quickly|simply|actually|and|so|maybe|perhaps|briefly)[,:]? "
@@ -73,9 +77,14 @@ _COURTESY = Lazy(
     r"|(?:any idea|do you happen to know|i wonder|wondering|be so kind as to|quick question[:,]?|"
     r"one more[:,]?) ?(?=\S))",
     re.I,
+    first="please kindly now just quickly simply actually and so maybe perhaps briefly would can could will may might "
+    "do does did i i'd i'm i’d i’m we we'd we’d tell show give let remind teach explain know say see find look "
+    "check figure work determine verify describe help is question query task q any wondering be quick one",
 )
 _GERUND = Lazy(
-    r"^(?:(?:do|would) you )?mind (explain|list|show|tell|count|find|giv|nam|describ|defin|enumerat)ing\b", re.I
+    r"^(?:(?:do|would) you )?mind (explain|list|show|tell|count|find|giv|nam|describ|defin|enumerat)ing\b",
+    re.I,
+    only="mind",
 )
 _ASIDE = Lazy(
     r" (?:(?:do|does) (?:it|we|you|they|(?:the|this|that) (?:\S+ )?(?:ontology|vocabulary|graph|schema|model|dataset|"
@@ -86,14 +95,16 @@ _ASIDE = Lazy(
     r"having|"
     r"beginning|pointing|without|called|named|on|to)\b)",
     re.I,
+    only="_there|_do_|_does_",
 )
 """What may stand in the middle of a question and says nothing: "are there", "does the ontology define"."""
-_STEERING = Lazy(
+STEERING = Lazy(
     r"\b(?:(?:ignore|disregard|forget|override|bypass) (?:\w+ ){0,3}(?:instructions?|rules?|prompts?|everything|"
     r"above|messages?|said)|"
     r"system prompt|your (?:\w+ )?(?:instructions|rules|prompt|guidelines)|jailbreak|you are now|pretend|"
     r"developer mode|act as|from now on)\b",
     re.I,
+    only="ignore|disregard|forget|override|bypass|prompt|your|jailbreak|you_are|pretend|developer|act_as|from_now",
 )
 """Words to a model, not a question."""
 _INHERITED = Lazy(
@@ -107,6 +118,7 @@ _INHERITED = Lazy(
     r"(?: too| as well)?|(?:by|through|via) inheritance|inherited (?:ones|properties|instances) (?:included|too|"
     r"as well))\)?(?=$|[ ,.?!])",
     re.I,
+    only="inherit|classes|descendants|subtypes|ancestors|parents|children|indirect",
 )
 _DEEP = Lazy(
     r",? ?\(?\b(?:(?:at|on|of|to|over|across) (?:any|every|all|whatever|arbitrary)(?: \w+)? (?:depths?|levels?|"
@@ -120,6 +132,7 @@ _DEEP = Lazy(
     r"roots?)|"
     r"not (?:just|only) (?:the )?(?:direct|immediate)(?:ly)?(?: ones)?)\)?,?(?=$|[ ,.?!])",
     re.I,
+    only="depth|level|distance|degree|generation|direct|ultimately|recursively|transitively|all_the_way|however|no_matter|_to_the_|immediate",
 )
 
 
@@ -138,7 +151,7 @@ class Prepared:
 
 def prepare(text: str, names: tuple[str, ...]) -> Prepared | None:
     """A question whose names are hidden, without courtesies and scopes; None when it is too long or empty."""
-    if len(text) > MAX_LEFT or _STEERING.search(text):
+    if len(text) > MAX_LEFT or STEERING.search(text):
         return None
     text = _peel(text, (_GREETING,))
     text = _peel(_CLOSING.sub("", _ASIDE.sub("", text)).rstrip("?!., ;:…").strip(" -–•*\"'"), (_GREETING, _COURTESY))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from rlm.llm.offline_asked_lazy import Lazy
 from rlm.llm.offline_asked_marks import CLOSE, OPEN
 from rlm.llm.offline_asked_words import NO_NAMES, REQUESTS, SCOPES, vocabulary
@@ -30,10 +27,11 @@ string text substring letters pattern fragment piece sequence contain contains c
 """
 _INTRODUCE = frozenset(_INTRODUCING.split())
 """A name in small letters stands after one of these, or after nothing."""
+_ACRONYM = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
 _MARK = Lazy(f"{OPEN}\\d+{CLOSE}")
 _BEGINNING = """
-which what what's everything anything who whom whose how is are does do has have can could would in all every any name list show give find tell
-count describe explain define get return identify for of from under please i check number to
+which what what's everything anything who whom whose how is are does do has have can could would in all every any name
+list show give find tell count describe explain define get return identify for of from under please i check number to
 """
 _BEGINNINGS = frozenset(_BEGINNING.split())
 """Words of vocabulary that may have a capital after a courtesy."""
@@ -43,18 +41,19 @@ _PREPOSITIONS = frozenset(
 _DETERMINERS = frozenset(("the", "this", "that", "my", "our", "your", "a", "an", "its", "given", "loaded", "current"))
 
 
-@dataclass(slots=True)
 class Word:
     """A word of vocabulary, with its letter, or a piece of a name, with the letter X."""
 
-    letter: str
-    text: str
-    sure: bool = False
-    """It looks like a name: quoted, a CURIE, a capital within the sentence."""
-    stop: bool = False
-    """A comma or a colon follows."""
-    owns: bool = False
-    """It ends in 's."""
+    __slots__ = ("letter", "owns", "stop", "sure", "text")
+
+    def __init__(self, letter: str, text: str, sure: bool = False, stop: bool = False, owns: bool = False) -> None:
+        self.letter, self.text = letter, text
+        self.sure = sure
+        """It looks like a name: quoted, a CURIE, a capital within the sentence."""
+        self.stop = stop
+        """A comma or a colon follows."""
+        self.owns = owns
+        """It ends in 's."""
 
 
 def words_of(text: str) -> list[Word] | None:
@@ -70,8 +69,10 @@ def words_of(text: str) -> list[Word] | None:
         if not token:
             i += 1
             continue
-        if low not in longest and low.endswith("'") and low[:-1] in longest:
-            low = low[:-1]  # "properties' names"
+        if low not in longest and low.endswith("'") and (low[:-1] in longest or low[:-1] in SCOPES):
+            low = token = low[:-1]  # "properties' names"
+        if "/" in low and all(piece in letters for piece in low.split("/")):
+            low = low.split("/")[0]  # "prefix/namespace"
         count, letter = 1, ""
         capital = token[0].isupper() and i > 0 and low not in ("i", "iri", "iris", "uri", "uris")
         capital = capital and not (first and low in _BEGINNINGS)
@@ -79,13 +80,15 @@ def words_of(text: str) -> list[Word] | None:
             for count in range(min(longest.get(low, 0), len(tokens) - i), 0, -1):
                 phrase = " ".join([low, *(piece.lower() for piece in bare[i + 1 : i + count])])
                 joined = any(tokens[j] != bare[j] for j in range(i, i + count - 1))
-                cased = any(piece[:1].isupper() for piece in bare[i + 1 : i + count])
+                cased = any(piece[:1].isupper() and piece != "I" for piece in bare[i + 1 : i + count])
                 if letter := "" if joined or cased else letters.get(phrase, ""):
                     low = phrase
                     break
         if first and count == 1:
             letter = _FIRST.get(low, letter)
         stop = tokens[i + count - 1 if letter else i][-1] in ",:"
+        if letter == "_" and low in REQUESTS and words and not _asks(words[-1]):
+            return None  # "a query", "the report"
         if letter:
             words.append(Word(letter, low, stop=stop))
             i += count
@@ -100,6 +103,11 @@ def words_of(text: str) -> list[Word] | None:
         words.append(Word("X", name, sure or any(c.isdigit() for c in name), stop, owns))
         i += 1
     return words
+
+
+def _asks(word: Word) -> bool:
+    """Whether a verb such as "list" may follow a word."""
+    return word.letter == "_" or word.stop or word.text in ("to", "and", "then")
 
 
 def without_scopes(words: list[Word]) -> list[Word]:
@@ -120,9 +128,8 @@ def without_scopes(words: list[Word]) -> list[Word]:
             kept.pop()
         if kept and word.stop:
             kept[-1].stop = True
-    acronym = re.compile(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
     for at in (0, len(kept) - 2):
-        if len(kept) > 2 and kept[at].text in ("in", "within") and acronym.fullmatch(kept[at + 1].text):
+        if len(kept) > 2 and kept[at].text in ("in", "within") and _ACRONYM.fullmatch(kept[at + 1].text):
             del kept[at : at + 2]
             break
     return kept

@@ -36,7 +36,7 @@ def singular(name: str) -> str:
     odd = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series"}
     odd |= {"indices": "index", "vertices": "vertex", "criteria": "criterion", "phenomena": "phenomenon"}
     made = []
-    for word in words(name).split():
+    for word in words(re.sub(r"(?<=[A-Z]{2})s(?![a-z])", "", name)).split():  # "URLs"
         plain = re.sub(r"(?<=\w\w)ies$", "y", word)
         plain = re.sub(r"(?<=[sxz])es$|(?<=[cs]h)es$", "", plain) if plain == word else plain
         plain = re.sub(r"(?<=\w\w[^su])s$", "", plain) if plain == word and not word.endswith("is") else plain
@@ -181,7 +181,8 @@ def bound_spaces(stats: dict[str, Any]) -> tuple[dict[str, str], int]:
         used, _ = rows(
             "SELECT ?n (SAMPLE(?x) AS ?one) WHERE { { SELECT DISTINCT ?x WHERE { { ?x ?p ?o } UNION { ?s ?x ?o } UNION "
             '{ ?s ?p ?x } FILTER(isIRI(?x) && REGEX(STR(?x), "[/#][A-Za-z0-9_-]+$")) } } '
-            'BIND(REPLACE(STR(?x), "[^/#]*$", "") AS ?n) } GROUP BY ?n ORDER BY DESC(COUNT(?x)) ?n LIMIT 100'
+            'BIND(IF(REGEX(STR(?x), "[/#][A-Za-z]+_[0-9]+$"), REPLACE(STR(?x), "[0-9]+$", ""), '
+            'REPLACE(STR(?x), "[^/#]*$", "")) AS ?n) } GROUP BY ?n ORDER BY DESC(COUNT(?x)) ?n LIMIT 100'
         )
         names |= {row["one"].partition(":")[0] for row in used if row["one"][:1] != "<"}
     plain = [name for name in sorted(names) if re.fullmatch(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?", name)]

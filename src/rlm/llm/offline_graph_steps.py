@@ -39,8 +39,10 @@ _SPACES = (
 )
 _ROLES = (
     "class|classes|concept|concepts|type|types|property|relation|entity|object|objects|feature|features|thing|term|"
-    "instance|individual|category|element|resource|kind|kinds"
+    "instance|individual|category|element|resource|kind|kinds|label|name|description|descriptions|number|value"
 )
+_LEADS = "model|dataset|data|ontology|vocabulary|graph|schema|file"
+"""What may stand before a name, or be its first word."""
 SLICE = 'names = column(found, "x")'
 NO_TOPS = 'names = [name for name in names if name not in ("owl:Thing", "owl:Nothing")]'
 
@@ -122,12 +124,14 @@ def find(asked: Asked, question: str) -> tuple[list[str], list[str]]:
 
 
 def links(asked: Asked, question: str) -> str:
-    """The line that finds the terms. A word like “class” behind a name may be a part of it, or not."""
+    """The line that finds the terms. A word like “class” behind a name, or “model” before it, may be a part of it."""
     calls = []
     for name, kinds in zip(asked.mentions, wanted_kinds(asked), strict=True):
         forms = [name]
         if behind := re.search(rf"{re.escape(name)} ({_ROLES})\b", question):
             forms = [f"{name} {behind[1]}", name]
+        elif ahead := re.search(rf"\b({_LEADS}) {re.escape(name)}", question, re.IGNORECASE):
+            forms = [f"{ahead[1]} {name}", name]
         elif within := re.fullmatch(rf"(.*\S) (?:{_ROLES})", name):
             forms = [name, within[1]]
         each = [f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms]

@@ -101,7 +101,7 @@ class Server:
 
     def __init__(self, store: ox.Store, facts: dict[str, Any], send: Any, *, memory_mb: int, in_memory: bool) -> None:
         self._store, self._send = store, send
-        self._union, self._triples = bool(facts["graphs"]), int(facts["triples"])
+        self._quads = int(facts["quads"])
         self._memory_mb, self._in_memory = memory_mb, in_memory
 
     def answer(self, message: dict[str, Any]) -> None:
@@ -138,9 +138,9 @@ class Server:
             while chunk := list(islice(quads, COPIED_QUADS)):
                 found.extend(chunk)
                 seen += len(chunk)
-                if seen > self._triples or _peak_mb() > self._memory_mb // 2:
+                if seen > self._quads or _peak_mb() > self._memory_mb // 2:
                     return
-            if seen == self._triples == len(found):
+            if seen == self._quads == len(found):
                 self._store, self._in_memory = found, True
 
     def _query(self, message: dict[str, Any]) -> None:
@@ -148,7 +148,6 @@ class Server:
         found: Any = self._store.query(
             message["text"],
             prefixes=message["prefixes"],
-            use_default_graph_as_union=self._union,
             substitutions=bound or None,
         )
         if isinstance(found, ox.QueryBoolean):

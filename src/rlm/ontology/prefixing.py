@@ -32,8 +32,10 @@ def name_namespaces(own: Mapping[str, str], preferred: Mapping[str, str], iris: 
     counted = Counter(space for iri in iris if (space := namespace(iri)))
     for space, uses in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:NAMED]:
         named = any(prefix and bound == space for prefix, bound in found.items())
-        if not named and (space in known or uses > 1):
-            found[_free(known.get(space) or _made_up(space), found)] = space
+        if not named and space in known:
+            found[_free(known[space], found)] = space
+        elif not named and uses > 1:  # a name that is made up is none that queries take for something else, as rdf
+            found[_free(_made_up(space), {**WELL_KNOWN, **found})] = space
     return dict(sorted(found.items(), key=lambda item: (not item[0], item)))  # ":" last: a real name is preferred
 
 

@@ -1,6 +1,7 @@
 """`mem_*`: the memories of one tenant, in two phases (seed 002): search for what there is, then get a little of it.
 
-What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no person's word.
+What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no person's word. What
+reads like an order to whoever recalls it goes into quarantine: the model may have it from a text that it was shown.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
+from rlm.learning.gates import REASON
+from rlm.learning.suspicion import suspicious
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
 from rlm.tools.recalled import Recalled
@@ -120,6 +123,8 @@ class _Memory:
             trust="unverified",
             origin=ORIGIN,
         )
+        if why := suspicious("\n".join(map(str, (title, description, content, *item.tags)))):
+            item.trust, item.provenance = "quarantined", {REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:
                 raise LimitExceeded(
