@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.agent.attempt import Attempt
 from rlm.learning import dedup
-from rlm.learning.confidence import signals_for
+from rlm.learning.confidence import confirmed, signals_for
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Lessons, MemoryItem
+from rlm.store.types import Lessons, MemoryItem, Signal
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, l
     """What the attempts at one question teach, the chosen attempt first. Writes nothing."""
     lessons = [
         Lessons(
-            signals=tuple(signals_for(attempt.recalled.ids, attempt.uses, attempt.judgment)),
+            signals=tuple(signals_for(attempt.recalled.injected, attempt.uses, attempt.judgment)),
             injected=tuple(attempt.recalled.ids),
         )
         for attempt in attempts
@@ -39,9 +39,19 @@ def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, l
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
     plan = dedup.apply(store, _extracted(judged, lineage), used)
     first = lessons[0]
+    found_again = tuple(_found_again(attempts[0], plan.outcomes))
     changes, archived = tuple(plan.update), tuple(plan.archive)
-    lessons[0] = Lessons(first.signals, changes, archived, first.injected)
+    lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.injected)
     return Learned(plan.add, lessons, plan.outcomes)
+
+
+def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:
+    """A success that leads to a memory which is there, and was not followed, speaks for that memory."""
+    followed = {best.recalled.ids[number - 1] for number in best.uses.followed if number <= len(best.recalled.ids)}
+    for outcome in outcomes:
+        known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY
+        if best.succeeded and known and outcome["memory_id"] not in followed:
+            yield confirmed(outcome["memory_id"])
 
 
 def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:

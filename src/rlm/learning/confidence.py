@@ -23,6 +23,10 @@ DECAY = -0.05
 """A month in which it was not used."""
 NOT_APPLIED = -0.1
 """It was in the prompt of a run that said it used none, and succeeded."""
+PASSED_OVER = -0.05
+"""It was in the prompt of a run that succeeded with another one."""
+CONFIRMED = 0.1
+"""A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
 """What is below is kept, but not put into a prompt."""
 
@@ -95,7 +99,9 @@ def signals_for(injected: Sequence[str | MemoryItem], uses: Uses | None, judgmen
     """What a judged run says about the memories that stood in its prompt, in the order of the prompt.
 
     One that was followed shares the fate of the run. One that was taken up and left again was not helpful. When a run
-    succeeds and says that it used none, they did not apply; when it says nothing, all of them count as followed.
+    succeeds and says that it used none, they did not apply; when it says nothing, all of them count as followed. What
+    only stood in a prompt and was not taken up loses a little, so that a place there has to be earned; but not what a
+    team or an organisation shares: one project's questions do not speak for the others.
     """
     if judgment is None:
         return []
@@ -104,7 +110,8 @@ def signals_for(injected: Sequence[str | MemoryItem], uses: Uses | None, judgmen
     for number, memory in enumerate(injected, 1):
         memory_id = memory if isinstance(memory, str) else memory.memory_id
         move = _move(number, uses if said else None, success=judgment.is_success)
-        if move is not None:
+        shared = not isinstance(memory, str) and memory.level != "project"
+        if move is not None and not (shared and move[1] in ("not_applied", "passed_over")):
             found.append(Signal(memory_id, *move))
     return found
 
@@ -122,7 +129,12 @@ def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str,
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
     if success and not uses.followed:
         return NOT_APPLIED, "not_applied", "a run that succeeded used none"
-    return None
+    return (PASSED_OVER, "passed_over", "a run that succeeded used another one") if success else None
+
+
+def confirmed(memory_id: str) -> Signal:
+    """What finding the same way again says."""
+    return Signal(memory_id, CONFIRMED, "confirmed", "found again by a run that succeeded without it")
 
 
 def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:

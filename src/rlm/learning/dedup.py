@@ -22,6 +22,7 @@ from rlm.store.backend import MemoryBackend
 from rlm.store.identity import normalize
 from rlm.store.types import MemoryItem
 
+THERE_ALREADY = "it is there already"
 TITLE_ALIKE = 0.7
 CONTENT_ALIKE = 0.5
 LOOKED_AT = 500
@@ -75,8 +76,7 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
     known = list(existing)
     same = next((old for old in known if old.memory_id == new.memory_id), None)
     if same is not None:
-        gone = " and was archived" if same.archived_at else ""
-        return Action("skip", same, f"it is there already{gone}")
+        return Action("skip", same, f"{THERE_ALREADY} and was archived" if same.archived_at else THERE_ALREADY)
     if new.provenance.get(REASON) == REPEATS:
         return Action("skip", None, REPEATS)
     near = [old for old in known if not old.archived_at and _comparable(new, old)]
