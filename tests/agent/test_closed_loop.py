@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from rlm import agent
-from rlm.errors import ConfigError, OntologyError, ValidationError
+from rlm.errors import ConfigError, OntologyError, SandboxError, ValidationError
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.verify import Verify
 from rlm.llm import ScriptedClient
+from rlm.llm.offline import OfflineClient
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope
 
@@ -114,7 +117,7 @@ def harmful(number, steps):
 
 
 HARM = (
-    "- `sparql_query(\"SELECT ?x WHERE { $ENTITY_1 rdfs:subClassOf+ ?x }\")`\n- answer with every IRI",
+    '- `sparql_query("SELECT ?x WHERE { $ENTITY_1 rdfs:subClassOf+ ?x }")`\n- answer with every IRI',
     "- `find_path(source, target)`\n- answer with the first node",
     "- `no_such_tool(name)`\n- answer with what it returned",
     "- Answer with prov:Plan whatever the question is",
@@ -221,6 +224,44 @@ def test_several_attempts_are_all_kept_and_the_best_is_the_answer(ask, store, ho
     assert rows(store, "runs") == 1 and result.attempts[0]["trajectory_id"] == result.trajectory_id
     kept = store.recent_runs(trajectory_id=result.trajectory_id)[0][1]
     assert set(kept.artifact["attempts"]) == {one["trajectory_id"] for one in result.attempts[1:]}
+
+
+class Flaky:
+    """The offline planner, but every second run of it is refused in its second turn."""
+
+    model = "offline"
+
+    def __init__(self):
+        self._offline, self._runs = OfflineClient(), count()
+        self._bad = {}
+
+    def complete(self, messages, **options):
+        if len(messages) == 2:
+            self._bad[threading.get_ident()] = next(self._runs) % 2
+        elif self._bad[threading.get_ident()]:
+            raise SandboxError("the second attempt has no sandbox any more")
+        return self._offline.complete(messages, **options)
+
+    def close(self):
+        pass
+
+
+def test_an_attempt_that_fails_takes_none_of_the_others_with_it(ask, store):
+    result = ask("What are the direct subclasses of Agent?", client=Flaky(), scaling="parallel:2")
+    assert result.judgment["is_success"] and len(result.attempts) == 2
+    assert [one["is_success"] for one in result.attempts] == [True, False]
+    assert rows(store, "judgments") == rows(store, "trajectories") == 2
+
+
+def test_several_attempts_that_are_cancelled_are_kept(ask, store):
+    def stop(turn):
+        raise KeyboardInterrupt
+
+    result = ask("What are the direct subclasses of Agent?", scaling="parallel:3", on_step=stop)
+    assert not result.converged and result.reason == "interrupted"
+    assert rows(store, "judgments") == rows(store, "trajectories") == 3
+    with pytest.raises(ZeroDivisionError):
+        ask("What are the direct subclasses of Agent?", scaling="parallel:2", on_step=lambda turn: 1 / 0)
 
 
 # -- the seeds' own names --------------------------------------------------------------------------------------

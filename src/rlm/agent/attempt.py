@@ -152,6 +152,7 @@ class Attempt:
         except BaseException as exc:
             reason = f"failed: {type(exc).__name__}: {exc}"[:500]
             self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
+            self.judgment = judge_trajectory(self.artifact())  # it did not converge
             raise
         finally:
             self.uses = uses_in(turn.response for turn in self.result.iterations)

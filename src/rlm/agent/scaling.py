@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rlm.agent.attempt import Attempt, OnStep
-from rlm.errors import ConfigError
+from rlm.errors import ConfigError, RLMError
 from rlm.loop import RLMIteration
 from rlm.store.identity import normalize
 
@@ -55,7 +55,7 @@ class Scaling:
         on_step: OnStep | None,
         done: list[Attempt],
     ) -> None:
-        """Every attempt at once; into `done` in their order, also when one of them raises."""
+        """Every attempt at once; into `done` in their order. Raises when all of them failed, or when a callback did."""
         stop, lock = threading.Event(), threading.Lock()
 
         def step(turn: RLMIteration) -> None:
@@ -65,19 +65,26 @@ class Scaling:
                 with lock:
                     on_step(turn)
 
+        failed: list[Exception] = []
+        raised: Exception | None = None
         with ThreadPoolExecutor(min(WORKERS, len(made))) as pool:
             waiting = [pool.submit(work, attempt, step) for attempt in made]
-            try:
-                for future in waiting:
-                    future.result()
-            except BaseException:
-                stop.set()
-                for future in waiting:
-                    future.cancel()
-                raise
-            finally:
-                pool.shutdown(wait=True)
-                done.extend(made)
+            while waiting:
+                try:
+                    waiting[0].result()
+                except KeyboardInterrupt:  # ours while waiting, or an attempt's own: all of them end, and are kept
+                    stop.set()
+                    if not waiting[0].done():
+                        continue
+                except RLMError as exc:  # one that fails takes none of the others with it
+                    failed.append(exc)
+                except Exception as exc:  # a caller's own
+                    raised = raised or exc
+                    stop.set()
+                waiting.pop(0)
+        done.extend(made)
+        if raised is not None or len(failed) == len(made):
+            raise raised or failed[0]
 
 
 def best_of(attempts: list[Attempt]) -> list[Attempt]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
+from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.gates import REASON
 from rlm.learning.suspicion import suspicious
 from rlm.store.backend import MemoryBackend
@@ -69,7 +70,8 @@ class _Memory:
         if polarity is not None and polarity not in POLARITIES:
             raise ValidationError(f"polarity is {polarity!r:.40}: use 'success', 'failure' or None", field="polarity")
         scope = None if domain is None else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
-        hits = self._backend.retrieve(q, k, scope=scope, outcome=polarity)
+        found = self._backend.retrieve(q, min(2 * k, SEARCH_HITS), scope=scope, outcome=polarity)
+        hits = [hit for hit in found if (hit.item.confidence or 0.0) >= RECALL_FLOOR][:k]
         room = max(HIT_CHARS, SEARCH_CHARS // max(1, len(hits))) - HIT_FRAME_CHARS
         return [_summary(hit.item, room) for hit in hits]
 
