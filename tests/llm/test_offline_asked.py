@@ -9,16 +9,21 @@ from collections import Counter
 
 import corpus_questions as corpus
 import pytest
+from corpus_questions_fresh import FRESH, MISSED
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rlm.llm import offline_asked_grammar as grammar
 from rlm.llm.offline_asked import COUNTED, FAMILIES, KINDS, Asked, family_of, generalised, understand
+from rlm.llm.offline_asked_frames import framed
+from rlm.llm.offline_asked_gates import GATES
+from rlm.llm.offline_asked_marks import MAX_CHARS, MAX_LEFT, hidden
 from rlm.llm.offline_asked_properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline_asked_rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
+from rlm.llm.offline_asked_spelling import respelled
 from rlm.llm.offline_asked_terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
-from rlm.llm.offline_asked_marks import MAX_CHARS, MAX_LEFT
 
+ALL = [*corpus.ALL, *FRESH]
 RULES = (
     *(*NAMESPACES, *ROOTS, *SUBCLASSES, *SUPERCLASSES, *PATH, *IS_SUBCLASS, *HAS_ANY, *BY_DOMAIN, *BY_RANGE),
     *(*NAMED, *SEARCH, *INSTANCES, *EXISTS, *ABOUT, *DESCRIBE),
@@ -31,16 +36,20 @@ def wanted(row: corpus.Row) -> Asked | None:
 
 @pytest.mark.parametrize("kind", [*KINDS, ""])
 def test_the_questions_of_the_corpus_are_understood(kind):
-    rows = [row for row in corpus.ALL if row.kind == kind]
+    rows = [row for row in ALL if row.kind == kind]
     missed = {row.question: found for row in rows if (found := understand(row.question)) != wanted(row)}
     assert rows and not missed
 
 
+def test_what_is_not_understood_is_not_taken_for_another_kind():
+    assert not [row.question for row in MISSED if (found := understand(row.question)) and found.kind != row.kind]
+
+
 def test_the_corpus_has_every_kind_in_many_ways():
-    kinds = Counter(row.kind for row in corpus.ALL)
+    kinds = Counter(row.kind for row in ALL)
     assert min(kinds[kind] for kind in KINDS) >= 15
     assert {row.more["of"] for row in corpus.ALL if row.kind == "count"} == set(COUNTED)
-    assert len({row.question for row in corpus.ALL}) == len(corpus.ALL)
+    assert len({row.question for row in [*ALL, *MISSED]}) == len(ALL) + len(MISSED)
 
 
 def test_every_kind_has_a_family():
@@ -155,19 +164,52 @@ def test_of_two_kinds_the_likelier_one(question, kind):
 
 
 def test_each_rule_needs_only_what_its_matches_have():
-    """A form is not compiled when words are missing. No question of the corpus may be lost by that."""
+    """A form is not compiled when words are missing, nor its group looked at. No question may be lost by that."""
+    groups = (ABOUT, NAMESPACES, ROOTS, NAMED, SUPERCLASSES, SUBCLASSES, PATH, BY_RANGE, BY_DOMAIN, INSTANCES, SEARCH)
+    groups += (IS_SUBCLASS, HAS_ANY, EXISTS)
+    assert set(GATES) == {id(group) for group in groups}
     for row in corpus.ALL:
         text = row.question.strip(" ?.!")
         words = grammar.Words(text)
-        for rule in RULES:
-            if grammar.pattern(rule.form).fullmatch(text):
-                assert words.fit(rule.form), rule.form
+        for group in (*groups, DESCRIBE):
+            for rule in group:
+                if grammar.pattern(rule.form).fullmatch(text):
+                    assert words.fit(rule.form) and words.any_of(GATES.get(id(group), ())), (text, rule.form)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "name"),
+    [
+        ("Wich subclases does Tug have?", "subclasses", "Tug"),
+        ("Waht are the supreclasses of Tug?", "superclasses", "Tug"),
+        ("which proprties have the domian Tug", "properties_by_domain", "Tug"),
+        ("List the instnces of Clases", "instances", "Clases"),
+        ("List the instances of 'clases'", "instances", "clases"),
+        ("Describe the domian", "describe", "domian"),
+    ],
+)
+def test_slips_are_put_right_in_the_words_of_a_question_and_not_in_names(question, kind, name):
+    asked = understand(question)
+    assert asked is not None and asked.kind == kind
+    assert kind == "describe" or asked.mentions == (name,)
+
+
+def test_plain_questions_need_no_pattern_of_the_rules():
+    """Most questions are understood without the rules, whose patterns take long to compile."""
+    kinds = [row for row in ALL if row.kind]
+    grammar.pattern.cache_clear()
+    plain = sum(framed(respelled(text), names) is not None for text, names in (hidden(row.question) for row in kinds))
+    assert plain > 0.85 * len(kinds)
+    assert grammar.pattern.cache_info().currsize == 0
+    assert not [row.question for row in ALL if not row.kind and framed(*hidden(row.question))]
 
 
 def test_few_patterns_are_compiled_for_a_question():
     grammar.pattern.cache_clear()
     assert understand("Find all subclasses of Activity.") is not None
-    assert grammar.pattern.cache_info().currsize <= 20 < len(RULES)
+    assert grammar.pattern.cache_info().currsize == 0
+    assert understand("Explain Delegation further") is not None
+    assert 0 < grammar.pattern.cache_info().currsize <= 20 < len(RULES)
 
 
 def calls_for(question: str) -> int:
@@ -219,7 +261,7 @@ def test_no_text_is_too_strange(question):
     assert asked is None or asked.kind in KINDS
 
 
-_WORDS = sorted({word for row in corpus.ALL for word in row.question.split()})
+_WORDS = sorted({word for row in ALL for word in row.question.split()})
 
 
 @given(st.lists(st.sampled_from(_WORDS), max_size=25).map(" ".join))

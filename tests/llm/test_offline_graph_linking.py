@@ -104,7 +104,8 @@ def test_an_own_label_goes_before_an_alternative_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("many", "one"),
     [("Activities", "activity"), ("classes", "class"), ("boxes", "box"), ("people", "person"), ("bus", "bus"),
-     ("cargo vessels", "cargo vessel"), ("analysis", "analysis"), ("watches", "watch"), ("URLs", "url"), ("HTTPs", "http")],
+     ("cargo vessels", "cargo vessel"), ("analysis", "analysis"), ("watches", "watch"),
+     ("URLs", "url"), ("HTTPs", "http")],
 )  # fmt: skip
 def test_plurals(many: str, one: str) -> None:
     assert singular(many) == one

@@ -186,6 +186,18 @@ def test_a_thing_of_many_is_found_by_its_label(tmp_path: Path) -> None:
     assert "ex:u1111 is an individual" in asked(tmp_path, turtle, 'What is "unit number 1111"?').answer
 
 
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_name_with_dots_in_it(tmp_path: Path, taught: bool) -> None:
+    """oxigraph does not read `ex:DCC.S1.1`."""
+    turtle = (
+        "<http://ex.example/DCC.S1.1> a owl:Class . ex:B a owl:Class ; rdfs:subClassOf <http://ex.example/DCC.S1.1> ."
+    )
+    query = "SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }"
+    memories = [procedure("All subclasses", FINDING, query_step(query))] if taught else []
+    result = asked(tmp_path, turtle, "List all subclasses of DCC.S1.1", memories)
+    assert listed(result.answer) == {"ex:B"} and (len(result.iterations) == 2) is taught
+
+
 # -- vocabularies that say things in their own way ---------------------------------------------------------
 
 

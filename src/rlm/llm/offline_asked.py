@@ -8,8 +8,9 @@ fixed order, the narrower before the wider, so that a question that could be of 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from rlm.llm.offline_asked_frames import framed
+from rlm.llm.offline_asked_frames import framed, guessed
 from rlm.llm.offline_asked_gates import GATES
 from rlm.llm.offline_asked_grammar import Rule, Words, everything, pattern
 from rlm.llm.offline_asked_kinds import COUNTED, FAMILIES, KINDS, Asked, family_of
@@ -42,12 +43,31 @@ def understand(question: str) -> Asked | None:
         return None
     marked, names = hidden(question)
     text = respelled(marked)
+    found = _understood_text(text, names)
+    return _without_stars(found) if (found and "*" in question) or "^" in question or "$" in question else found
+
+
+def _without_stars(asked: Asked | None) -> Asked | None:
+    """ "*cable*", "^has.*": a piece of name as a pattern has it, or a name in bold."""
+    if asked is None:
+        return None
+    mentions = tuple(name.strip("*") or name for name in asked.mentions)
+    text = asked.text.strip("*").removeprefix("^").removesuffix("$").removeprefix(".*").removesuffix(".*")
+    where, raw = asked.where, asked.text.replace(".*", "*")
+    if text and text != asked.text:
+        starts = raw.startswith("^") or (raw.endswith("*") and raw[0] != "*")
+        ends = raw.endswith("$") or (raw.startswith("*") and raw[-1] != "*")
+        where = "contains" if starts == ends else "starts" if starts else "ends"
+    return replace(asked, mentions=mentions, text=text or asked.text, where=where)
+
+
+def _understood_text(text: str, names: tuple[str, ...]) -> Asked | None:
     found = framed(text, names) or _by_rules(text, names)
     if found is None and _ENDS.search(text) and not STEERING.search(text):
         # of several sentences, the one that is a question
         parts = [understood for part in _ENDS.split(text) if (understood := framed(part, names))]
         found = parts[0] if len(parts) == 1 else None
-    return found
+    return found or guessed(text, names)
 
 
 def _by_rules(text: str, names: tuple[str, ...]) -> Asked | None:

@@ -10,11 +10,13 @@ import re
 
 from rlm.llm.offline_asked_frames_table import LISTED, TOTALS, WITH_TWO
 from rlm.llm.offline_asked_kinds import Asked
+from rlm.llm.offline_asked_lazy import Lazy
 from rlm.llm.offline_asked_marks import CLOSE, MAX_LEFT, OPEN
+from rlm.llm.offline_asked_reading import Read, read_words
+from rlm.llm.offline_asked_sets import NO_NAMES
 from rlm.llm.offline_asked_short import short
-from rlm.llm.offline_asked_tokens import Word, after_article, end_of_name, named, role, single, without_scopes, words_of
+from rlm.llm.offline_asked_tokens import without_scopes, words_of
 
-_ISA = {"s": "i", "S": "i", "k": "i", "T": "i", "p": "I", "P": "I", "n": "u"}
 _WANTED = {"c": "class", "r": "property", "n": "individual"}
 _CALLED = ("called", "named", "with the name")
 _PIECES = frozenset(("word", "string", "text", "substring", "letters", "pattern", "fragment", "piece", "sequence"))
@@ -24,29 +26,15 @@ _WITH_NAMESPACES = frozenset("NLztcr>wA<HMyT")
 _BESIDE = frozenset(("with", "like", "having", "about", "around", "by"))
 _SAME = str.maketrans("jJK", "rrr")
 _PUNCTUATION = frozenset(f" '’.,:;?!()/-_{OPEN}{CLOSE}")
+_ASIDE = frozenset("X._;,<>HQA'mh")
+_WANTS = Lazy(
+    r"(?:\w+ ){1,4}(?:wants?|needs?|would like|wishes|asked|asks|has been asked|have been asked|has to|have to|must)"
+    r"(?: me| us)?(?: to (?:know|see|have|get|find|list|compile|collect|find out|learn|report))?(?: for| about)? "
+    r"(?=the |which |what |how |all |every )",
+    re.I,
+)
+_MINE = frozenset(("my", "our", "your"))
 _STOPS = (". ", "? ", "! ", "; ")
-
-
-class _Read:
-    """What the words of a question came to."""
-
-    def __init__(self) -> None:
-        self.codes, self.lead, self.what = "", "", ""
-        self.names: list[str] = []
-        self.levels: set[str] = set()
-        self.before: list[str] = []
-        """The word before each name."""
-        self.noun = ""
-        """The word after "a" when it is all that follows "what is"."""
-        self.sure = True
-        """All names look like names."""
-        self.plural = False
-        """A word such as "subclasses" is in the plural."""
-        self.requested = False
-        """It begins with a verb such as "list"."""
-        self.has = False
-        """"Have" follows the last name."""
-        self.quoted = self.dangling = False
 
 
 def framed(text: str, names: tuple[str, ...]) -> Asked | None:
@@ -60,75 +48,32 @@ def framed(text: str, names: tuple[str, ...]) -> Asked | None:
     if words is None:
         return None
     bare = without_scopes(words)
-    read = _read(bare, names)
+    read = read_words(bare, names)
     return (_asked(read) if read else None) or short(bare, names, scoped=len(bare) < len(words))
 
 
-def _read(words: list[Word], names: tuple[str, ...]) -> _Read | None:
-    read = _Read()
-    letters: list[str] = []
-    i = 0
-    while i < len(words):
-        word = words[i]
-        if word.letter == "X":
-            last = end_of_name(words, i)
-            name = named(words, i, last, names, "X" in letters)
-            if not name:
-                return None
-            letters.append("X")
-            read.names.append(name)
-            read.sure = read.sure and words[i].sure
-            read.quoted = words[i].text[0] == OPEN
-            read.before.append(_before(words, i, first=len(read.names) == 1))
-            before = role(words, i - 1, after=False) if i else None
-            after = role(words, last, after=True) if before is None else None
-            if i and words[i - 1].text == "type" and i > 1 and words[i - 2].text == "the":
-                read.what = "class"
-            if before is not None and letters[-2:-1] == [words[i - 1].letter]:
-                del letters[-2]
-                read.what = read.what or before
-            if after is not None:
-                last += 1
-                read.what = read.what or after
-            i = last
-            continue
-        letter = word.letter
-        if letter == "Y" and any(one not in "_" for one in letters):
-            letter = "."
-        if letter in "!'^":
-            read.levels.add(letter)
-        elif letter in _ISA and single(word.text) and after_article(words, i):
-            letters.append(_ISA[letter])
-        elif letter == "U" and i + 1 < len(words) and words[i + 1].text == "of":
-            letters.append("p")
-        elif letter in "de" and i + 1 < len(words) and words[i + 1].text == "of" and words[-1] is not words[i + 1]:
-            letters.append(letter.upper())
-        else:
-            letters.append(letter)
-        read.plural = read.plural or (letter in "sSpPk" and not single(word.text))
-        if letter == "Q":
-            read.lead = word.text
-        i += 1
-    if len(words) > 1 and words[-2].text in ("a", "an") and words[-1].letter != "X":
-        read.noun = words[-1].text
-    read.requested = bool(words) and words[0].letter == "_"
-    read.has = "H" in "".join(letters).rpartition("X")[2]
-    read.dangling = bool(words) and words[-1].text in ("of", "for", "from")
-    read.codes = "".join(one for one in letters if one not in "_.;,")
-    return read
+def guessed(text: str, names: tuple[str, ...]) -> Asked | None:
+    """What a question asks for when words that are not known come before it, in a clause of their own.
+
+    "Before lunch, show me the ancestors of Tug", "My boss wants to know the superclasses of Tug". Unknown words at
+    other places are no safe guess: "Who invented the subclasses of Tug?".
+    """
+    if wants := _WANTS.match(text):
+        return framed(text[wants.end() :], names)
+    before, comma, after = text.partition(", ") if ", " in text else text.partition(": ")
+    said = words_of(before) if comma else None
+    if not said or len(said) > 8 or any(word.letter not in _ASIDE or word.text in NO_NAMES - _MINE for word in said):
+        return None
+    if any(word.letter == "X" and word.sure for word in said) or said[0].text.lower() in NO_NAMES:
+        return None
+    return framed(after, names)
 
 
-def _before(words: list[Word], i: int, first: bool) -> str:
-    """The word before a name; before the first one, articles aside."""
-    said = [word.text for word in words[max(0, i - 3) : i] if not first or word.text not in ("a", "an", "the")]
-    return said[-1] if said else ""
-
-
-def _asked(read: _Read) -> Asked | None:
+def _asked(read: Read) -> Asked | None:
     """The question that the letters come to."""
     codes = read.codes
-    codes = codes.lstrip("Q") if codes.startswith("Q#") else codes
-    counted, yes_no = codes.startswith("#"), codes.startswith("Y")
+    counted, yes_no = codes.count("#") == 1, codes.startswith("Y") or read.right
+    codes = codes.lstrip("Q").replace("#", "") if counted else codes
     codes = codes if codes == "QX" else codes.lstrip("#YQ")
     mentions = tuple(read.names)
     total = TOTALS.get(codes.rstrip("HM"), "") if counted and not mentions else ""
@@ -152,12 +97,14 @@ def _asked(read: _Read) -> Asked | None:
         read.levels.add("!")
         codes = f"P{codes}" if codes == "X" else codes
     kind = LISTED.get(codes, "") or (LISTED.get(codes.replace("w", ""), "") if codes[:1] == "r" else "")
+    if codes == "TX" and read.before[0] in ("type", "is"):
+        kind = ""  # "What type is Berlin?"
     if codes == "rX":
         kind = "properties_by_domain" if read.before[0] in ("of", "for", "on") or read.has else ""
     if codes == "FX" or (codes == "MX" and read.before[0].startswith("mention")):
         kind = "search"
     if codes in _ANY and (
-        read.before[0].split(" ")[-1] in _PIECES or (read.quoted and read.before[0] in _BESIDE)
+        read.before[0].split(" ")[-1] in _PIECES or (read.quoted and (read.before[0] in _BESIDE or "*" in mentions[0]))
     ):  # "classes with the substring 'gen'"
         kind = "search"
     elif (
@@ -183,7 +130,7 @@ def _asked(read: _Read) -> Asked | None:
     return _one(kind, codes, read, counted) if kind else None
 
 
-def _alone(codes: str, read: _Read, counted: bool, yes_no: bool) -> Asked | None:
+def _alone(codes: str, read: Read, counted: bool, yes_no: bool) -> Asked | None:
     """A question without a name: about the roots, or what a word such as "subclass" means."""
     if read.lead == "what is" and read.noun and len(codes) == 1 and not read.levels:
         return Asked("describe", (read.noun,))
@@ -191,7 +138,7 @@ def _alone(codes: str, read: _Read, counted: bool, yes_no: bool) -> Asked | None
     return _one(kind, codes, read, counted) if kind and not (yes_no and counted) else None
 
 
-def _plural(read: _Read, counted: bool) -> Asked | None:
+def _plural(read: Read, counted: bool) -> Asked | None:
     """ "List all vessels", "How many vessels": the instances of what is named in the plural."""
     name = read.names[0]
     if not re.search(r"[^siu]s$", name) or read.levels - {"!"} or read.what:
@@ -213,12 +160,12 @@ def _simpler(codes: str) -> str:
         codes = re.sub("(?<![ab])[ct]", "", codes)
     if ("b" in codes and codes.count("X") == 2) or codes.count("X") == 1:
         codes = codes.replace("<", "")
-    if codes.count("X") == 1 and any(one in codes for one in "sSpP"):
+    if codes.count("X") == 1 and any(one in codes for one in "sSpPki"):
         codes = codes.replace(">", "")
     return codes
 
 
-def _one(kind: str, codes: str, read: _Read, counted: bool) -> Asked | None:
+def _one(kind: str, codes: str, read: Read, counted: bool) -> Asked | None:
     """A question of a kind about one name at the most, with its levels."""
     kind, _, more = kind.partition(" ")
     mentions = tuple(read.names)
@@ -247,7 +194,7 @@ def _wanted(codes: str) -> str:
     return next((_WANTED[letter] for letter in codes if letter in _WANTED), "")
 
 
-def _two(codes: str, read: _Read, yes_no: bool) -> Asked | None:
+def _two(codes: str, read: Read, yes_no: bool) -> Asked | None:
     """A question about two names: a path, or whether one is below the other."""
     one, other = read.names
     codes = codes.lstrip("z")
@@ -258,6 +205,8 @@ def _two(codes: str, read: _Read, yes_no: bool) -> Asked | None:
         return Asked("path", (one, other), what=read.what)
     if codes == "XX":  # "Is Tug a Vessel?"
         kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") else ""
+    if codes in ("XsX", "XkX", "XSX", "XpX", "XPX") and read.verb in ("do", "does", "did"):
+        return None
     if (
         kind
         and not yes_no

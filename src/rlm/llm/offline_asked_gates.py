@@ -67,7 +67,8 @@ _PIECES: tuple[tuple[tuple[Rule, ...], str], ...] = (
     ),
     (
         IS_SUBCLASS,
-        "is |are |was |were |does |do |can |could |may |should |must |would |inherits|derives|descends|speciali|extends",
+        "is |are |was |were |does |do |can |could |may |should |must |would |"
+        "inherits|derives|descends|speciali|extends",
     ),
     (
         HAS_ANY,

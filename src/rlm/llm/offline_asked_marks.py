@@ -10,13 +10,14 @@ MAX_LEFT = 240
 """What is left of a question when its quoted names and IRIs are hidden is not longer than this."""
 
 OPEN, CLOSE = "\ue000", "\ue001"
-_QUOTES = frozenset("<\"'`“„«‘/:")
+_QUOTES = frozenset("*<\"'`“„«‘/:")
 _HIDE = (
     r"<(?P<iri>[A-Za-z][\w+.-]{0,20}:[^\s<>\"]{1,500})>"
     r"|(?P<bare>(?:https?|ftp)://[^\s<>\"'`]{1,500}|urn:[^\s<>\"'`]{3,500})"
     r"|“(?P<a>[^”]{1,200})”|„(?P<b>[^“”]{1,200})[“”]|«\s?(?P<c>[^»]{1,200}?)\s?»|\"(?P<d>[^\"]{1,200})\""
     r"|`{1,3}(?P<e>[^`]{1,200})`{1,3}|‘(?P<f>[^’]{1,200})’(?!\w)"
     r"|(?<![\w'])'(?P<g>[^'?!]{1,120}(?:'\w[^'?!]{0,80}){0,3})'(?!\w)"
+    r"|(?<![\w*])(?P<h>\*\w[\w-]{1,80}\*?|\w[\w-]{1,80}\*)(?![\w*])"
 )
 
 

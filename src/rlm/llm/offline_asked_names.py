@@ -7,6 +7,7 @@ import re
 from rlm.llm.offline_asked_lazy import Lazy
 from rlm.llm.offline_asked_marks import CLOSE, OPEN
 from rlm.llm.offline_asked_text import MAX_NAME_CHARS, MAX_NAME_WORDS
+from rlm.llm.offline_asked_words import vocabulary
 
 _ARTICLE = Lazy(
     r"^(?:an?|the|any|some|this|that|these|those|such|each|every|all|its|their|of|about|both|one)\s+(?=\S)", re.I
@@ -66,6 +67,8 @@ _RELATION = Lazy(
 """Words that belong to a question, not to a name."""
 _MIXED = Lazy(
     r"(?:[a-z-]+ )+(?:of|for|from|to|in|on|with|as|by)(?: (?:the|an?|type|class))* (?:\w+:\w|[A-Z])"
+    r"|[A-Z]\w+ and (?:list|show|give|find|tell|name|its|their|then)\b|.*(?:'s|’s) (?:whole|entire|full|all)\b"
+    r"|(?:[a-z]+ ){2,}\S*[a-z][A-Z]|(?:[a-z]+ )+[a-z]+[A-Z]\w*(?: [a-z]+)+$"
     r"|(?:\S*[a-z][A-Z]\S*|\w+:\w\S*|[A-Z]\w+)(?: \S+)*? (?:from|to|or|not|as|any|by|with|in|for) [a-z]\S*\b"
 )
 """A name with words of the question before or behind it: "tree of Vehicle", "Star in any way"."""
@@ -79,7 +82,7 @@ with from
 _NO_NAMES = frozenset(("", "going on", *_EMPTY.split()))
 _OPINION = Lazy(
     r"^(?:most|least|best|worst|nicest|greatest|coolest|better|very|(?:deep|larg|bigg|small|long|short|high|low|new|old|"
-    r"lat|few|simpl)est)\b(?:\s\w+)?$|^(?:this |the )?ontology\b|^there\b|.* (?:best|most|worst|least|better)$",
+    r"lat|few|simpl)est)\b(?:\s\w+)?$|^(?:this |the )?ontology\b|^(?:there|it)\b|.* (?:best|most|worst|least|better)$",
     re.I,
 )
 
@@ -156,6 +159,8 @@ def _shown(text: str, names: tuple[str, ...]) -> str:
         return ""
     if text.islower() and text.endswith((" classes", " properties", " instances", " individuals")):
         return ""
+    if " " in text and text[0].isupper() and vocabulary()[0].get(text.rsplit(" ", 1)[1]) in ("v", "g"):
+        return ""  # "Tug specialises"
     if _REFUSED.fullmatch(text) or _FOREIGN.match(text) or _OPINION.match(text):
         return ""
     return text

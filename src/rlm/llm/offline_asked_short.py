@@ -34,7 +34,7 @@ def _exists(words: list[Word], names: tuple[str, ...], scoped: bool) -> Asked | 
         first = words[1]
         i = 2 if first.text in _THERE else 1
     have = scoped and first.text in ("does", "do", "has", "did") and words[1].text in _HAVE
-    if first.text in _THERE or have:
+    if first.text in _THERE or have or (first.text == "any" and words[1].letter in _NOUNS):
         found = _thing(words, 2 if have else i, names)
         return Asked("exists", (found[0],), what=found[1]) if found and found[2] == len(words) and found[3] else None
     if first.letter == "X" or words[0].letter == "Y":

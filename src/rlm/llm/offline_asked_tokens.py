@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from rlm.llm.offline_asked_lazy import Lazy
 from rlm.llm.offline_asked_marks import CLOSE, OPEN
-from rlm.llm.offline_asked_words import NO_NAMES, REQUESTS, SCOPES, vocabulary
+from rlm.llm.offline_asked_sets import NO_NAMES, REQUESTS, SCOPES
+from rlm.llm.offline_asked_words import vocabulary
 
 _FIRST = {
     **dict.fromkeys(REQUESTS, "_"),
     **dict.fromkeys(("describe", "define", "characterise", "characterize"), "z"),
+    **dict.fromkeys(("take", "given", "consider", "considering", "regarding", "concerning"), "_"),
     "sort": "",
 }
 """Words that mean something else at the beginning."""
@@ -114,16 +116,20 @@ def without_scopes(words: list[Word]) -> list[Word]:
     """Without "in the harbour ontology" and the like."""
     kept: list[Word] = []
     for word in words:
-        called = word.sure and word.text.lower() in SCOPES and bool(kept) and kept[-1].sure  # "the Gene Ontology"
+        called = word.sure and word.text.lower() in SCOPES and bool(kept) and (kept[-1].sure or word.text == "KG")
         if word.letter != "X" or (word.text not in SCOPES and not called):
             kept.append(word)
             continue
+        found = False
         for back in range(1, min(5, len(kept) + 1)):
-            if kept[-back].text in _DETERMINERS:
+            if found := kept[-back].text in _DETERMINERS:
                 del kept[len(kept) - back :]
                 break
             if kept[-back].letter != "X":
                 break
+        if kept and not found and kept[-1].letter == "_" and word.text != "ontology":
+            kept.append(word)  # "I document", "you model"
+            continue
         if kept and kept[-1].text in _PREPOSITIONS:
             kept.pop()
         if kept and word.stop:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from rlm.llm.offline_asked_sets import REQUESTS
+
 _LETTERS: dict[str, str] = {
     "c": "class classes concept concepts category categories owl~class owl~classes type~of~class",
     "r": """
@@ -70,7 +72,8 @@ superclass~closure
 specialise specialises specialize specializes extend extends specialising extending inherit~from inherits~from
 inheriting~from derive~from derives~from derived~from deriving~from descend~from descends~from descended~from
 descending~from subsumed~by narrower~than more~specific~than stem~from stems~from inherit inherits derive derived
-descended count~as counts~as be~considered be~regarded~as qualify~as qualifies~as refine refines refining
+descended count~as counts~as be~considered be~regarded~as qualify~as qualifies~as refine refines refining descend
+descends
 """,
     "g": "generalise generalises generalize generalizes subsume subsumes broader~than more~general~than wider~than",
     "b": """
@@ -82,7 +85,7 @@ downwards~from
     "d": "domain domains rdfs:domain domain~class",
     "e": "range ranges rdfs:range range~class value~type range~type",
     "B": "subject subjects",
-    "O": "value values object filler fillers literal literals object~values",
+    "O": "value values object filler fillers literal literals object~values at~the~other~end",
     "m": """
 apply~to applies~to applied~to applicable~to describe describes describing characterise characterize attached~to
 attach~to start~from starts~from start~at leave leaving defined~for defined~on declared~for declared~on available~for
@@ -90,7 +93,7 @@ available~on specified~for used~with used~on valid~for originate~from originatin
 assign~to associated~with used~for used~to~describe pertain~to usable~with usable~on meant~for allowed~for allowed~on
 permitted~for possible~for use~with use~on use~for use~to~describe recorded~for go~with set~on originate~in
 emanate~from starting~at can~be~recorded~about can~be~said~about can~be~stated~about can~be~recorded~for
-can~be~asserted~about begins~at begin~at beginning~at starts~at
+can~be~asserted~about begins~at begin~at beginning~at starts~at fill~in if~i~start~at if~i~start~from
 """,
     "f": """
 point~to points~to pointing~to point~at points~at pointing~at lead~to leads~to leading~to refer~to refers~to
@@ -104,7 +107,7 @@ whose~value~is whose~values~must~be whose~values~come~from
     "T": """
 of~type of~kind typed~as typed~with classified~as rdf:type typed with~type with~rdf:type whose~type~is type
 categorised~as categorized~as whose~rdf:type~is instantiate instantiates instantiating belong~to belongs~to
-belonging~to
+belonging~to belong belongs
 """,
     "h": """
 path paths route routes chain chains connection connections link links between connexion chain~of~properties
@@ -148,11 +151,13 @@ can~you~tell~me~about say~about says~about all~about about gloss you~tell~me~abo
 hear~about details~on information~on short~description full~description detailed~description facts alternative~labels
 synonyms annotations full~iri abbreviate abbreviated expand~to expands~to known~about everything~known~about
 all~known~about all~there~is~about what~is~known~about mean~by means~by understand~by i~don't~know~what
-i~do~not~know~what i~don't~understand i~do~not~understand i~don't~understand~what
+i~do~not~know~what i~don't~understand i~do~not~understand i~don't~understand~what understand~under
+anything~you~can~tell~me~about what~can~you~tell~me~about you~can~tell~me~about
 """,
     "#": """
 count how~many the~number~of number~of total~number~of how~much the~count~of count~of count~up what~number~of
-count~how~many total~count~of counting quantity~of what~is~the~number~of number how~big~is how~large~is
+count~how~many total~count~of counting quantity~of what~is~the~number~of number how~big~is how~large~is headcount~of
+a~headcount~of
 """,
     "0": """
 no not without nothing none never lack lacks lacking don't doesn't aren't isn't cannot haven't hasn't only~owl:thing
@@ -160,7 +165,7 @@ nothing~but~owl:thing nothing~except~owl:thing
 """,
     "A": "as",
     "w": "whose",
-    "H": "have has having with possess possesses carry got be~given exhibit feature features",
+    "H": "have has having with possess possesses carry got be~given exhibit feature features come~with comes~with",
     "L": """
 name names labels identifier identifiers local~name local~names label~or~name name~or~label names~or~labels
 labels~or~names iris uris short~names
@@ -168,18 +173,18 @@ labels~or~names iris uris short~names
     "M": "contain contains containing include includes including match matches matching mention mentions mentioning",
     "1": """
 start~with starts~with starting~with begin~with begins~with beginning~with prefixed~with prefixed~by
-at~the~beginning~of at~the~start~of as~prefix as~a~prefix
+at~the~beginning~of at~the~start~of as~prefix as~a~prefix starting
 """,
     "2": """
 end~with ends~with ending~with end~in ends~in ending~in end~on ends~on finish~with suffixed~with at~the~end~of
-as~suffix as~a~suffix
+as~suffix as~a~suffix ending
 """,
     "Y": """
 is are does do did was were if check~whether check~if verify~that verify~whether verify~if check~that
 is~it~the~case~that is~it~true~that is~it~correct~that can~we~say~that can~one~say~that would~you~say~that
 is~it~right~that does~it~hold~that do~we~know~whether confirm~that confirm~whether determine~whether determine~if
 find~out~whether find~out~if test~whether test~if can~you~confirm~that see~if see~whether can~it~be~said~that
-is~it~so~that tell~me~whether tell~me~if tell~whether
+is~it~so~that tell~me~whether tell~me~if tell~whether can~one~say can~we~say can~i~say could~one~say
 """,
     "Q": """
 what~is what's whats what~are who~is what~is~meant~by what~exactly~is what~precisely~is who~are what~exactly~are
@@ -207,13 +212,13 @@ including~subclasses~of~subclasses including~all~levels both~direct~and~indirect
 immediate~and~indirect no~matter~how~deep however~deep at~whatever~depth at~whatever~level at~arbitrary~depth
 including~transitive~ones including~all~descendants including~nested~ones directly~or~through~other~classes
 direct~as~well~as~indirect directly~or~transitively each~and~every every~single all~possible of~any~depth
-from~parent~to~root direct~or~inherited direct~and~inherited asserted~or~inferred asserted~and~inferred
+from~parent~to~root direct~or~inherited direct~and~inherited asserted~or~inferred asserted~and~inferred near~or~far
 """,
     "'": """
 direct directly immediate immediately asserted explicit explicitly one~level first-level first~level a~single~level
 just~one~level one~level~down one~level~up only~direct only~the~direct only~directly first~generation one~step
 next~level not~transitive not~transitively not~indirect direct~only non-transitive only~immediate no~indirect~ones
-without~indirect~ones not~the~indirect~ones depth~one depth~1
+without~indirect~ones not~the~indirect~ones depth~one depth~1 right
 """,
     "^": """
 inherited including~inherited including~inherited~ones including~inherited~properties including~those~of~its~subclasses
@@ -231,7 +236,7 @@ for~us my~question~is question i~was~wondering i~am~wondering just quickly if~po
 be~so~kind~and what~can~you~tell~me~about~which what~do~you~know~about~which as~a~list in~a~list to~the~graph
 can~you~find~out could~you~find~out you i we one me us be~able~to in~simple~words in~simple~terms in~plain~english
 in~a~few~words in~one~sentence briefly in~detail in~short to~me would~you~call what~would~you~call be~so~good~as~to
-thank~you~very~much do~me~a~favour~and do~me~a~favor~and any~idea
+thank~you~very~much do~me~a~favour~and do~me~a~favor~and any~idea if~i~look do~i~see i~mean break
 """,
     ".": """
 of for in on by at within inside than among called named via through along whether it following other along~with
@@ -250,7 +255,8 @@ stands lie lies fall falls come comes located placed declared~as outgoing outbou
 main major overall defined~as they them expand~out or~not in~any~way to~each~other to~one~another with~each~other
 with~one~another each~other one~another pairs behind divided subdivided split broken~down reached participate~in
 participates~in take~part~in form forms constitute different separate individually in~question respectively exactly~one
-used~in occurring stated documented described~in mentioned~in listed~in held kept shown exactly
+used~in occurring stated documented described~in mentioned~in listed~in held kept shown exactly overview in~play divide
+divides down look~like orphan
 """,
     ",": "and or but when",
     ";": """
@@ -262,27 +268,6 @@ can~i~express~about could~i~say~about
 """,
 }
 """Words and phrases by letter; "~" stands for the space in a phrase."""
-_REQUESTS = """
-list show give find tell get return print display provide identify fetch retrieve report write output collect
-determine see present extract select state query compile enumerate dump compute calculate expand check browse trace
-climb search lookup view pull obtain grab look walk follow navigate go name mention
-"""
-REQUESTS = frozenset(_REQUESTS.split())
-_NO_NAMES = """
-you your yourself yours me my mine myself our ours them they he she him most least best worst nicest important why
-how when where nobody somewhere anywhere make remove delete add create rename change update insert set merge drop move
-replace convert translate compare sort draw export import save load run install write build fix edit clean recommend
-suggest should good better favourite favorite than then because there here today poem joke story so very same
-different disjoint equivalent new more less only together both up down out up-to-date
-"""
-NO_NAMES = frozenset(_NO_NAMES.split())
-"""Words that are no part of a name in small letters."""
-_SCOPES = """
-ontology ontologies vocabulary graph schema model dataset file hierarchy taxonomy thesaurus terminology kg document
-standard specification tree tbox t-box
-"""
-SCOPES = frozenset(_SCOPES.split())
-"""Words for where the question is asked of: nothing hangs on them."""
 
 
 @cache

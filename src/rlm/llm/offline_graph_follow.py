@@ -39,7 +39,7 @@ from rlm.llm.offline_graph_steps import (
     yes_no,
 )
 
-_ONE = 'terms[0]["curie"]'
+_ONE, _IRI = 'terms[0]["curie"]', '"<" + terms[0]["uri"] + ">"'
 
 
 def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[str], list[str]]:
@@ -73,7 +73,7 @@ def _followed(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         query = query_for(replace(asked, kind=kind), ["$ENTITY_1"])
         more = [f"query = {query!r}", *_filling(1), "found, whole = rows(query)", SLICE]
         lines += ["if not whole:", *(f"    {line}" for line in more)]  # one look does not show them all
-        lines += below(asked, about, _ONE) if kind == "instances" else [listing(asked, about)]
+        lines += below(asked, about, _IRI) if kind == "instances" else [listing(asked, about)]
         return [*helpers, "rows", "column", "listed"], [*lines, said(done="whole", terms="terms")]
     if plan.tool in ("search_entity", "search_by_label") and kind == "search":
         lines = [f"hits = search_entity({asked.text!r}, 25)", "whole = len(hits) < 25 and len(json.dumps(hits)) < 600"]
@@ -94,7 +94,7 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
     if plan.form == "COUNT":
         lines.append("number = int(list(found[0].values())[0])")
         if kind == "instances" and not asked.inherited:
-            query = f'{below_query(asked, "$ENTITY_1")!r}.replace("$ENTITY_1", {_ONE})'
+            query = f'{below_query(asked, "$ENTITY_1")!r}.replace("$ENTITY_1", {_IRI})'
             lines += ["if not number:", f'    number = int(rows({query})[0][0]["n"])']
         lines.append(counting(asked, about))
         check, number = _expected(asked, kind, "number")
@@ -121,13 +121,13 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
     reached = f"whole and len(found) != {plan.limit}" if plan.limit is not None else "whole"
     report = said(rows="len(names)", expected=expected, whole=reached, **terms)
     own = kind == "instances" and not asked.inherited
-    lines += below(asked, about, _ONE) if own else [listing(asked, about)]
+    lines += below(asked, about, _IRI) if own else [listing(asked, about)]
     return ["rows", "column", "listed"], [*lines, *check, report]
 
 
 def _filling(number: int) -> list[str]:
     names = range(1, number + 1)
-    return [f'query = query.replace("$ENTITY_{name}", terms[{name - 1}]["curie"])' for name in names]
+    return [f'query = query.replace("$ENTITY_{name}", "<" + terms[{name - 1}]["uri"] + ">")' for name in names]
 
 
 def _expected(asked: Asked, kind: str, found: str) -> tuple[list[str], str]:

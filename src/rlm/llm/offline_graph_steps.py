@@ -217,13 +217,13 @@ def paths(ends: Sequence[str], depth: int, classes: str) -> list[str]:
 def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], list[str]]:
     """The query that settles it."""
     kind = base_kind(asked)
-    names = [str(term["curie"]) for term in terms]
+    names = [f"<{term['uri']}>" for term in terms]  # not every engine reads every short name
     if kind == "path":
         return ["rows", "column"], [*joined(JOINING.format(*names)), said(done="True", rows="len(names)")]
     query = query_for(asked, names)
     lines = [f"query = {query!r}", "found, whole = rows(query)"]
     if kind == "is_subclass":
-        return ["rows"], [*lines, *yes_no(asked, *(repr(name) for name in names)), said(done="True")]
+        return ["rows"], [*lines, *yes_no(asked, *(repr(term["curie"]) for term in terms)), said(done="True")]
     if kind == "search" or kind == "individuals":
         text = asked.text.lower() if kind == "search" else ""
         if kind == "search":
