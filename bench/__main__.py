@@ -8,10 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import loads, ontology, quality, report, sandbox, search
+from bench import learning, loads, ontology, quality, report, sandbox, search
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("quality", "cold", "sandbox", "ontology", "import", "writers", "rarity", "search")
+PARTS = ("quality", "cold", "sandbox", "ontology", "learning", "import", "writers", "rarity", "search")
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every table is one run on one machine; read the ratios, not the milliseconds. Machines
@@ -34,6 +34,7 @@ def main() -> None:
             "cold": lambda: loads.cold_start(folder / "cold"),
             "sandbox": lambda: sandbox.run(),
             "ontology": lambda: ontology.run(folder / "ontology", [int(size) for size in given.sizes.split(",")]),
+            "learning": lambda: learning.run(folder / "learning"),
             "import": lambda: loads.imports(folder / "import"),
             "writers": lambda: loads.writers(folder / "writers"),
             "rarity": lambda: search.by_rarity(folder / "rarity"),

@@ -122,3 +122,9 @@ def test_of_two_prefixes_for_one_namespace_the_well_known_is_taken(order):
     prefixes = Prefixes(dict.fromkeys(order, WELL_KNOWN["rdfs"]))
     assert prefixes.shrink(WELL_KNOWN["rdfs"] + "subClassOf") == "rdfs:subClassOf"
     assert prefixes.expand("ns3:label") == WELL_KNOWN["rdfs"] + "label"
+
+
+@pytest.mark.parametrize(("local", "short"), [("a.b", True), ("v1.2.3", False), ("a.b.c", False), ("DCC.S1", True)])
+def test_a_short_name_is_one_that_the_engine_can_read(local, short):
+    shown = OWN.shrink(f"http://example.org/{local}")
+    assert shown == (f"ex:{local}" if short else f"<http://example.org/{local}>")

@@ -53,7 +53,7 @@ _SCHEMES = frozenset(
 )
 _BARE = frozenset(XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _BARE_FORM = re.compile(r"true|false|[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
-_LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
+_LOCAL = re.compile(r"\w[\w-]*(?:\.[\w-]+)?")  # the engine cannot read a name with two dots, though SPARQL has them
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _ESCAPED = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
 
