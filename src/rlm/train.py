@@ -182,7 +182,8 @@ def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
         raise ConfigError(f"tasks is {which!r}: use train, held_out or all")
     found = {"train": lesson.training, "held_out": lesson.held_out, "all": lesson.tasks}[which]
     if not found:
-        what = "may be trained on: all are held out" if which == "train" else "is held out: measure all of them instead"
+        instead = "is held out: measure all of them (`rlm eval --all-tasks`)"
+        what = "may be trained on: all are held out" if which == "train" else instead
         raise ConfigError(f"{lesson.path}: no task {what}")
     return found
 

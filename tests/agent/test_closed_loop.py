@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from rlm import agent
-from rlm.errors import ConfigError, OntologyError, SandboxError, ValidationError
+from rlm.errors import ConfigError, ModelUnavailable, OntologyError, SandboxError, ValidationError
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.verify import Verify
 from rlm.llm import ScriptedClient
 from rlm.llm.offline import OfflineClient
+from rlm.loop import Limits
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope
 
@@ -30,7 +31,7 @@ def ask(store):
     def ask(question, **words):
         direct = {
             name: words.pop(name)
-            for name in ("memory_k", "enable_extraction", "client", "log_dir", "on_step")
+            for name in ("memory_k", "enable_extraction", "client", "log_dir", "on_step", "limits")
             if name in words
         }
         direct.setdefault("model", "offline" if "client" not in direct else None)
@@ -322,3 +323,20 @@ def test_the_loop_runs_over_the_json_store_too(tmp_path):
     assert second.iterations < first.iterations and second.memories_used[0]["followed"]
     with open_store(f"json:{tmp_path / 'mem.json'}") as store:
         assert len(store.recent_runs()) == 2 and store.signals(second.memories_used[0]["memory_id"])
+
+
+@pytest.mark.parametrize("how", ["limit", "outage", "cancelled"])
+def test_a_run_that_did_not_end_by_itself_says_nothing_of_its_memories(ask, store, how):
+    (learnt,) = ask("What is the Activity class?").new_memories
+    before = store.get(learnt["memory_id"]).confidence
+    if how == "limit":
+        words = {"limits": Limits(max_iters=1)}
+    elif how == "outage":
+        words = {"client": ScriptedClient([ModelUnavailable("nobody is there")] * 3)}
+    else:
+        words = {"on_step": lambda turn: (_ for _ in ()).throw(KeyboardInterrupt)}
+    result = ask("What is the Plan class?", **words)
+    assert not result.converged and result.memories_used[0]["injected"] and result.new_memories == []
+    item = store.get(learnt["memory_id"])
+    assert (item.confidence, item.failure_count) == (before, 0)
+    assert rows(store, "memory_items") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -154,3 +155,41 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
     result = rlm("logs", "show", text)
     assert result.code == 2 and "big.txt" in result.err
     assert rlm("logs", "show", str(tmp_path / "gone.jsonl")).code == 2
+
+
+# -- over an ontology, with memory ------------------------------------------------------------------------------
+
+
+@pytest.mark.req("RB-15", "RB-17")
+def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path):
+    """`rlm-agent run --ontology … --ontology-name … --query … --db … --json`, as a coding agent calls it."""
+    line = ["run", "--ontology", str(root / "ontology" / "prov.ttl"), "--ontology-name", "prov", "--model", "offline",
+            "--db", db, "--log-dir", str(tmp_path / "logs"), "--json"]  # fmt: skip
+    told = []
+    for question in ("What is the Activity class?", "What is the Plan class?"):
+        result = rlm(*line, "--query", question)
+        assert (result.code, result.err) == (0, "")
+        told.append(result.json)
+    first, second = told
+    for name in ("answer", "iterations", "run_id", "trajectory_id", "log_path", "memories_used", "converged",
+                 "judgment", "leakage", "usage"):  # fmt: skip
+        assert name in first
+    assert "prov:Activity" in first["answer"] and first["judgment"]["is_success"]
+    (used,) = second["memories_used"]
+    assert set(used) >= {"memory_id", "rank", "score"} and used["rank"] == 1 and used["followed"]
+    assert second["iterations"] < first["iterations"]
+    metadata = json.loads(Path(second["log_path"]).read_text("utf-8").splitlines()[0])
+    assert metadata["type"] == "metadata" and metadata["memories"] == [used["memory_id"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (("--ontology", "a.ttl", "--ontology", "b.ttl"), "--ontology is given 2 times"),
+        (("--ontology-name", "prov"), "--ontology-name prov names no ontology"),
+        ((), "standard input is empty"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(rlm, db, line, said):
+    result = rlm("run", "What is it?", *line, "--db", db, "--model", "offline", stdin=b"")
+    assert result.code == 2 and said in result.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import tomllib
@@ -27,6 +28,17 @@ MAX_LINES = 500
 WORKERS = ("rlm.packs.mill", "rlm.sandbox.child.main")
 
 Finding = tuple[int, str]
+
+
+@functools.cache
+def tree_of(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@functools.cache
+def nodes(source: str) -> list[ast.AST]:
+    """Every node of a module, read once for all the rules."""
+    return list(ast.walk(tree_of(source)))
 
 
 def room_of(module: str) -> str:
@@ -59,7 +71,7 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
     if room not in LEVEL:
         return [(1, f"{module} is in no level of the house: add the room to docs/design.md and to this test")]
     level, found = LEVEL[room], []
-    for line, target in imported(ast.parse(source), module, is_package=is_package):
+    for line, target in imported(tree_of(source), module, is_package=is_package):
         other = room_of(target)
         if other == room:
             continue
@@ -73,7 +85,7 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
 
 def environment_reads(source: str) -> list[Finding]:
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
             found.append((node.lineno, f"reads {ast.unparse(node)}"))
         elif isinstance(node, ast.ImportFrom) and node.module == "os":
@@ -84,7 +96,7 @@ def environment_reads(source: str) -> list[Finding]:
 
 def prints_and_exits(source: str) -> list[Finding]:
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in (
             "print",
             "exit",
@@ -147,7 +159,7 @@ def test_only_the_sqlite_store_and_packs_know_the_driver(modules, root):
     for name, (path, source) in modules.items():
         if name.startswith("rlm.store.sqlite") or room_of(name) in ("packs", "cli"):
             continue
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             wrong += shown(path, root, [(node.lineno, f"imports {n}") for n in names if n.startswith("apsw")])
@@ -225,7 +237,7 @@ def third_party(sources: list[str]) -> set[str]:
     """The top-level names that are imported and belong neither to us nor to Python."""
     found: set[str] = set()
     for source in sources:
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes(source):
             if isinstance(node, ast.Import):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -63,7 +63,7 @@ def outcome(made: Iterator[MemoryItem]) -> tuple[list[dict[str, Any]], str | Non
     return found, None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(memories(), max_size=6))
 def test_many_at_once_are_the_same_as_one_by_one(items: list[MemoryItem]) -> None:
     one_by_one = outcome(gate.admit_item(item, LOCAL, origin="x") for item in items)
@@ -103,13 +103,13 @@ def test_something_else_than_a_memory_is_refused() -> None:
 TEXTS = st.text(max_size=8) | st.sampled_from(["plain", 'quo"te', "back\\slash", "new\nline", "é", "\x7f", "\u2028"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(TEXTS, max_size=4))
 def test_texts_as_json(texts: list[str]) -> None:
     assert json_texts(texts) == canonical_json(texts)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.recursive(
         TEXTS | st.integers() | st.none() | st.lists(TEXTS, max_size=2),

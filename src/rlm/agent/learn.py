@@ -13,6 +13,9 @@ from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
 
+FAIR_TURNS = 5
+"""A run that was given fewer had no chance to find out."""
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -25,16 +28,21 @@ class Learned:
 
 
 def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]) -> Learned:
-    """What the attempts at one question teach, the chosen attempt first. Writes nothing."""
+    """What the attempts at one question teach, the chosen attempt first. Writes nothing.
+
+    A run that a person, a limit or a dead model ended says nothing of its memories, and teaches nothing.
+    """
     lessons = [
         Lessons(
             signals=tuple(signals_for(attempt.recalled.injected, attempt.uses, attempt.judgment)),
             injected=tuple(attempt.recalled.ids),
         )
+        if _own_end(attempt)
+        else Lessons()
         for attempt in attempts
     ]
-    judged = [attempt for attempt in attempts if attempt.judgment is not None]
-    if not extract or not judged or attempts[0].result.interrupted:
+    judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
+    if not extract or not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
     plan = dedup.apply(store, _extracted(judged, lineage), used)
@@ -43,6 +51,15 @@ def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, l
     changes, archived = tuple(plan.update), tuple(plan.archive)
     lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.injected)
     return Learned(plan.add, lessons, plan.outcomes)
+
+
+def _own_end(attempt: Attempt) -> bool:
+    """Whether it ended by itself: with an answer, in circles, or without one after a fair number of turns."""
+    result = attempt.result
+    if result.converged:
+        return True
+    in_circles = "max_errors" in result.reason or "max_iters" in result.reason
+    return in_circles and len(result.iterations) >= FAIR_TURNS
 
 
 def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:

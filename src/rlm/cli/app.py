@@ -42,9 +42,9 @@ class Rooms(click.Group):
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how: questions over long texts in a sealed REPL, and a memory in one SQLite file.
+    """An agent that learns how: questions over ontologies and long texts in a sealed REPL, memory in one SQLite file.
 
-    Start with `rlm run --context FILE --query TEXT`, or with `rlm memory add --title T --content C`.
+    Start with `rlm run QUESTION --ontology FILE` or `--context FILE`. `rlm-agent` is the same program.
     """
     context.obj = Session(db=db, json=json)
 

@@ -43,7 +43,7 @@ def list_(session: Session, limit: int) -> None:
         return
     rows = [
         (made.trajectory_id, made.created_at[:16].replace("T", " "), run.model or "", str(made.iteration_count),
-         "yes" if made.converged else "no", made.task_query)
+         "yes" if _answered(made) else "no", made.task_query)
         for run, made in found
     ]  # fmt: skip
     print_table(("id", "when (UTC)", "model", "turns", "answered", "question"), rows, prose=("question",))
@@ -86,7 +86,7 @@ def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
         print_json({"run": asdict(run), "trajectory": asdict(made)})
         return
     reason = made.artifact.get("reason", "")
-    how = "answered" if made.converged else f"not finished: {reason}"
+    how = "answered" if _answered(made) else "not answered" if made.converged else f"not finished: {reason}"
     lines = [
         f"question  {one_line(made.task_query)}",
         f"model     {one_line(run.model or '?')}",
@@ -143,3 +143,10 @@ def _part(title: str, text: str, *, full: bool) -> list[str]:
         *(f"  {line if full else line[:200]}" for line in shown),
         *([f"  … {rest} more lines"] if rest else []),
     ]
+
+
+def _answered(made: Trajectory) -> bool:
+    """Whether there is an answer: the model finished, and did not say that it cannot."""
+    from rlm.llm import OFFLINE_UNANSWERED
+
+    return made.converged and not (made.final_answer or "").startswith(OFFLINE_UNANSWERED)

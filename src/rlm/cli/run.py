@@ -1,4 +1,4 @@
-"""`rlm run`: a question over a text of any length."""
+"""`rlm run`: a question over a text of any length, or over an ontology."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 app = new_group("Questions.")
 ENGINES = ("auto", "process", "monty")
 INTERRUPTED = 130
+_LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
 
 
 @command(app, "run")
@@ -31,7 +32,8 @@ INTERRUPTED = 130
 @click.option("--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument.")
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
               help="The text to ask about; standard input where none is named. Several are a dictionary.")  # fmt: skip
-@click.option("--ontology", metavar="FILE", help="An ontology to ask, or a named endpoint, with or without a text.")
+@click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
+              help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
 @click.option("--ontology-name", metavar="NAME", help="What memories call it.")
 @click.option("--lang", metavar="TAG", help="The language of its labels.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
@@ -57,12 +59,13 @@ INTERRUPTED = 130
 def run(
     session: Session, question: str | None, query: str | None, contexts: tuple[str, ...], verbose: bool, **given: Any
 ) -> int:
-    """Answer a question about a text of any length.
+    """Answer a question about a text of any length, or about an ontology, and learn from it.
 
     The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to stdout. The exit code
     is 1 when there is none: what there is of it is printed, and the reason on stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
+    given["ontology"] = _one_ontology(given.pop("ontologies"), given["ontology_name"])
     if not contexts and not given["ontology"] and sys.stdin.isatty():
         raise ConfigError("there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a text in")
     if given["base_url"] and not given["model"] and not session.settings.model and not given["replay"]:
@@ -70,6 +73,8 @@ def run(
     from rlm import agent
 
     context = _read(session, contexts or ("-",)) if contexts or not given["ontology"] else None
+    if not contexts and context == "":
+        raise ConfigError("there is nothing to ask about: standard input is empty; give --context or --ontology FILE")
     started = time.monotonic()
     with session.store() as store, _talking(session):
         result = agent.run(
@@ -90,6 +95,14 @@ def run(
     if result.result.interrupted:
         return INTERRUPTED
     return 0 if result.answered else 1
+
+
+def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:
+    if len(named) > 1:
+        raise ConfigError(f"--ontology is given {len(named)} times: a run asks one ontology; put them into one file")
+    if called and not named:
+        raise ConfigError(f"--ontology-name {called} names no ontology: give --ontology FILE")
+    return named[0] if named else None
 
 
 def _question(question: str | None, query: str | None) -> str:
@@ -215,6 +228,9 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
 
 def _learning(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
+    if result.attempts:
+        right = sum(1 for one in result.attempts if one["is_success"])
+        yield f"{len(result.attempts)} attempts, {right} judged a success; this is the answer of the best"
     given = [used for used in result.memories_used if used["injected"]]
     for used in given:
         how = "followed" if used["followed"] else "recalled"
@@ -224,4 +240,8 @@ def _learning(result: AgentResult) -> Iterator[str]:
         said = output.one_line(result.judgment["reason"])[:160]
         yield f"judged a {verdict} ({result.judgment['confidence']} confidence): {said}"
     for made in result.new_memories:
-        yield f"learnt ({made['action']}): {output.one_line(made['title'])} ({made['memory_id']})"
+        title = output.one_line(made["title"])
+        if made["action"] == "skip":
+            yield f"nothing new: {title} ({output.one_line(made['why'])})"
+        else:
+            yield f"{_LEARNT.get(made['action'], 'learnt')}: {title} ({made['memory_id']})"

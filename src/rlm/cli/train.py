@@ -109,4 +109,4 @@ def _tell(session: Session, report: TrainReport, curriculum: str) -> None:
     if report.stopped:
         whole = report.left + len(report.outcomes)
         session.talk(f"stopped with {report.left} of {whole} tasks left: {one_line(report.stopped)}")
-        session.talk(f"what is done is kept: the same command goes on (`rlm memory train --curriculum {curriculum}`)")
+        session.talk("what is done is kept: the same command, with the same options, goes on where it was")

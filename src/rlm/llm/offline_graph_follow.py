@@ -39,6 +39,7 @@ from rlm.llm.offline_graph_steps import (
     yes_no,
 )
 
+_E1 = "$ENTITY_1"
 _ONE, _IRI = 'terms[0]["curie"]', '"<" + terms[0]["uri"] + ">"'
 
 
@@ -64,7 +65,7 @@ def _followed(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         return ["told"], [*lines, said(done="True", terms="terms")]
     if plan.tool == "find_path":
         both = 'all("class" in term["kind"] for term in terms)'
-        lines = [*paths(['terms[0]["uri"]', 'terms[1]["uri"]'], plan.depth, both), "if unsure:"]
+        lines = [*paths(['terms[0]["uri"]', 'terms[1]["uri"]'], 2, both), 'if unsure or not found["complete"]:']
         first, *rest = joined(JOINING.format("$ENTITY_1", "$ENTITY_2"))
         lines += [f"    {line}" for line in (first, *_filling(2), *rest)]
         return ["chains", "rows", "column"], [*lines, said(done="bool(shown)", terms="terms")]
@@ -93,18 +94,23 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         return ["rows"], [*lines, *yes_no(asked, 'terms[0]["curie"]', 'terms[1]["curie"]'), said(done="True", **terms)]
     if plan.form == "COUNT":
         lines.append("number = int(list(found[0].values())[0])")
+        if plan.loop:  # a class is none of its own subclasses
+            loop = f"ASK {{ {_E1} {plan.loop} {_E1} }}"
+            lines.append(f'number -= rows({loop!r}.replace({_E1!r}, {_IRI}))[0][0]["boolean"]')
+        lines.append("own = number")
         if kind == "instances" and not asked.inherited:
             query = f'{below_query(asked, "$ENTITY_1")!r}.replace("$ENTITY_1", {_IRI})'
             lines += ["if not number:", f'    number = int(rows({query})[0][0]["n"])']
         lines.append(counting(asked, about))
-        check, number = _expected(asked, kind, "number")
-        return ["rows"], [*lines, *check, said(rows="number", expected=number, **terms)]
+        check, number = _expected(asked, plan, kind)
+        return ["rows"], [*lines, *check, said(rows="own", expected=number, **terms)]
+    reached = f"whole and len(found) < {plan.limit}" if plan.limit is not None else "whole"
     if kind == "search":
         x, label, type_ = plan.columns
         lines += [
             f'found = [{{"x": row["{x}"], "l": row.get("{label}", ""), "t": row.get("{type_}", "")}} for row in found]'
         ]
-        lines += others(asked)
+        lines += [f"whole = {reached}", *others(asked)]
         lines.append(f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})")
         done = {"done": "whole"}
         return ["rows", "matching", "listed"], [
@@ -117,29 +123,36 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         lines.append('names = [name for name in names if name != terms[0]["curie"]]')
     if kind == "roots":
         lines.append(NO_TOPS)
-    check, expected = _expected(asked, kind, "len(names)")
-    reached = f"whole and len(found) != {plan.limit}" if plan.limit is not None else "whole"
-    report = said(rows="len(names)", expected=expected, whole=reached, **terms)
+    lines += ["own = len(names)", f"reached = {reached}"]
+    check, expected = _expected(asked, plan, kind)
     own = kind == "instances" and not asked.inherited
     lines += below(asked, about, _IRI) if own else [listing(asked, about)]
+    report = said(rows="own", expected=expected, whole="reached and whole", **terms)
     return ["rows", "column", "listed"], [*lines, *check, report]
 
 
 def _filling(number: int) -> list[str]:
-    names = range(1, number + 1)
-    return [f'query = query.replace("$ENTITY_{name}", "<" + terms[{name - 1}]["uri"] + ">")' for name in names]
+    if not number:
+        return []
+    return [r'query = re.sub(r"\$ENTITY_(\d)", lambda gap: "<" + terms[int(gap[1]) - 1]["uri"] + ">", query)']
 
 
-def _expected(asked: Asked, kind: str, found: str) -> tuple[list[str], str]:
-    """What the ontology says of itself about the number that was found; None where it says nothing."""
+def _expected(asked: Asked, plan: Plan, kind: str) -> tuple[list[str], str]:
+    """What the ontology says of itself about the number that was found, `own`; None where it says nothing.
+
+    Where it cannot say so of a term, to have found nothing is no answer.
+    """
+    if plan.narrowed:
+        counted = query_for(replace(asked, kind="count", of=kind), [_E1])
+        return [f"query = {counted!r}", *_filling(1)], 'int(rows(query)[0][0]["n"])'
     if asked.inherited:
         return [], "None"
-    if kind in CHECKS:  # where a class has no instances, those of its subclasses are wanted and were asked for
-        others = f" or {found}" if kind == "instances" else ""
-        return ['about = describe_entity(terms[0]["uri"])'], f'about.get("{CHECKS[kind]}"){others}'
+    if kind in CHECKS:
+        return ['about = describe_entity(terms[0]["uri"])'], f'about.get("{CHECKS[kind]}", own or -1)'
     if kind in NONE_IF:
-        lines = [f'about = describe_entity(terms[0]["uri"]) if not {found} else {{}}']
-        return lines, f'0 if about and not about.get("{NONE_IF[kind]}") else None'
+        lines = ['about = describe_entity(terms[0]["uri"]) if not own else {}']
+        listed = f'not about.get("{NONE_IF[kind]}") and "{NONE_IF[kind]}" not in about.get("left_out", {{}})'
+        return lines, f'0 if "subclass_count" in about and {listed} else None'  # only a class has such lists
     if kind in IN_STATS:
         return ["stats = graph_stats()"], f'stats["{IN_STATS[kind]}"]'
     return [], "None"

@@ -117,6 +117,17 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
 # -- rows --------------------------------------------------------------------------------------------------
 
 
+def longest_text(query: str) -> int:
+    """How long the longest literals of a row can be together, as far as they are shown."""
+    head, where = query[: query.index("{")], query[query.index("{") : query.rindex("}") + 1]
+    names = re.findall(r"[?$](\w+)", head)[1:]
+    if not names or "(" in head:
+        return 0
+    sizes = [f"(MAX(COALESCE(IF(isLiteral(?{name}), STRLEN(STR(?{name})), 0), 0)) AS ?n{name})" for name in names]
+    ref = sparql_query(f"SELECT {' '.join(sizes)} WHERE {where}", store_pattern=False)
+    return sum(min(int(size), 520) for row in sparql_slice(ref, limit=1)["rows"] for size in row.values())
+
+
 def rows(query: str, most: int = 10000) -> tuple[list[dict[str, Any]], bool]:
     """The rows of a query, a small page at a time, and whether that is all of them."""
     ref = sparql_query(query, store_pattern=False)
@@ -128,18 +139,24 @@ def rows(query: str, most: int = 10000) -> tuple[list[dict[str, Any]], bool]:
         page = sparql_slice(ref, limit=1)
     found: list[dict[str, Any]] = []
     size, longest = 3, 1
+    text = longest_text(query) if page["has_more"] else 0
     while True:
         found += page["rows"]
         if not page["has_more"] or not page["rows"] or len(found) >= most:
             return found, not page["has_more"] and not page.get("limit_reached")
         longest = max(longest, *(len(json.dumps(row, ensure_ascii=False)) + 2 for row in page["rows"]))
-        size = max(1, min(2 * size, 700 // longest, 100))
+        size = max(1, min(2 * size, 700 // max(longest, text + 60 if text else 0), 100))
         page = sparql_slice(ref, limit=size, offset=len(found))
 
 
+def is_name(text: str) -> bool:
+    """Whether this is what a term is called: no blank node, no literal."""
+    return bool(re.match(r'<(?!<)|(?!_:)[^\s"<:]*:', text))
+
+
 def column(found: list[dict[str, Any]], name: str) -> list[str]:
-    """The names in a column, in order, each once; blank nodes have none."""
-    return sorted({row[name] for row in found if name in row and row[name][:2] not in ("_:", "[]")})
+    """The names in a column, in order, each once; blank nodes and literals have none."""
+    return sorted({row[name] for row in found if is_name(row.get(name, ""))})
 
 
 def matching(found: list[dict[str, Any]], text: str, where: str, types: list[str]) -> list[str]:
@@ -237,12 +254,14 @@ def told(about: dict[str, Any]) -> str:
     keys = ["types", "alternatives", "superclasses", "subclasses", "superproperties", "domain", "range", "inverse_of"]
     for key in [*keys, "properties", "range_of", "examples"]:
         if about.get(key):
-            shown, more = about[key][:8], len(about[key]) - 8 + about.get("left_out", {}).get(key, 0)
-            more = max(more, about.get("subclass_count", 0) - 8) if key == "subclasses" else more
+            shown, whole = about[key][:8], len(about[key]) + about.get("left_out", {}).get(key, 0)
+            counted = {"subclasses": "subclass_count", "properties": "property_count"}.get(key, "")
+            more = about.get(counted, whole) - len(shown)
             lines.append(f"{key.replace('_', ' ').capitalize()}: {', '.join(shown)}" + f" and {more} more" * (more > 0))
     links = [f"{each['predicate']} {each['object']}" for each in about.get("outgoing_sample", [])[:5]]
     if links and "class" not in about["kind"]:
-        lines.append("Links: " + "; ".join(links))
+        more = about.get("outgoing_count", len(links)) - len(links)
+        lines.append("Links: " + "; ".join(links) + f"; {more} more statements" * (more > 0))
     return "\n".join(lines)
 
 

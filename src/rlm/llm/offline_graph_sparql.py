@@ -1,7 +1,8 @@
 """Reading a query just well enough to say what it asks: for deciding whether a procedure's query fits a question.
 
 Only a part of SPARQL is read: triples with paths, FILTER, OPTIONAL, MINUS, NOT EXISTS, UNION and VALUES. A query with
-anything else is not understood, and what is not understood is not run.
+anything else is not understood, and what is not understood is not run. The order of the parts of a group is not kept:
+where it matters (OPTIONAL or MINUS before something that binds), a group is not understood either.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ _KNOWN = {
 _WORDS = frozenset(("SELECT", "ASK", "DISTINCT", "REDUCED", "WHERE", "FILTER", "OPTIONAL", "MINUS", "NOT", "EXISTS",
                     "UNION", "VALUES", "IN", "AS", "COUNT", "LIMIT", "ORDER", "BY", "ASC", "DESC"))  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][\w.-]*:\w[\w.-]*|<[^<>\s]*>|a")
+_LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
+_VARIABLE = re.compile(r"\?\w+")
+_HIDDEN_X = "?'x"
+"""What another ?x is called when the one that answers is: no query can write this name."""
 
 Triple = tuple[str, str, str]
+Tokens = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -31,7 +37,7 @@ class Group:
     """What stands between two braces."""
 
     triples: list[Triple] = field(default_factory=list)
-    filters: list[str] = field(default_factory=list)
+    filters: list[Tokens] = field(default_factory=list)
     optionals: list[Group] = field(default_factory=list)
     negatives: list[Group] = field(default_factory=list)
     unions: list[list[Group]] = field(default_factory=list)
@@ -49,6 +55,8 @@ class Query:
     limit: int | None = None
     names: tuple[str, ...] = ()
     """The columns as the query itself calls them."""
+    counted: str = ""
+    """What a COUNT counts, as the query calls it: a variable, or *."""
 
 
 class _Unknown(Exception):
@@ -75,7 +83,8 @@ def _evened(token: str) -> str:
         return token.upper()
     if token.startswith("<"):
         space = next((space for space in _KNOWN if token[1:].startswith(space)), "")
-        token = _KNOWN[space] + token[1 + len(space) : -1] if space else token
+        local = token[1 + len(space) : -1]
+        token = _KNOWN[space] + local if space and _LOCAL.fullmatch(local) else token
     if token[0] == "$" and not re.fullmatch(r"\$(?:ENTITY|TEXT|NUMBER)_\d+", token):
         token = f"?{token[1:]}"
     return "a" if token == "rdf:type" else token
@@ -126,7 +135,7 @@ class _Reader:
         x = counted or (f"?{names[0]}" if names else "")
         columns = ("x", *names[1:]) if names else ()
         kind = "COUNT" if counted else form
-        return Query(kind, columns, _renamed(where, x), limit, tuple(names))
+        return Query(kind, columns, _renamed(where, x), limit, tuple(names), counted)
 
     def _count(self) -> str:
         """Behind the bracket of `(COUNT(DISTINCT ?x) AS ?n)`."""
@@ -134,31 +143,45 @@ class _Reader:
         self._need("(")
         each_once = self._take("DISTINCT")
         counted = self._next()
-        if counted != "*" and not each_once:
+        if counted != "*" and not (each_once and _VARIABLE.fullmatch(counted)):
             raise _Unknown
         self._need(")")
         self._need("AS")
-        self._next()
+        if not _VARIABLE.fullmatch(self._next()):
+            raise _Unknown
         self._need(")")
         return counted
 
     def _ending(self) -> int | None:
-        limit = None
-        while self._peek():
-            if self._take("ORDER"):
-                self._need("BY")
-                while self._peek() in ("ASC", "DESC", "(", ")") or self._peek().startswith("?"):
-                    self._next()
-            elif self._take("LIMIT"):
-                limit = int(self._next()) if self._peek().isdigit() else 0
-            else:
-                raise _Unknown
-        return limit
+        if self._take("ORDER"):
+            self._need("BY")
+            self._order()
+            while self._peek() and self._peek() != "LIMIT":
+                self._order()
+        if not self._peek():
+            return None
+        self._need("LIMIT")
+        number = self._next()
+        if not re.fullmatch("[0-9]{1,9}", number) or self._peek():
+            raise _Unknown
+        return int(number)
+
+    def _order(self) -> None:
+        """One of the things that rows are put in order by: a variable, or one with its direction."""
+        directed = self._take("ASC") or self._take("DESC")
+        if directed:
+            self._need("(")
+        if not _VARIABLE.fullmatch(self._next()):
+            raise _Unknown
+        if directed:
+            self._need(")")
 
     def _group(self) -> Group:
-        made = Group()
+        made, minus = Group(), False
         while not self._take("}"):
             token = self._peek()
+            if (made.optionals or minus) and token not in (".", "FILTER", "OPTIONAL", "MINUS"):
+                raise _Unknown  # what comes before this would mean something else behind it
             if token == ".":
                 self._next()
             elif token == "FILTER":
@@ -167,6 +190,7 @@ class _Reader:
             elif token in ("OPTIONAL", "MINUS"):
                 self._next()
                 self._need("{")
+                minus = minus or token == "MINUS"
                 (made.optionals if token == "OPTIONAL" else made.negatives).append(self._group())
             elif token == "VALUES":
                 self._next()
@@ -186,6 +210,8 @@ class _Reader:
         self._need("{")
         while not self._take("}"):
             listed.add(self._next())
+        if not _VARIABLE.fullmatch(name) or name in made.values or not all(_NAME.fullmatch(each) for each in listed):
+            raise _Unknown
         made.values[name] = frozenset(listed)
 
     def _filter(self, made: Group) -> None:
@@ -203,7 +229,7 @@ class _Reader:
                 raise _Unknown
             if depth == 0 and token == ")":
                 break
-        made.filters.append("".join(parts))
+        made.filters.append(tuple(_folded(part, after) for part, after in zip(parts, [*parts[1:], ""], strict=True)))
 
     def _triples(self, made: Group) -> None:
         subject = self._node()
@@ -242,6 +268,12 @@ class _Reader:
         return sign + made + mark
 
 
+def _folded(token: str, after: str) -> str:
+    """Of all names in a filter only those of functions mean the same in capitals."""
+    is_function = after == "(" and token not in _WORDS and re.fullmatch(r"[A-Za-z_]\w*", token)
+    return token.lower() if is_function else token
+
+
 def _turned(subject: str, verb: str, target: str) -> Triple:
     """A link that is followed backwards, the right way round."""
     if match := re.fullmatch(r"\^([\w:.-]+[*+?]?)|\(\^([\w:.-]+)\)([*+?])|\^\(([\w:.-]+[*+?]?)\)", verb):
@@ -251,14 +283,11 @@ def _turned(subject: str, verb: str, target: str) -> Triple:
 
 def _renamed(group: Group, x: str) -> Group:
     def name(token: str) -> str:
-        return "?x" if token == x and x.startswith("?") else "?other" if token == "?x" else token
-
-    def text(piece: str) -> str:
-        return re.sub(r"\?\w+", lambda match: name(match[0]), piece)
+        return "?x" if token == x and x.startswith("?") else _HIDDEN_X if token == "?x" else token
 
     return Group(
-        [(name(s), text(p), name(o)) for s, p, o in group.triples],
-        [text(piece) for piece in group.filters],
+        [(name(s), name(p), name(o)) for s, p, o in group.triples],
+        [tuple(name(token) for token in tokens) for tokens in group.filters],
         [_renamed(part, x) for part in group.optionals],
         [_renamed(part, x) for part in group.negatives],
         [[_renamed(part, x) for part in parts] for parts in group.unions],

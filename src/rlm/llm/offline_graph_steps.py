@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rlm.llm import offline_graph_repl
@@ -31,7 +32,9 @@ Term = dict[str, Any]
 _NEEDS = {
     "link": ("words", "singular", "slip", "closeness", "link"),
     "listed": ("labelled", "listed"),
-    "bound_spaces": ("rows", "bound_spaces", "spaces_told"),
+    "column": ("is_name", "column"),
+    "rows": ("longest_text", "rows"),
+    "bound_spaces": ("longest_text", "rows", "bound_spaces", "spaces_told"),
 }
 _SPACES = (
     'spaces = stats.get("namespaces", {})',
@@ -190,11 +193,12 @@ def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) 
 def probed(predicate: str, direction: str, term: str, own: str) -> tuple[list[str], list[str]]:
     """The lines that look at one sort of link of a term; `term` and its short name `own` are expressions."""
     side, end = ("incoming", "subject") if direction == "in" else ("outgoing", "object")
-    return [], [
+    less = f" - {{{own}}}" if predicate == "rdfs:subClassOf" else ""  # a class is none of its own subclasses
+    return ["is_name"], [
         f'found = probe_relationships({term}, "{predicate}", "{direction}", 25)',
         f'links, total = found["{side}"], found["{side}_count"]',
         "whole = len(links) == total",
-        f'names = sorted({{each["{end}"] for each in links if each["{end}"][:1] != "["}} - {{{own}}})',
+        f'names = sorted({{each["{end}"] for each in links if is_name(each["{end}"])}}{less})',
     ]
 
 
@@ -251,14 +255,16 @@ def others(asked: Asked) -> list[str]:
 
 def below(asked: Asked, about: str, term: str) -> list[str]:
     """The lines that answer with the instances of subclasses where a class has none. `term` is an expression."""
-    return [
+    query = below_query(replace(asked, kind="instances"), "$ENTITY_1")
+    lines = [
         "below = []",
         "if not names:",
-        f'    found, whole = rows({below_query(asked, "$ENTITY_1")!r}.replace("$ENTITY_1", {term}))',
+        f'    found, whole = rows({query!r}.replace("$ENTITY_1", {term}))',
         '    names = below = column(found, "x")',
         listing(asked, about),
-        'reply += "\\nIt has none of its own: these are the instances of its subclasses." if below else ""',
     ]
+    said_so = 'reply += "\\nIt has none of its own: these are the instances of its subclasses." if below else ""'
+    return lines if asked.kind == "count" else [*lines, said_so]
 
 
 def joined(query: str) -> list[str]:
