@@ -14,7 +14,7 @@ from rlm.errors import ConfigError, ModelUnavailable, OntologyError, SandboxErro
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.verify import Verify
 from rlm.llm import ScriptedClient
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 from rlm.loop import Limits
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope

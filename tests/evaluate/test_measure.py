@@ -7,7 +7,7 @@ import pytest
 from rlm.errors import ConfigError, ModelUnavailable
 from rlm.evaluate import evaluate
 from rlm.llm import ScriptedClient
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 from rlm.packs import import_pack
 from rlm.store.open import open_store
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rlm.learning.artifact import ACTION_CHARS, OUTCOME_CHARS, chosen, extract_trajectory_artifact
 from rlm.learning.telling import telling_part
 from rlm.llm import ScriptedClient
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 from rlm.loop import Limits, rlm_run
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.sandbox import REPLResult

@@ -12,7 +12,7 @@ from rlm.learning.extract_llm import read_items
 from rlm.learning.extract_prompts import CONTRAST, FAILURE, SCHEMA, SUCCESS
 from rlm.learning.gates import REASON, REPEATS
 from rlm.llm import Usage
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 from rlm.llm.schema import is_strict
 from rlm.tools import Recalled
 

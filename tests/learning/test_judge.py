@@ -12,7 +12,7 @@ from rlm.learning.judge import judge_trajectory, read_judgment
 from rlm.learning.prompts import DATA_CHARS, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import ScriptedClient, Usage
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 
 pytestmark = pytest.mark.req("PM-04")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline_asked_kinds import Asked
+from rlm.llm.offline.asked.kinds import Asked
 
 ONE, ALL = "rdfs:subClassOf", "rdfs:subClassOf+"
 CORES = {

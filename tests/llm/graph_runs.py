@@ -12,8 +12,8 @@ from typing import Any
 
 from rlm.context import build_context
 from rlm.handles import Meter, Store
-from rlm.llm import offline_graph_repl as programs
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
+from rlm.llm.offline.graph import repl as programs
 from rlm.loop import Limits, RLMResult, rlm_run
 from rlm.ontology.engine import open_engine
 from rlm.ontology.views import Views

@@ -91,7 +91,7 @@ def test_the_default_models_have_a_price():
     assert price_of(DEFAULT_OPENAI_MODEL) and price_of(DEFAULT_ANTHROPIC_MODEL)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("rlm.llm.offline") is None, reason="offline is built apart")
+@pytest.mark.skipif(importlib.util.find_spec("rlm.llm.offline.client") is None, reason="offline is built apart")
 @pytest.mark.parametrize("spec", ["offline", None])
 def test_without_a_key_it_is_offline(spec):
     assert opened(spec).model == "offline"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.llm.offline import FOUND, OfflineClient, least, next_reply, question_in
-from rlm.llm.offline_answer import WHAT_IT_IS
-from rlm.llm.offline_said import tidy
-from rlm.llm.offline_value import number_before, value_in
+from rlm.llm.offline.client import FOUND, OfflineClient, least, next_reply, question_in
+from rlm.llm.offline.text.answer import WHAT_IT_IS
+from rlm.llm.offline.text.said import tidy
+from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.types import Message
 from rlm.loop.parse import parse_reply
 from rlm.loop.prompts import LAST_CALL, ContextCard, first_message, system_prompt, turn_message

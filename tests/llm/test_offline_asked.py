@@ -13,15 +13,14 @@ from corpus_questions_fresh import FRESH, MISSED
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rlm.llm import offline_asked_grammar as grammar
-from rlm.llm.offline_asked import COUNTED, FAMILIES, KINDS, Asked, family_of, generalised, understand
-from rlm.llm.offline_asked_frames import framed
-from rlm.llm.offline_asked_gates import GATES
-from rlm.llm.offline_asked_marks import MAX_CHARS, MAX_LEFT, hidden
-from rlm.llm.offline_asked_properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
-from rlm.llm.offline_asked_rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
-from rlm.llm.offline_asked_spelling import respelled
-from rlm.llm.offline_asked_terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
+from rlm.llm.offline.asked import COUNTED, FAMILIES, KINDS, Asked, family_of, generalised, grammar, understand
+from rlm.llm.offline.asked.frames import framed
+from rlm.llm.offline.asked.gates import GATES
+from rlm.llm.offline.asked.marks import MAX_CHARS, MAX_LEFT, hidden
+from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
+from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
+from rlm.llm.offline.asked.spelling import respelled
+from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
 
 ALL = [*corpus.ALL, *FRESH]
 RULES = (

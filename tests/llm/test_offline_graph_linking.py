@@ -11,7 +11,7 @@ from graph_runs import functions, opened
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.llm.offline_graph_repl import singular, slip, words
+from rlm.llm.offline.graph.repl import singular, slip, words
 from rlm.ontology.engine import open_engine
 
 

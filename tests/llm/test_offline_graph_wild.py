@@ -9,8 +9,8 @@ import pytest
 from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 
 from rlm.learning.grounding import iris_in
-from rlm.llm.offline_asked_kinds import Asked
-from rlm.llm.offline_graph_steps import links
+from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.graph.steps import links
 from rlm.loop import RLMResult
 from rlm.store.types import MemoryItem
 

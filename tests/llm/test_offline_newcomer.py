@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.llm.offline import OFFLINE_UNANSWERED, OfflineClient
-from rlm.llm.offline_answer import answer
-from rlm.llm.offline_passages import longest_parts
-from rlm.llm.offline_question import plan_for
-from rlm.llm.offline_reading import extract, locate, needle_pattern, start_clock
-from rlm.llm.offline_survey import edge, measure
-from rlm.llm.offline_table import look, sniff_table, table, table_rows
-from rlm.llm.offline_words import LINK
+from rlm.llm.offline.client import OFFLINE_UNANSWERED, OfflineClient
+from rlm.llm.offline.text.answer import answer
+from rlm.llm.offline.text.passages import longest_parts
+from rlm.llm.offline.text.question import plan_for
+from rlm.llm.offline.text.reading import extract, locate, needle_pattern, start_clock
+from rlm.llm.offline.text.survey import edge, measure
+from rlm.llm.offline.text.table import look, sniff_table, table, table_rows
+from rlm.llm.offline.text.words import LINK
 from rlm.loop import rlm_run
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.llm.offline_passages import passages
-from rlm.llm.offline_reading import blocks, excerpt, extract, fold, locate, report, start_clock
-from rlm.llm.offline_survey import common, edge, extreme, headings_of, measure, numbered_lines, structure
-from rlm.llm.offline_table import look
-from rlm.llm.offline_words import DATE, EMAIL, NUMBER, URL
+from rlm.llm.offline.text.passages import passages
+from rlm.llm.offline.text.reading import blocks, excerpt, extract, fold, locate, report, start_clock
+from rlm.llm.offline.text.survey import common, edge, extreme, headings_of, measure, numbered_lines, structure
+from rlm.llm.offline.text.table import look
+from rlm.llm.offline.text.words import DATE, EMAIL, NUMBER, URL
 
 WORDS = st.text(alphabet="aAbB .\nßİ", max_size=400)
 

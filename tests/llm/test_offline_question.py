@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.llm.offline_plan import passage_plan
-from rlm.llm.offline_question import plan_for
-from rlm.llm.offline_terms import forms_of, terms_of
+from rlm.llm.offline.text.plan import passage_plan
+from rlm.llm.offline.text.question import plan_for
+from rlm.llm.offline.text.terms import forms_of, terms_of
 
 
 @pytest.mark.parametrize(

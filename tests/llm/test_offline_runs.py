@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.llm.offline import OFFLINE_UNANSWERED, OfflineClient
+from rlm.llm.offline.client import OFFLINE_UNANSWERED, OfflineClient
 from rlm.loop import Limits, RLMResult, rlm_run
 
 TEXT = """# The Fort

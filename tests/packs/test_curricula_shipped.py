@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlm.learning.verify import check_answer
-from rlm.llm.offline_asked import FAMILIES
+from rlm.llm.offline.asked import FAMILIES
 from rlm.ontology.answer import Engine
 from rlm.ontology.engine import open_engine
 from rlm.ontology.guard import check_query

@@ -13,7 +13,7 @@ import pytest
 
 from rlm.errors import ConfigError, ModelAuthError, ModelUnavailable, NotRDF, RLMError
 from rlm.llm import ScriptedClient
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 from rlm.packs.curriculum import read_curriculum
 from rlm.store.learning import LearningRow
 from rlm.store.types import Judgment, Run, Trajectory
@@ -228,7 +228,7 @@ def test_a_full_disk_is_found_before_anything_is_asked(store, lesson, tmp_path):
 
 WORKER = """
 import sys
-from rlm.llm.offline import OfflineClient
+from rlm.llm.offline.client import OfflineClient
 from rlm.store.open import open_store
 from rlm.train import train
 with open_store(sys.argv[1], embedder="none") as store:

@@ -10,7 +10,7 @@ from rlm.agent.parts import Graph
 from rlm.context import BuiltContext, build_context
 from rlm.context.l2_memories import AT_MOST
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.llm.offline_asked import Asked, family_of, generalised, understand
+from rlm.llm.offline.asked import Asked, family_of, generalised, understand
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope
 

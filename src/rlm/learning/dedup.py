@@ -17,7 +17,7 @@ from typing import Any, Literal
 from rlm.context.l2_memories import bullets
 from rlm.learning.compact import STEPS, listed, shown_whole
 from rlm.learning.gates import REASON, REPEATS
-from rlm.llm.offline_asked_kinds import COUNTED
+from rlm.llm.offline.asked.kinds import COUNTED
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import normalize
 from rlm.store.types import MemoryItem

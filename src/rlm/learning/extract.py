@@ -16,7 +16,7 @@ from rlm.learning.extract_offline import extract_offline
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
 from rlm.llm import OFFLINE_UNANSWERED, Client, Usage
-from rlm.llm.offline_asked import Asked, understand
+from rlm.llm.offline.asked import Asked, understand
 from rlm.ontology.terms import Prefixes, local_name
 from rlm.store.types import Judgment, MemoryItem
 

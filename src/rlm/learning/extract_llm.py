@@ -26,7 +26,7 @@ from rlm.learning.extract_prompts import (
 )
 from rlm.learning.gates import TOOLS, is_hardcoded
 from rlm.llm import Client, Message, Usage
-from rlm.llm.offline_asked_kinds import Asked
+from rlm.llm.offline.asked.kinds import Asked
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 TEMPERATURE = 1.0

@@ -17,8 +17,8 @@ from rlm.learning.decisive import decisive_steps
 from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
 from rlm.learning.words import says_absent
-from rlm.llm.offline_asked import generalised
-from rlm.llm.offline_asked_kinds import Asked, family_of
+from rlm.llm.offline.asked import generalised
+from rlm.llm.offline.asked.kinds import Asked, family_of
 from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.ontology.terms import Prefixes
 from rlm.store.types import Judgment, MemoryItem, Scope

@@ -40,7 +40,7 @@ def open_client(
     named = (spec or settings.model or _found(settings, base_url)).strip()
     provider, slash, name = named.partition("/")
     if named == "offline":
-        from rlm.llm.offline import OfflineClient
+        from rlm.llm.offline.client import OfflineClient
 
         return OfflineClient()
     if named.partition(":")[0] == "scripted":

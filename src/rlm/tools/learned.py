@@ -17,7 +17,7 @@ from rlm.learning import dedup
 from rlm.learning.calls import CallLike, TraceLike
 from rlm.learning.extract_offline import pitfall_of, procedure_of
 from rlm.learning.gates import REASON, Gate
-from rlm.llm.offline_asked import understand
+from rlm.llm.offline.asked import understand
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Judgment, MemoryItem
 from rlm.tools.memory import ORIGIN

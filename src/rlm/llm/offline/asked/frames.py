@@ -1,0 +1,219 @@
+"""Plain questions, understood word by word and without patterns: quick, and strict.
+
+Every word must be known (`words`) or belong to a name. The words come to a few letters, and the letters
+to a kind: "Which classes have 'Tug' as a parent?" is `cHXAp`. Whatever is not in the table is left to the rules.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rlm.llm.offline.asked.frames_table import LISTED, TOTALS, WITH_TWO
+from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.asked.lazy import Lazy
+from rlm.llm.offline.asked.marks import CLOSE, MAX_LEFT, OPEN
+from rlm.llm.offline.asked.reading import Read, read_words
+from rlm.llm.offline.asked.sets import NO_NAMES
+from rlm.llm.offline.asked.short import short
+from rlm.llm.offline.asked.tokens import without_scopes, words_of
+
+_WANTED = {"c": "class", "r": "property", "n": "individual"}
+_CALLED = ("called", "named", "with the name")
+_PIECES = frozenset(("word", "string", "text", "substring", "letters", "pattern", "fragment", "piece", "sequence"))
+_ANY = frozenset(("X", "cX", "rX", "tX", "nX", "wX", "LX", "cMX", "tMX", "rMX", "nMX"))
+_BUILT_IN = {"owl:Class": "classes", "owl:ObjectProperty": "object_properties", "owl:NamedIndividual": "individuals"}
+_WITH_NAMESPACES = frozenset("NLztcr>wA<HMyT")
+_BESIDE = frozenset(("with", "like", "having", "about", "around", "by"))
+_SAME = str.maketrans("jJK", "rrr")
+_PUNCTUATION = frozenset(f" '’.,:;?!()/-_{OPEN}{CLOSE}")
+_ASIDE = frozenset("X._;,<>HQA'mh")
+_WANTS = Lazy(
+    r"(?:\w+ ){1,4}(?:wants?|needs?|would like|wishes|asked|asks|has been asked|have been asked|has to|have to|must)"
+    r"(?: me| us)?(?: to (?:know|see|have|get|find|list|compile|collect|find out|learn|report))?(?: for| about)? "
+    r"(?=the |which |what |how |all |every )",
+    re.I,
+)
+_MINE = frozenset(("my", "our", "your"))
+_STOPS = (". ", "? ", "! ", "; ")
+
+
+def framed(text: str, names: tuple[str, ...]) -> Asked | None:
+    """What a plain question asks for, its names hidden; None when a word of it is not known, or the frame is not."""
+    text = text.replace("(es)", "").replace("(s)", "").replace(", i.e.", ",").strip(" ?!.,;:-–•*")
+    if not text or len(text) > MAX_LEFT or text.isupper() or any(stop in text for stop in _STOPS):
+        return None
+    if not all(c.isalnum() or c in _PUNCTUATION for c in text):
+        return None
+    words = words_of(text)
+    if words is None:
+        return None
+    bare = without_scopes(words)
+    read = read_words(bare, names)
+    return (_asked(read) if read else None) or short(bare, names, scoped=len(bare) < len(words))
+
+
+def guessed(text: str, names: tuple[str, ...]) -> Asked | None:
+    """What a question asks for when words that are not known come before it, in a clause of their own.
+
+    "Before lunch, show me the ancestors of Tug", "My boss wants to know the superclasses of Tug". Unknown words at
+    other places are no safe guess: "Who invented the subclasses of Tug?".
+    """
+    if wants := _WANTS.match(text):
+        return framed(text[wants.end() :], names)
+    before, comma, after = text.partition(", ") if ", " in text else text.partition(": ")
+    said = words_of(before) if comma else None
+    if not said or len(said) > 8 or any(word.letter not in _ASIDE or word.text in NO_NAMES - _MINE for word in said):
+        return None
+    if any(word.letter == "X" and word.sure for word in said) or said[0].text.lower() in NO_NAMES:
+        return None
+    return framed(after, names)
+
+
+def _asked(read: Read) -> Asked | None:
+    """The question that the letters come to."""
+    codes = read.codes
+    counted, yes_no = codes.count("#") == 1, codes.startswith("Y") or read.right
+    codes = codes.lstrip("Q").replace("#", "") if counted else codes
+    codes = codes if codes == "QX" else codes.lstrip("#YQ")
+    mentions = tuple(read.names)
+    total = TOTALS.get(codes.rstrip("HM"), "") if counted and not mentions else ""
+    if total:
+        return Asked("count", of=total) if read.levels <= {"!"} else None
+    codes = _simpler(codes.replace("XQ", "X"))
+    if "#" in codes or "Q" in codes[1:] or len(mentions) > 2:
+        return None
+    if not mentions and "N" in codes and set(codes) <= _WITH_NAMESPACES and not (read.noun and read.lead == "what is"):
+        return Asked("count", of="namespaces") if counted else Asked("namespaces")
+    if codes.startswith("F") and codes != "FX":
+        codes = codes[1:]
+    if not mentions:
+        return _alone(codes, read, counted, yes_no)
+    if len(mentions) == 2:
+        return None if counted else _two(codes, read, yes_no)
+    if codes == "QX":
+        return Asked("describe", mentions, what=read.what) if read.lead not in ("what are", "who are") else None
+    if "R" in codes:
+        codes = codes.replace("R", "").replace("c", "")
+        read.levels.add("!")
+        codes = f"P{codes}" if codes == "X" else codes
+    kind = LISTED.get(codes, "") or (LISTED.get(codes.replace("w", ""), "") if codes[:1] == "r" else "")
+    if codes == "TX" and read.before[0] in ("type", "is"):
+        kind = ""  # "What type is Berlin?"
+    if codes == "rX":
+        kind = "properties_by_domain" if read.before[0] in ("of", "for", "on") or read.has else ""
+    if codes == "FX" or (codes == "MX" and read.before[0].startswith("mention")):
+        kind = "search"
+    if codes in _ANY and (
+        read.before[0].split(" ")[-1] in _PIECES or (read.quoted and (read.before[0] in _BESIDE or "*" in mentions[0]))
+    ):  # "classes with the substring 'gen'"
+        kind = "search"
+    elif (
+        codes == "hX"
+        and len(parts := mentions[0].split(" ")) == 2
+        and read.sure
+        and read.before[0] not in ("of", "for")
+    ):
+        return Asked("path", (parts[0], parts[1]), what=read.what)
+    if yes_no and (kind.startswith("describe") or (codes in ("Xr", "Xn", "Xs", "Xp", "uX") and not read.has)):
+        kind = ""
+    if (codes == "NX" and read.before[0] not in ("prefix", "namespace")) or (
+        "u" in codes and read.before[0] in _CALLED
+    ):
+        kind = ""
+    if (kind == "describe" and "!" in read.levels) or (kind == "describe property" and not read.sure):
+        kind = ""
+    if codes == "X" and counted:
+        of = _BUILT_IN.get(mentions[0], "")
+        return Asked("count", of=of) if of else _plural(read, counted)
+    if codes == "X" and not yes_no and read.requested and read.levels == {"!"}:
+        return _plural(read, counted)
+    return _one(kind, codes, read, counted) if kind else None
+
+
+def _alone(codes: str, read: Read, counted: bool, yes_no: bool) -> Asked | None:
+    """A question without a name: about the roots, or what a word such as "subclass" means."""
+    if read.lead == "what is" and read.noun and len(codes) == 1 and not read.levels:
+        return Asked("describe", (read.noun,))
+    kind = LISTED.get(codes, "")
+    return _one(kind, codes, read, counted) if kind and not (yes_no and counted) else None
+
+
+def _plural(read: Read, counted: bool) -> Asked | None:
+    """ "List all vessels", "How many vessels": the instances of what is named in the plural."""
+    name = read.names[0]
+    if not re.search(r"[^siu]s$", name) or read.levels - {"!"} or read.what:
+        return None
+    return Asked("count", (name,), of="instances") if counted else Asked("instances", (name,))
+
+
+def _simpler(codes: str) -> str:
+    """The letters without those that change nothing beside the others."""
+    codes = re.sub(r"([^X])\1+", r"\1", codes.translate(_SAME))
+    before, name, after = codes.partition("X")
+    before = re.sub("H(?=[spSPiIdeDEBOLzMTb0])", "w", before).replace("H", "")
+    if any(one in codes for one in "M12LyF"):
+        before = re.sub("[crn]{2,}", "t", before)
+    codes = (before + name + after.replace("H", "").rstrip("M" if after[:1] != "X" else "")).replace("ww", "w")
+    if "N" in codes:
+        codes = codes.replace(">", "").replace("NN", "N")
+    if any(one in codes for one in "sSpPUvgiIkba"):
+        codes = re.sub("(?<![ab])[ct]", "", codes)
+    if ("b" in codes and codes.count("X") == 2) or codes.count("X") == 1:
+        codes = codes.replace("<", "")
+    if codes.count("X") == 1 and any(one in codes for one in "sSpPki"):
+        codes = codes.replace(">", "")
+    return codes
+
+
+def _one(kind: str, codes: str, read: Read, counted: bool) -> Asked | None:
+    """A question of a kind about one name at the most, with its levels."""
+    kind, _, more = kind.partition(" ")
+    mentions = tuple(read.names)
+    if read.dangling and kind in ("subclasses", "superclasses") and codes in ("Xs", "Xp"):
+        kind = "superclasses" if kind == "subclasses" else "subclasses"
+    deep = "!" in read.levels or "^" in read.levels or more == "deep"
+    direct = "'" in read.levels
+    what, inherited, text, where = read.what, False, "", "contains"
+    if kind in ("subclasses", "superclasses"):
+        kind = f"all_{kind}" if deep and not direct else kind
+    elif kind in ("instances", "properties_by_domain", "properties_by_range"):
+        inherited = "^" in read.levels
+    elif kind == "search":
+        text, where, mentions, what = mentions[0], more or "contains", (), _wanted(codes)
+    elif kind == "describe":
+        if direct or counted:
+            return None
+        what = more or what
+    if counted:
+        return None if kind == "exists" else Asked("count", mentions, kind, text, where, what, inherited)
+    return Asked(kind, mentions, text=text, where=where, what=what, inherited=inherited)
+
+
+def _wanted(codes: str) -> str:
+    """The kind of term that a search is for."""
+    return next((_WANTED[letter] for letter in codes if letter in _WANTED), "")
+
+
+def _two(codes: str, read: Read, yes_no: bool) -> Asked | None:
+    """A question about two names: a path, or whether one is below the other."""
+    one, other = read.names
+    codes = codes.lstrip("z")
+    if ">X<X" in codes:  # "get to Y from X"
+        codes, one, other = codes.replace(">X<X", "<X>X"), other, one
+    kind = WITH_TWO.get(codes, "")
+    if kind == "path":
+        return Asked("path", (one, other), what=read.what)
+    if codes == "XX":  # "Is Tug a Vessel?"
+        kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") else ""
+    if codes in ("XsX", "XkX", "XSX", "XpX", "XPX") and read.verb in ("do", "does", "did"):
+        return None
+    if (
+        kind
+        and not yes_no
+        and (read.plural or not (read.sure or (one[0].isupper() and codes in ("XsX", "XiX", "XUX", "XvX"))))
+    ):
+        kind = ""
+    if not kind or ("!" in read.levels and "'" in read.levels):
+        return None
+    pair = (other, one) if kind == "flipped" else (one, other)
+    return Asked("is_subclass", pair, of="direct" if "'" in read.levels else "", what=read.what)

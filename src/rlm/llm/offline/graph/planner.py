@@ -1,0 +1,226 @@
+"""`offline` over an ontology: a planner that reads its prompt, follows a procedure that applies, and else explores.
+
+With a procedure: one turn in which all its calls are made, and the answer in the next. Without one, or when the one
+that was followed led nowhere: what there is in all, which terms are meant, what they are, their statements, and a
+query, one step a turn, until what was seen is enough for an answer. What does not exist is said not to exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rlm.llm.offline.asked import understand
+from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.graph import steps
+from rlm.llm.offline.graph.accept import best_plan
+from rlm.llm.offline.graph.follow import follow
+from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
+from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, read_prompt
+from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
+from rlm.llm.types import Message
+
+CAN = (
+    "It knows these questions about an ontology: its namespaces, what a term is, subclasses and superclasses, "
+    "properties by domain or range, terms by a piece of their name, how two terms are connected, root classes, "
+    "instances, counts, and whether something exists; in English, with the name as the ontology has it."
+)
+INTRO = "offline is no language model. Its next step by rule: {}."
+MENTION_CHARS = 80
+_TEXT_STEP = re.compile(r"^# plan: look$", re.MULTILINE)
+
+
+def graph_reply(messages: Sequence[Message], question: str) -> str | None:
+    """What to say next; None when this is no question about an ontology."""
+    seen = read_prompt(messages)
+    if seen is None or any(_TEXT_STEP.search(each["content"]) for each in messages if each["role"] == "assistant"):
+        return None
+    asked, bare = understand(question), is_bare(messages)
+    if asked is None or len(asked.mentions) < names_needed(asked):
+        if not bare:
+            return None
+        uses = "Uses: none\n\n" if seen.entries else ""
+        return uses + final(f"{OFFLINE_UNANSWERED} offline did not understand this question. {CAN}")
+    if not bare and seen.last is not None and _is_missing(seen.last):
+        return None  # no such term: it may be about the text
+    return _Planner(question, asked, seen).reply()
+
+
+def _is_missing(turn: Turn) -> bool:
+    terms = (turn.found or {}).get("terms")
+    return isinstance(terms, list) and not all(terms)
+
+
+class _Planner:
+    """The next step of one run. Made anew for every prompt."""
+
+    def __init__(self, question: str, asked: Asked, seen: Seen) -> None:
+        self.question, self.asked, self.seen = question, asked, seen
+        self.kind = base_kind(asked)
+        self.about = _about(asked)
+
+    def reply(self) -> str:
+        last = self.seen.last
+        if last is not None and (answer := self._answer(last)) is not None:
+            return answer
+        if self.seen.is_last:
+            return final(f"{OFFLINE_UNANSWERED} the turns were over before offline had an answer.")
+        if last is None:
+            return self._begin()
+        if last.step == "follow":
+            return "Uses: none\n\n" + self._explore("")
+        return self._explore(last.step)
+
+    def _begin(self) -> str:
+        plan = best_plan(self.asked, self.seen.entries, self.seen.tools, self.question)
+        if plan is None:
+            said = "Uses: none\n\n" if self.seen.entries else ""
+            return said + self._explore("")
+        helpers, lines = follow(self.asked, plan, self.about, self.question)
+        code = steps.block(f"follow {plan.entry}", lines, helpers)
+        return f"Uses: {plan.entry}\n{INTRO.format(f'what procedure {plan.entry} says')}\n\n{code}"
+
+    # -- when there is an answer ---------------------------------------------------------------------------
+
+    def _answer(self, turn: Turn) -> str | None:
+        found = turn.found
+        if found is None:
+            return None
+        terms = found.get("terms")
+        if isinstance(terms, list) and not all(terms):
+            return final(self._absent(terms))
+        if isinstance(terms, list) and self.kind == "exists":
+            return final(self._exists(terms))
+        if turn.step == "follow" and not _is_sound(found):
+            return None
+        if not found.get("done") and turn.step != "follow":
+            return None
+        note = self._note(self._terms() or [])
+        return _final_var(note) if note else "FINAL_VAR(reply)"
+
+    def _absent(self, terms: Sequence[Any]) -> str:
+        missing = [
+            f"{kinds[0] or 'term'} called “{_shown(name)}”"
+            for name, term, kinds in zip(self.asked.mentions, terms, wanted_kinds(self.asked), strict=False)
+            if term is None
+        ]
+        said = f"There is no {' and no '.join(missing)} in this ontology."
+        return f"No. {said}" if self.kind in ("exists", "is_subclass") else said
+
+    def _exists(self, terms: Sequence[dict[str, Any]]) -> str:
+        term, wanted, name = terms[0], self.asked.what, _shown(self.asked.mentions[0])
+        what = _article(term["kind"])
+        if wanted and wanted not in term["kind"]:
+            return f"No. There is no {wanted} called “{name}”, but {what}: {term['curie']}."
+        near = f" (“{name}” as such is not there; this is the nearest name)" if term["how"] >= 3 else ""
+        return f"Yes. {term['curie']} is {what}, labelled “{tidy(term['label'])}”{near}."
+
+    def _note(self, terms: Sequence[dict[str, Any]]) -> str:
+        """What the answer should say about how a name was taken."""
+        said = []
+        for name, term in zip(self.asked.mentions, terms, strict=False):
+            if term["how"] >= 3:
+                said.append(
+                    f"No term is called “{_shown(name)}”: this is about the nearest name, “{tidy(term['label'])}”."
+                )
+            elif term["same"]:
+                prefix, own = term["curie"].partition(":")[0].strip("<"), _shown(term["curie"])
+                number = len(term["same"]) + 1
+                said.append(f"{number} terms are called “{_shown(name)}”: this is about “{own}” of “{prefix}”.")
+            elif term["odd"] and self.kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
+                said.append(f"“{_shown(name)}” is {_article(term['kind'])} here, and no class.")
+        return " ".join(said)
+
+    # -- the fixed order -----------------------------------------------------------------------------------
+
+    def _terms(self) -> list[dict[str, Any]] | None:
+        for turn in reversed(self.seen.turns):
+            if turn.found is not None and isinstance(turn.found.get("terms"), list) and all(turn.found["terms"]):
+                return list(turn.found["terms"])
+        return None
+
+    def _explore(self, done: str) -> str:
+        """The step behind `done` that has something to do."""
+        order = self._order()
+        after = order[order.index(done) + 1 :] if done in order else order
+        last = self.seen.last
+        if not after or (last is not None and last.found is None and done in ("find", "ask")):
+            error = f" ({tidy(last.error)[:200]})" if last is not None and last.error else ""
+            return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer{error}.")
+        step = after[0]
+        helpers, lines = self._step(step)
+        code = steps.block(step, [line for line in lines if line], helpers, self.seen.variables)
+        return f"{INTRO.format(step)}\n\n{code}"
+
+    def _order(self) -> list[str]:
+        """The steps that a question of this kind may need, in the order that holds for all."""
+        if self.kind == "namespaces":
+            return ["orient", "schema"]
+        if self.kind == "search":
+            return ["orient", "find", "ask"]
+        if not self.asked.mentions:
+            return ["orient", "ask"]
+        found = ["orient", "find", "describe"]
+        if self.kind == "path" or (self.kind in PROBES and self.asked.kind != "count"):
+            found.append("probe")
+        return found if self.kind == "describe" else [*found, "ask"]
+
+    def _step(self, step: str) -> tuple[list[str], list[str]]:
+        terms = self._terms() or []
+        if step == "orient":
+            return steps.orient(self.asked)
+        if step == "schema":
+            return steps.schema(self.asked)
+        if step == "find":
+            return steps.find(self.asked, self.question)
+        if step == "describe":
+            return steps.describe(self.asked, terms)
+        if step == "probe":
+            return steps.probe(self.asked, terms, self.about)
+        return steps.ask(self.asked, terms, self.about)
+
+
+def _is_sound(found: dict[str, Any]) -> bool:
+    """Whether what a procedure found can be the answer: whole, something, and what the ontology says of itself."""
+    if "done" in found:
+        return bool(found["done"])
+    rows, expected = found.get("rows"), found.get("expected")
+    if not isinstance(rows, int) or found.get("whole") is False:
+        return False
+    return rows == expected if expected is not None else rows > 0
+
+
+def _about(asked: Asked) -> str:
+    """What stands behind the noun of an answer."""
+    if len(asked.mentions) == 1 and asked.kind != "count":
+        kind, name = base_kind(asked), _shown(asked.mentions[0])
+        return f" (“{name}”)" if kind.startswith("properties_by") else f" of “{name}”" if kind in PROBES else ""
+    return ""
+
+
+def _shown(name: str) -> str:
+    """A name from the question without what would make it an IRI."""
+    name = tidy(name).strip("<> ")
+    if re.search(r"\s", name):  # a label: what is no IRI in it stays
+        local = re.sub(r"\S+://\S*[/#]|(?<!\w)[\w.-]*:(?=\w)", "", name)
+    else:
+        local = re.split(r"[/#:]", name.rstrip("/#:"))[-1] or "it"
+    return local if len(local) <= MENTION_CHARS else local[: MENTION_CHARS - 1] + "…"
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+
+
+def final(text: str) -> str:
+    """The text as a Python literal, so that no parenthesis or quote in it ends the call."""
+    text = text.encode("utf-8", "replace").decode()
+    text = "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'FINAL("""{escaped}""")'
+
+
+def _final_var(note: str) -> str:
+    """The answer with a note behind it."""
+    return f'```repl\nreply += {chr(10) + note!r}\nFINAL_VAR("reply")\n```'

@@ -1,0 +1,289 @@
+"""The programs that `offline` sends into the REPL over an ontology, one for each step.
+
+Each asks the tools, puts an answer into `reply` where what came back is enough for one, and prints one line: what was
+found, in little. Values go in as literals. A helper is sent with the first program that needs it and stays there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.graph import repl
+from rlm.llm.offline.graph.kinds import (
+    IN_STATS,
+    JOINING,
+    NOUNS,
+    OTHER_NAMES,
+    PROBES,
+    base_kind,
+    below_query,
+    literal,
+    query_for,
+    searched_types,
+    wanted_kinds,
+)
+
+Term = dict[str, Any]
+_NEEDS = {
+    "link": ("words", "singular", "slip", "closeness", "link"),
+    "listed": ("labelled", "listed"),
+    "column": ("is_name", "column"),
+    "rows": ("longest_text", "rows"),
+    "bound_spaces": ("longest_text", "rows", "bound_spaces", "spaces_told"),
+}
+_SPACES = (
+    'spaces = stats.get("namespaces", {})',
+    'whole, total = 0 < len(spaces) < 15 and "…" not in "".join(spaces.values()), len(set(spaces.values()))',
+)
+_ROLES = (
+    "class|classes|concept|concepts|type|types|property|relation|entity|object|objects|feature|features|thing|term|"
+    "instance|individual|category|element|resource|kind|kinds|label|name|description|descriptions|number|value"
+)
+_LEADS = "model|dataset|data|ontology|vocabulary|graph|schema|file"
+"""What may stand before a name, or be its first word."""
+SLICE = 'names = column(found, "x")'
+NO_TOPS = 'names = [name for name in names if name not in ("owl:Thing", "owl:Nothing")]'
+
+
+def block(step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()) -> str:
+    """A reply's code: the mark of the step, the helpers that are not there yet, and the lines."""
+    needed = dict.fromkeys(part for name in helpers for part in _NEEDS.get(name, (name,)))
+    sources = [inspect.getsource(getattr(repl, name)).rstrip() for name in needed if name not in known]
+    body = "\n\n\n".join(["\n".join([f"# plan: graph {step}", "import json, re, unicodedata"]), *sources])
+    return "```repl\n" + body + "\n\n" + "\n".join(lines) + "\n```"
+
+
+def said(**fields: str) -> str:
+    """The line that reports: names and the expressions of their values."""
+    shown = ", ".join(f'"{name}": {value}' for name, value in fields.items())
+    return f'print("offline-found", json.dumps({{{shown}}}))'
+
+
+def listing(asked: Asked, about: str = "") -> str:
+    """The line that makes the answer out of `names` and `whole`."""
+    one, many = _nouns(asked, about)
+    if asked.kind == "count":
+        return f'reply = f"{{len(names)}} {{{one!r} if len(names) == 1 else {many!r}}}."'
+    return f"reply = listed(names, {one!r}, {many!r}, whole)"
+
+
+def _nouns(asked: Asked, about: str = "") -> tuple[str, str]:
+    one, many = NOUNS.get(base_kind(asked), ("term", "terms"))
+    return one + about, many + about
+
+
+def counting(asked: Asked, about: str = "") -> str:
+    one, many = _nouns(asked, about)
+    return f'reply = f"{{number}} {{{one!r} if number == 1 else {many!r}}}."'
+
+
+# -- without a procedure -----------------------------------------------------------------------------------
+
+
+def orient(asked: Asked) -> tuple[list[str], list[str]]:
+    """What there is in all."""
+    kind, lines = base_kind(asked), ["stats = graph_stats()"]
+    done = "False"
+    if kind == "namespaces":
+        lines, done = [*lines, *_SPACES, _spaces_said(asked)], "whole"
+    elif asked.kind == "count" and kind in IN_STATS:
+        lines += [f'number = stats["{IN_STATS[kind]}"]', counting(asked)]
+        done = 'not stats.get("sampled", False)'
+    elif kind == "describe" and not asked.mentions:
+        lines += _overview()
+        done = "True"
+    lines.append(said(done=done, triples='stats["triples"]', classes='stats["classes"]'))
+    return ["spaces_told"] if kind == "namespaces" else [], lines
+
+
+def _overview() -> list[str]:
+    return [
+        'sizes = ", ".join(f"{stats[name]} {name}" for name in ("triples", "classes", "properties", "individuals"))',
+        "reply = f\"{stats['title'] or 'This ontology'}: {sizes}.\"",
+        'reply += f"\\nKey classes: {\', \'.join(stats[\'key_classes\'])}." if stats["key_classes"] else ""',
+    ]
+
+
+def schema(asked: Asked) -> tuple[list[str], list[str]]:
+    """Every namespace, whole, where one look does not show all."""
+    lines = ["stats = graph_stats()", "spaces, total = bound_spaces(stats)", _spaces_said(asked), said(done="True")]
+    return ["bound_spaces"], lines
+
+
+def _spaces_said(asked: Asked) -> str:
+    return "reply = spaces_told(spaces, total)" if asked.kind != "count" else 'reply = f"{total} namespaces."'
+
+
+def find(asked: Asked, question: str) -> tuple[list[str], list[str]]:
+    """Which terms the names mean; for a search a first look."""
+    if base_kind(asked) == "search":
+        return [], [f"hits = search_entity({asked.text!r}, 1)", said(hits="len(hits)")]
+    return ["link"], [links(asked, question), said(terms="terms")]
+
+
+def links(asked: Asked, question: str) -> str:
+    """The line that finds the terms. A word like “class” behind a name, or “model” before it, may be a part of it."""
+    calls = []
+    for name, kinds in zip(asked.mentions, wanted_kinds(asked), strict=True):
+        forms = [name]
+        if behind := re.search(rf"{re.escape(name)} ({_ROLES})\b", question):
+            forms = [f"{name} {behind[1]}", name]
+        elif ahead := re.search(rf"\b({_LEADS}) {re.escape(name)}", question, re.IGNORECASE):
+            forms = [f"{ahead[1]} {name}", name]
+        elif within := re.fullmatch(rf"(.*\S) (?:{_ROLES})", name):
+            forms = [name, within[1]]
+        each = [f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms]
+        calls.append(" or ".join(each))
+    return f"terms = [{', '.join(calls)}]"
+
+
+def _trimmed(*parts: str) -> list[str]:
+    kept = list(parts)
+    while kept[1:] and not kept[-1]:
+        kept.pop()
+    return kept
+
+
+def describe(asked: Asked, terms: Sequence[Term]) -> tuple[list[str], list[str]]:
+    lines = [f"about = describe_entity({terms[0]['uri']!r})"]
+    if base_kind(asked) == "describe":
+        return ["told"], [*lines, "reply = told(about)", *_also(terms[0]), said(done="True", kind='about["kind"]')]
+    return [], [*lines, said(kind='about["kind"]', subclasses='about.get("subclass_count")')]
+
+
+def _also(term: Term) -> list[str]:
+    if not term["also"]:
+        return []
+    return [f"reply += {f'{chr(10)}Of the same name: ' + ', '.join(term['also'])!r}"]
+
+
+def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], list[str]]:
+    """The statements about a term, as far as one look shows them."""
+    kind = base_kind(asked)
+    if kind == "path":
+        both = all("class" in term["kind"] for term in terms)
+        lines = paths([f"{term['uri']!r}" for term in terms], 2, str(both))
+        return ["chains"], [*lines, said(done='not unsure and found["complete"]', paths="len(shown)")]
+    predicate, direction = PROBES[kind]
+    if kind.startswith("all_") or asked.inherited:
+        return _look(asked, predicate, direction, terms[0], about)
+    helpers, lines = probed(predicate, direction, f"{terms[0]['uri']!r}", f"{terms[0]['curie']!r}")
+    enough = "whole and bool(links)" if kind == "instances" else "whole"
+    return [*helpers, "listed"], [*lines, listing(asked, about), said(done=enough, links="total")]
+
+
+def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) -> tuple[list[str], list[str]]:
+    """Whether there is a first link at all: where there is none, there is none behind it."""
+    side = "incoming" if direction == "in" else "outgoing"
+    lines = [
+        f'found = probe_relationships({term["uri"]!r}, direction="{direction}")',
+        f'links = found["{side}_predicates"]',
+        f'none = "{predicate}" not in links and len(links) < 25 and not found.get("left_out", {{}}).get("links")',
+        "names, whole = [], True",
+    ]
+    enough = "False" if asked.inherited else "none"
+    return ["listed"], [*lines, listing(asked, about), said(done=enough, links=f'links.get("{predicate}", 0)')]
+
+
+def probed(predicate: str, direction: str, term: str, own: str) -> tuple[list[str], list[str]]:
+    """The lines that look at one sort of link of a term; `term` and its short name `own` are expressions."""
+    side, end = ("incoming", "subject") if direction == "in" else ("outgoing", "object")
+    less = f" - {{{own}}}" if predicate == "rdfs:subClassOf" else ""  # a class is none of its own subclasses
+    return ["is_name"], [
+        f'found = probe_relationships({term}, "{predicate}", "{direction}", 25)',
+        f'links, total = found["{side}"], found["{side}_count"]',
+        "whole = len(links) == total",
+        f'names = sorted({{each["{end}"] for each in links if is_name(each["{end}"])}}{less})',
+    ]
+
+
+def paths(ends: Sequence[str], depth: int, classes: str) -> list[str]:
+    """The lines that look for a path, further and further. `classes`: whether both ends are, as an expression."""
+    source, target = ends
+    return [
+        f"for depth in range({depth}, 5):",
+        f"    found = find_path({source}, {target}, depth, 10)",
+        '    if found["paths"] or not found["complete"]:',
+        "        break",
+        'reply = chains(found) if found["paths"] else "None: there is no path between them within 4 steps."',
+        'shown = [path["text"] for path in found["paths"]]',
+        'cut = bool(found.get("left_out")) or found["more"]',
+        'joined = any("rdfs:domain" in text and "rdfs:range" in text for text in shown)',
+        f"unsure = {classes} and (cut or not joined)",
+    ]
+
+
+def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], list[str]]:
+    """The query that settles it."""
+    kind = base_kind(asked)
+    names = [f"<{term['uri']}>" for term in terms]  # not every engine reads every short name
+    if kind == "path":
+        return ["rows", "column"], [*joined(JOINING.format(*names)), said(done="True", rows="len(names)")]
+    query = query_for(asked, names)
+    lines = [f"query = {query!r}", "found, whole = rows(query)"]
+    if kind == "is_subclass":
+        return ["rows"], [*lines, *yes_no(asked, *(repr(term["curie"]) for term in terms)), said(done="True")]
+    if kind == "search" or kind == "individuals":
+        text = asked.text.lower() if kind == "search" else ""
+        if kind == "search":
+            lines += others(asked)
+        lines.append(f"names = matching(found, {text!r}, {asked.where!r}, {searched_types(asked)!r})")
+        return ["rows", "matching", "listed"], [*lines, listing(asked, about), said(done="True", rows="len(names)")]
+    if asked.kind == "count" and kind != "roots":
+        lines.append('number = int(found[0]["n"])')
+        if kind == "instances" and not asked.inherited:
+            lines += ["if not number:", f'    number = int(rows({below_query(asked, names[0])!r})[0][0]["n"])']
+        return ["rows"], [*lines, counting(asked, about), said(done="True", number="number")]
+    lines.append(SLICE)
+    if kind == "instances" and not asked.inherited:
+        lines += below(asked, about, repr(names[0]))
+    else:
+        lines += [*([NO_TOPS] if kind == "roots" else []), listing(asked, about)]
+    return ["rows", "column", "listed"], [*lines, said(done="True", rows="len(names)")]
+
+
+def others(asked: Asked) -> list[str]:
+    """The lines that add what has the text in a name that the query does not look at."""
+    return [f"more, all_more = rows({OTHER_NAMES.format(literal(asked.text.lower()))!r})",
+            "found, whole = found + more, whole and all_more"]  # fmt: skip
+
+
+def below(asked: Asked, about: str, term: str) -> list[str]:
+    """The lines that answer with the instances of subclasses where a class has none. `term` is an expression."""
+    query = below_query(replace(asked, kind="instances"), "$ENTITY_1")
+    lines = [
+        "below = []",
+        "if not names:",
+        f'    found, whole = rows({query!r}.replace("$ENTITY_1", {term}))',
+        '    names = below = column(found, "x")',
+        listing(asked, about),
+    ]
+    said_so = 'reply += "\\nIt has none of its own: these are the instances of its subclasses." if below else ""'
+    return lines if asked.kind == "count" else [*lines, said_so]
+
+
+def joined(query: str) -> list[str]:
+    """All properties that join two classes, where one look at the paths does not show them."""
+    return [
+        f"query = {query!r}",
+        "found, whole = rows(query)",
+        SLICE,
+        'reply += "\\nProperties that join them directly: " + ", ".join(names) if names else ""',
+    ]
+
+
+def yes_no(asked: Asked, one: str, two: str) -> list[str]:
+    """The lines that answer whether one is below two; both are expressions."""
+    direct = "direct " if asked.of == "direct" else ""
+    return [
+        f"one, two = {one}, {two}",
+        'yes = found[0]["boolean"]',
+        f'reply = f"Yes: {{one}} is a {direct}subclass of {{two}}."',
+        "if not yes:",
+        f'    reply = f"No: {{one}} is no {direct}subclass of {{two}}."',
+    ]

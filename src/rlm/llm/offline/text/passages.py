@@ -1,0 +1,137 @@
+"""A program of `offline`: the passages of a text that share most with a question, rare words weighing more.
+
+Like those of `reading` it runs in the sealed REPL. One pass over the text notes, for every passage with a word
+of the question in it, which of the words it has. How rare a word is, is known at the end, and then the passages with
+the rarest words come first. Per combination of words only a few passages are kept, so memory does not grow.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, texts_of
+
+
+def passage_ends(unit: str, wrapped: bool) -> str:
+    """What a passage ends with: a blank line, the end of a line, or that of a sentence.
+
+    One set of characters comes first, and conditions look back at it: the other way round is slow.
+    """
+    if unit == "line":
+        return r"\n"
+    if unit == "paragraph":
+        return r"\n[ \t]*\n\s*"
+    if unit == "record":  # of JSON: what stands between braces
+        return r"[{}]\s*"
+    names = r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bProf\.)(?<!\bNo\.)(?<!\b[A-Za-z]\.)"
+    sentence = r"(?<=[.!?…])" + names + r"[.!?…]*[\"'”’»)\]]*\s+"
+    line = r"(?<=\n)"
+    if wrapped:  # a blank line, or a line that begins a list, a heading or a setting
+        line += r"(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*#|>•]|[\w.-]{1,40}[ \t]?[=:][ \t])))"
+    return r"[.!?…。！？\n](?:(?<=[。！？])|" + sentence + "|" + line + ")"
+
+
+def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
+    """Of the words of a script without spaces: the longest parts that occur in the text, none over another."""
+    known: set[str] = set()
+    for _, text in texts_of(context):
+        for _, _, part, _ in blocks(text, clock):
+            low = fold(part)
+            for run in runs:
+                for size in range(min(2, len(run)), len(run) + 1):
+                    fresh = {run[n : n + size] for n in range(len(run) - size + 1)} - known
+                    tried = [piece for piece in fresh if size < 3 or (piece[1:] in known and piece[:-1] in known)]
+                    known.update([piece for piece in tried if piece in low])
+    clock["chars"] = 0
+    chosen: list[str] = []
+    for run in runs:
+        rest = [run]
+        while rest:
+            piece = rest.pop()
+            parts = [piece[n:m] for n in range(len(piece)) for m in range(n + 1, len(piece) + 1)]
+            best = max([part for part in parts if part in known], key=len, default="")
+            if best:
+                chosen += [best] if best not in chosen else []
+                before, _, after = piece.partition(best)
+                rest += [after, before]
+    sure = [part for part in chosen if len(part) > 2 or not re.search("[在于了有和与及这那其はがをにでと]", part)]
+    return (sure or chosen)[:14]
+
+
+def passages(
+    context: Any, clock: Clock, terms: list[list[str]], extra: str, unit: str, wrapped: bool, keep: int
+) -> dict[str, Any]:
+    """The best passages for the terms; those in which `extra` is found go before their equals."""
+    runs = [stem for label, stem, mode in terms if mode == "longest"]
+    if runs:
+        parts = longest_parts(context, clock, runs)
+        terms = [term for term in terms if term[2] != "longest"] + [[part, part, "any"] for part in parts]
+    patterns = [re.compile(needle_pattern(stem, mode)) for label, stem, mode in terms]
+    ends, bonus = re.compile(passage_ends(unit, wrapped)), re.compile(extra) if extra else None
+    reach = 3_000 if unit == "paragraph" else 700
+    totals = [0] * len(terms)
+    kinds: dict[Any, dict[str, Any]] = {}
+
+    def note(name: Any, place: tuple[int, int], part: str, start: int, stop: int, having: set[int]) -> None:
+        kind = kinds.setdefault(tuple(sorted(having)), {"count": 0, "best": []})
+        kind["count"] += 1
+        text = part[start:stop]
+        worth = (2.0 if bonus is not None and bonus.search(text) else 0.0) - min(1.0, len(text) / 1_000)
+        best = kind["best"]
+        if len(best) >= 12:
+            worst = min(best, key=lambda entry: entry["worth"])
+            if worst["worth"] >= worth:
+                return
+            best.remove(worst)
+        bare = " \t\r\n{}[]," if unit == "record" else None
+        text = text.strip(bare)
+        room = 1_500 if unit == "paragraph" else 600
+        lead = len(part[start:stop]) - len(part[start:stop].lstrip(bare))
+        line = place[1] + part.count("\n", 0, start + lead)
+        quote = text if len(text) <= room else text[:room] + "…"
+        best.append({"worth": worth, "text": name, "line": line, "at": place[0] + start + lead, "quote": quote})
+
+    for name, text in texts_of(context):
+        for at, line, part, own in blocks(text, clock):
+            low, hits = fold(part[:own]), []
+            for number, pattern in enumerate(patterns):
+                if totals[number] > 200_000:  # as common as "the": of no use
+                    continue
+                here = [(match.start(), number) for match in pattern.finditer(low)]
+                totals[number] += len(here)
+                hits += here
+            start, stop = 0, -1
+            having: set[int] = set()
+            for place, number in sorted(hits):
+                if place >= stop:
+                    if having:
+                        note(name, (at, line), part, start, stop, having)
+                    having = set()
+                    start = max(0, place - reach)
+                    for match in ends.finditer(part, start, place + 1):
+                        start = match.end() if match.end() <= place else start
+                    end = ends.search(part, place, min(own, place + reach))
+                    stop = end.end() if end else min(own, place + reach)
+                having.add(number)
+            if having:
+                note(name, (at, line), part, start, stop, having)
+    all_of_them = sum([kind["count"] for kind in kinds.values()])
+    rarity = []
+    for number in range(len(terms)):
+        having_it = sum([kind["count"] for having, kind in kinds.items() if number in having])
+        rarity.append(math.log(1 + all_of_them / having_it) + 0.1 if having_it else 0.0)
+    ranked = []
+    for having, kind in kinds.items():
+        score = sum([rarity[number] for number in having])
+        for entry in kind["best"]:
+            entry["score"] = round(score + 0.3 * max(rarity) * entry.pop("worth"), 4)
+            entry["terms"] = [terms[number][0] for number in having]
+            ranked.append(entry)
+    ranked.sort(key=lambda entry: (-entry["score"], str(entry["text"]), entry["at"]))
+    missing = [terms[number][0] for number in range(len(terms)) if not totals[number]]
+    if runs and len(terms) < len(runs):
+        missing += [run for run in runs if not [1 for term in terms if term[1] in run]]
+    together = kinds.get(tuple(range(len(terms))), {"count": 0})["count"]
+    return {"count": all_of_them, "all": together, "asked": len(terms), "missing": missing, "items": ranked[:keep]}
