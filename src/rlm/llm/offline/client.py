@@ -20,6 +20,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from rlm.llm.offline.graph.planner import final, graph_reply
@@ -244,6 +245,7 @@ def _code(mark: str, program: str, args: dict[str, Any], room: int, seconds: flo
     return f"offline is no language model. Its next step by rule: {mark}.\n\n```repl\n{body}\n```"
 
 
+@cache
 def _source(name: str) -> str:
     for module in (reading, passages, survey, table):
         function: Callable[..., Any] | None = getattr(module, name, None)

@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
@@ -50,10 +51,15 @@ SLICE = 'names = column(found, "x")'
 NO_TOPS = 'names = [name for name in names if name not in ("owl:Thing", "owl:Nothing")]'
 
 
+@cache
+def _source(name: str) -> str:
+    return inspect.getsource(getattr(repl, name)).rstrip()
+
+
 def block(step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()) -> str:
     """A reply's code: the mark of the step, the helpers that are not there yet, and the lines."""
     needed = dict.fromkeys(part for name in helpers for part in _NEEDS.get(name, (name,)))
-    sources = [inspect.getsource(getattr(repl, name)).rstrip() for name in needed if name not in known]
+    sources = [_source(name) for name in needed if name not in known]
     body = "\n\n\n".join(["\n".join([f"# plan: graph {step}", "import json, re, unicodedata"]), *sources])
     return "```repl\n" + body + "\n\n" + "\n".join(lines) + "\n```"
 
