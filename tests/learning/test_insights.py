@@ -242,8 +242,27 @@ def test_a_memory_that_stood_beside_the_one_that_was_followed_is_neither_praised
         run(steps=5)
     found = by_title(insights(store))
     assert found["Ask once"].verdict == "helps"
-    assert (found["Look away"].verdict, found["Look away"].injected, found["Look away"].followed) == ("unclear", 12, 0)
+    assert (found["Look away"].verdict, found["Look away"].injected, found["Look away"].followed) == ("unused", 12, 0)
     assert [each.title for each in insights(store).fewer_steps] == ["Ask once"]
     for _ in range(6):
         run(good, idle, steps=9, followed=[], ok=False)
     assert by_title(insights(store))["Look away"].verdict == "harms"
+
+
+def test_what_takes_a_place_and_is_never_used_is_named(store):
+    used, idle = (MemoryItem(f"{name} way", "How it is done.", "- `graph_stats()`") for name in ("Used", "Idle"))
+    store.add_many([used, idle])
+    for number in range(6):
+        artifact = {
+            "kind": "describe",
+            "injected": [used.memory_id, idle.memory_id],
+            "uses": {"followed": [1] if number % 2 else [], "abandoned": [], "said": True},
+        }
+        store.save_artifacts(
+            Run(), Trajectory(f"q{number}", iteration_count=3, converged=True, artifact=artifact), Judgment(True, "ok"),
+            retrieved=[(used, 1.0), (idle, 0.9)],
+        )  # fmt: skip
+    found = insights(store)
+    assert [each.memory_id for each in found.unused] == [idle.memory_id]
+    assert {each.memory_id: each.verdict for each in found.memories}[used.memory_id] != "unused"
+    assert found.to_dict()["unused"][0]["followed"] == 0

@@ -40,6 +40,8 @@ def _tell(session: Session, found: Insights, limit: int) -> None:
         return
     _table("Which memories go with fewer steps?", found.fewer_steps, limit, "none shows yet")
     _table("Which are retrieved often but go with failures?", found.failing, limit, "none")
+    if found.unused:
+        _table("Which take a place in the prompt and are never used?", found.unused, limit, "none")
     print_text("\nWhich curriculum tasks taught what was used again?")
     rows = [
         (task.task_id, task.curriculum_id, task.runs, task.memories, task.recalled, task.reused,

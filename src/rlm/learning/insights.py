@@ -2,7 +2,8 @@
 
 A memory is compared with runs of the same kind of question, by the same model, that did not have it in their prompt.
 What those achieve is the prior of the memory: three lucky runs move it a little, thirty move it where they point
-(`shrink.py`). A verdict needs a difference that is larger than chance makes; else it is `unclear`.
+(`shrink.py`). A verdict needs a difference that is larger than chance makes; else it is `unclear`. One that takes a place
+in prompts, and that no run has used, is `unused`: the place could have held something better.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rlm.learning.shrink import LEAST_RUNS, SURE, mean_gap, rate_gap, shrunk
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
-Verdict = Literal["helps", "harms", "unclear"]
+Verdict = Literal["helps", "harms", "unused", "unclear"]
 MOST_TRAJECTORIES = 100_000
 MOST_MEMORIES = 10_000
 """The memories of one curriculum that are looked at."""
@@ -89,11 +90,12 @@ class Insights:
     memories: tuple[MemoryInsight, ...]
     fewer_steps: tuple[MemoryInsight, ...]
     failing: tuple[MemoryInsight, ...]
+    unused: tuple[MemoryInsight, ...]
     tasks: tuple[TaskInsight, ...]
 
     def to_dict(self, limit: int | None = None) -> dict[str, Any]:
         """As JSON types, at most `limit` of each list."""
-        lists = ("memories", "fewer_steps", "failing", "tasks")
+        lists = ("memories", "fewer_steps", "failing", "unused", "tasks")
         found: dict[str, Any] = {name: getattr(self, name) for name in ("trajectories", "judged", "success")}
         return found | {name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists}
 
@@ -113,13 +115,14 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
         memories=tuple(found),
         fewer_steps=_fewer(found),
         failing=_failing(found),
+        unused=tuple(each for each in found if each.verdict == "unused"),
         tasks=_tasks(store, counts),
     )
 
 
 def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     """Memories whose runs are shorter than others of their kind, and not for failing: the most saved first."""
-    kept = [m for m in found if m.saved >= LEAST_SAVED and m.runs_without and m.verdict != "harms"]
+    kept = [m for m in found if m.saved >= LEAST_SAVED and m.runs_without and m.verdict not in ("harms", "unused")]
     return tuple(sorted(kept, key=lambda m: (-m.saved, m.memory_id)))
 
 
@@ -170,7 +173,9 @@ class _Base:
             steps_with=steps_with,
             steps_without=steps,
             runs_without=step_runs,
-            verdict=_verdict(better, longer if step_runs else 0.0),
+            verdict=_verdict(
+                better, longer if step_runs else 0.0, unused=seen.said >= LEAST_RUNS and not seen.followed
+            ),
             confidence=None if item is None else item.confidence,
             recalled=not why_not,
             why_not=why_not,
@@ -218,13 +223,13 @@ def _spread(tallies: Iterable[Tally]) -> float:
     return math.sqrt(squares / runs) if runs else 0.0
 
 
-def _verdict(better: float, longer: float) -> Verdict:
+def _verdict(better: float, longer: float, *, unused: bool) -> Verdict:
     """From how many standard errors it succeeds more, and takes longer. Success goes first."""
     if better <= -SURE or (longer >= SURE and better < SURE):
         return "harms"
     if better >= SURE or longer <= -SURE:
         return "helps"
-    return "unclear"
+    return "unused" if unused else "unclear"
 
 
 def _why_not(item: MemoryItem | None) -> str:
