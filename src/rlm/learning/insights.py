@@ -2,8 +2,8 @@
 
 A memory is compared with runs of the same kind of question, by the same model, that did not have it in their prompt.
 What those achieve is the prior of the memory: three lucky runs move it a little, thirty move it where they point
-(`shrink.py`). A verdict needs a difference that is larger than chance makes; else it is `unclear`. One that takes a place
-in prompts, and that no run has used, is `unused`: the place could have held something better.
+(`shrink.py`). A verdict needs a difference that is larger than chance makes; else it is `unclear`. One that takes a
+place in prompts, and that no run has used, is `unused`: the place could have held something better.
 """
 
 from __future__ import annotations
