@@ -11,6 +11,7 @@ from graph_runs import functions, opened
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlm.llm.offline.graph import repl
 from rlm.llm.offline.graph.repl import singular, slip, words
 from rlm.ontology.engine import open_engine
 
@@ -125,3 +126,24 @@ def test_two_neighbours_swapped_are_a_slip(name: str, at: int) -> None:
 
 def test_other_words_are_no_slip() -> None:
     assert not any(slip(one, two) for one, two in (("berth", "birth"), ("crate", "crane"), ("derivation", "deviation")))
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        ("there is no term ex:Nothing in this graph; did you mean ex:Thing?", False),
+        ("the prefix 'ex:' of 'ex:Nothing' is not bound", False),
+        ("the query took more than 30 s", True),
+    ],
+)
+def test_a_tool_that_fails_is_not_taken_for_a_name_that_is_not_there(monkeypatch, error, raised):
+    def describe_entity(name):
+        raise RuntimeError(error)
+
+    monkeypatch.setattr(repl, "search_entity", lambda text, limit: [], raising=False)
+    monkeypatch.setattr(repl, "describe_entity", describe_entity, raising=False)
+    if raised:
+        with pytest.raises(RuntimeError, match="more than 30 s"):
+            repl.link("ex:Nothing")
+    else:
+        assert repl.link("ex:Nothing") is None

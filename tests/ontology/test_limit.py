@@ -77,9 +77,10 @@ def test_ask_is_left_alone(query: Query, data: Store) -> None:
 
 @pytest.mark.parametrize("query", [query for query in QUERIES if not query.lenient], ids=_id)
 def test_the_limited_query_is_sparql_to_another_parser(query: Query) -> None:
-    parseQuery(query.text)
+    before = parseQuery(query.text)
     for limit in (0, 10):
-        parseQuery(enforce_limit(query.text, limit))
+        after = parseQuery(enforce_limit(query.text, limit))  # raises for what is no SPARQL
+        assert after[1].name == before[1].name
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=_id)

@@ -95,8 +95,9 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
         try:
             hit = describe_entity(name)  # a name that no search knows, as owl:Thing
             found[hit["uri"]] = hit
-        except Exception:
-            pass
+        except Exception as error:  # no such name is an answer; a time-out is none
+            if not re.search(r"there is no |is not bound|is no (absolute )?IRI", str(error)):
+                raise
     ranked = []
     for place, hit in enumerate(found.values()):
         how = closeness(name, hit)
