@@ -22,6 +22,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import sub
 from pathlib import Path
 from unicodedata import normalize
 
@@ -156,18 +157,22 @@ class _Tokens:
         used = np.flatnonzero(kind != NEITHER)
         token, position = self._ragged.spread(lexicon, reading.chunks[used])
         at = used[position]
-        keys = np.sort(((reading.texts[at] // reading.width) << 21) | (token << 1) | kind[at])
+        keys = ((reading.texts[at] // reading.width) << 21) | (token << 1) | kind[at]
+        keys = np.sort(keys.astype(np.int32))  # `BATCH` documents need 30 bits
         keys = keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))] if len(keys) else keys
-        owner, token, body = keys >> 21, (keys >> 1) & 0xFFFFF, (keys & 1).astype(np.bool_)
+        owner, token, body = keys >> 21, ((keys >> 1) & 0xFFFFF).astype(np.int64), (keys & 1).astype(np.bool_)
         in_body = np.bincount(owner[body], minlength=reading.documents)
         share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0).astype(np.float32)
         bounds = np.searchsorted(owner, np.arange(reading.documents + 1)).tolist()
         table = self._table
         assert table is not None
         out = np.zeros((reading.documents, self._vectors.shape[1]), np.float32)
+        chosen = np.empty((max(map(sub, bounds[1:], bounds), default=0), out.shape[1]), np.float32)
         for row, first, last in zip(out, bounds, bounds[1:], strict=False):
             if last > first:
-                np.dot(share[first:last], table.take(token[first:last], 0), row)
+                rows = chosen[: last - first]
+                table.take(token[first:last], 0, rows, "clip")  # every token is in range: the check is what costs
+                np.dot(share[first:last], rows, row)
         return out
 
     def _encode(self, text: str) -> Iterator[int]:
