@@ -212,10 +212,9 @@ def describe(graph: Any) -> dict[str, int]:
         found: dict[Any, list[tuple[str, str]]] = defaultdict(list)
         for predicate in predicates:
             for subject, value in graph.subject_objects(predicate):
-                if isinstance(value, Literal):
+                if isinstance(value, Literal) and subject in wanted:
                     languages[value.language or ""] += 1
-                    if subject in wanted:
-                        found[subject].append((" ".join(value.split()), value.language or ""))
+                    found[subject].append((" ".join(value.split()), value.language or ""))
         return found
 
     labels = texts((RDFS.label, SKOS.prefLabel, DCTERMS.title, DC.title, FOAF.name, SDO.name), wanted)

@@ -15,7 +15,7 @@ from small_graphs import EX, PREFIXES, ex, meta_of, meta_of_file
 from rlm.errors import OntologyError
 from rlm.ontology import build_meta as building
 from rlm.ontology.build_meta import build_meta
-from rlm.ontology.build_read import Counts
+from rlm.ontology.build_read import Counts, Reader
 from rlm.ontology.labels import first_sentence, is_opaque, pick, plain, split_name, stem, telling_sentence
 from rlm.ontology.meta import GraphMeta, IRISet
 
@@ -289,7 +289,33 @@ def test_individuals_are_sampled_when_there_are_many(monkeypatch: pytest.MonkeyP
     assert list(meta.individuals) == sorted(ex(*(f"i{n}" for n in range(20))))[:5]
     assert not meta.individuals.complete
     assert meta.labels.keys() == {*meta.individuals, EX + "C"}
-    assert meta.languages == {"": 21}
+    assert meta.languages == {"": 6}, "of the labels that are held"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.sampled_from(("", "en", "EN-gb")), st.booleans())),
+    st.sets(st.integers(0, 11), max_size=4),
+)
+def test_texts_looked_up_one_by_one_are_those_that_are_read(said: list[tuple[int, str, str, bool]], some: set[int]):
+    store = ox.Store()
+    for number, text, lang, named in said:
+        literal = ox.Literal(text, language=lang) if lang else ox.Literal(text)
+        graph = ox.NamedNode(EX + "graph") if named else ox.DefaultGraph()
+        store.add(ox.Quad(ox.NamedNode(f"{EX}{number}"), ox.NamedNode(EX + "p"), literal, graph))
+    wanted = {f"{EX}{number}" for number in some}
+    reader = Reader(store)
+    expected = sorted(text for text in reader.texts(EX + "p") if text[0] in wanted)
+    assert sorted(reader.texts_of(wanted, EX + "p")) == expected
+    assert sorted(reader.texts_of(wanted | {EX + "no iri\n"}, EX + "p")) == expected
+
+
+def test_an_iri_with_a_line_break_is_one_member_still() -> None:
+    store = ox.Store()
+    data = f"<{EX}a\\u000Ab> a <{EX}C> . <{EX}c> a <{EX}C> . [] a <{EX}C> ."
+    store.bulk_load(input=data.encode(), format=ox.RdfFormat.TURTLE, lenient=True)
+    ((type_, names, nameless),) = Reader(store).members()
+    assert (type_, sorted(names), nameless) == (EX + "C", [f"{EX}a\nb", f"{EX}c"], 1)
 
 
 def test_an_empty_graph_has_nothing() -> None:

@@ -1,8 +1,9 @@
 """What a GraphMeta holds, gathered from a pyoxigraph store. Runs in the engine's child, where the store is.
 
 Counting is left to the store (a GROUP BY over a million triples takes half a second, a loop in Python four times that)
-and runs beside the rest; only the statements that describe terms are read, predicate by predicate. What grows with the
-data is held as sets of strings: the typed individuals, and the untyped subjects where there are any.
+and runs beside the rest; the members of each type come from it as one text. Only the statements that describe terms are
+read, predicate by predicate, or looked up where everybody has such a statement. What grows with the data is held as
+sets of strings: the typed individuals, and the untyped subjects where there are any.
 """
 
 from __future__ import annotations
@@ -74,12 +75,11 @@ def _add_labels(reader: Reader, meta: Draft, wanted: Collection[str]) -> None:
     for predicates, target in ((v.LABELS, meta.labels), (v.ALTERNATIVES, meta.alternatives)):
         found: dict[str, list[tuple[int, str, str]]] = {}
         for rank, predicate in enumerate(predicates):
-            texts = reader.texts(predicate)
+            texts = reader.texts_of(wanted, predicate)
             if predicates is v.LABELS:
                 languages.update([text[2] for text in texts])
             for iri, text, lang in texts:
-                if iri in wanted:
-                    found.setdefault(iri, []).append((rank, cut(text, LABEL_CHARS), lang))
+                found.setdefault(iri, []).append((rank, cut(text, LABEL_CHARS), lang))
         for iri in sorted(found):
             labels = found[iri]
             if len(labels) == 1:  # as it is with most, where there are many
@@ -96,8 +96,8 @@ def _add_comments(reader: Reader, meta: Draft, terms: Collection[str]) -> None:
     own = [iri for iri in sorted(reader.pred_freq) if local_name(iri) == "definition" and iri not in v.DEFINITIONS]
     found: dict[str, tuple[int, list[Label]]] = {}
     for rank, predicate in enumerate((*v.DEFINITIONS, *own, *v.COMMENTS)):
-        for iri, text, lang in reader.texts(predicate):
-            if iri in terms and text.strip() and found.setdefault(iri, (rank, []))[0] == rank:
+        for iri, text, lang in reader.texts_of(terms, predicate):
+            if text.strip() and found.setdefault(iri, (rank, []))[0] == rank:
                 found[iri][1].append((text, lang))
     for iri, (_, texts) in sorted(found.items()):
         meta.comments[iri] = cut(pick(sorted(texts)) or "", COMMENT_CHARS)

@@ -84,7 +84,7 @@ class GraphMeta:
     labels: dict[str, list[Label]] = field(default_factory=dict)
     alternatives: dict[str, list[Label]] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)  # definition or comment, cut
-    languages: dict[str, int] = field(default_factory=dict)
+    languages: dict[str, int] = field(default_factory=dict)  # of the labels that are held
     supers: Map = field(default_factory=dict)
     subs: Map = field(default_factory=dict)
     equivalents: Map = field(default_factory=dict)
