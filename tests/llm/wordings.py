@@ -32,7 +32,7 @@ class Wording(NamedTuple):
 
 
 def _read(line: str, kind: str) -> Wording:
-    question, names, more, *_ = *(part.strip() for part in (line + " ").split(" | ")), "", ""
+    question, names, more, *_ = *(part.strip() for part in line.split("|")), "", ""
     given: dict[str, str] = dict(part.split("=") for part in more.split(", ") if part)
     kinds, ofs = given.get("kind", kind).split("/"), given.get("of", "").split("/")
     mentions = tuple(name for name in names.split("; ") if name)
