@@ -17,12 +17,13 @@ from rlm.llm.offline.asked.kinds import COUNTED, FAMILIES, KINDS, Asked, family_
 from rlm.llm.offline.asked.lazy import Lazy
 from rlm.llm.offline.asked.leads import COUNT, LEAD, PLURAL, THERE, TOTALS
 from rlm.llm.offline.asked.marks import MAX_CHARS, OPEN, hidden
-from rlm.llm.offline.asked.names import looks_named, name_in, text_in
+from rlm.llm.offline.asked.names import looks_named, name_in, of_vocabulary, text_in
+from rlm.llm.offline.asked.notation import in_signs, in_words
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
 from rlm.llm.offline.asked.spelling import respelled
 from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
-from rlm.llm.offline.asked.text import STEERING, Prepared, prepare
+from rlm.llm.offline.asked.text import ABOUT_THE_WHOLE, STEERING, Prepared, prepare
 from rlm.llm.offline.asked.title import generalised
 
 __all__ = ["COUNTED", "FAMILIES", "KINDS", "Asked", "family_of", "generalised", "understand"]
@@ -33,7 +34,12 @@ _NOUNS = (
     ("propert|attribute|relation|predicate", "property"),
     ("individual|instance", "individual"),
 )
-_ENDS = Lazy(r"(?<=[a-z\ue001][.?!;]) +(?=[A-Z])")
+_ENDS = Lazy(r"(?<=[a-z\ue001][.?!;]) +(?=[A-Za-z])")
+_LIMITS = Lazy(
+    r"\b(?:exclud\w*|except|only|but|not|without|ignor\w*|skip|leave|omit|filter|sort\w*|order|limit|then|also|and|"
+    r"compare|drop|no|don['’]t|just)\b",
+    re.I,
+)
 _YES_NO = Lazy(r"(?:is|are|does|do|has|have|can|could|would|was|if|whether|may|did|check|verify)\b", re.I)
 
 
@@ -42,8 +48,9 @@ def understand(question: str) -> Asked | None:
     if len(question) > MAX_CHARS:
         return None
     marked, names = hidden(question)
-    text = respelled(marked)
-    found = _understood_text(text, names)
+    if ABOUT_THE_WHOLE.search(marked):
+        return None
+    found = in_signs(marked, names) or _understood_text(in_words(respelled(marked)), names)
     return _without_stars(found) if (found and "*" in question) or "^" in question or "$" in question else found
 
 
@@ -51,6 +58,8 @@ def _without_stars(asked: Asked | None) -> Asked | None:
     """ "*cable*", "^has.*": a piece of name as a pattern has it, or a name in bold."""
     if asked is None:
         return None
+    if asked.kind == "describe" and (one := asked.mentions[0]).count("*") == 1 and "*" in (one[0], one[-1]):
+        asked = Asked("search", text=one, what=asked.what)  # "port* classes"
     mentions = tuple(name.strip("*") or name for name in asked.mentions)
     text = asked.text.strip("*").removeprefix("^").removesuffix("$").removeprefix(".*").removesuffix(".*")
     where, raw = asked.where, asked.text.replace(".*", "*")
@@ -64,9 +73,11 @@ def _without_stars(asked: Asked | None) -> Asked | None:
 def _understood_text(text: str, names: tuple[str, ...]) -> Asked | None:
     found = framed(text, names) or _by_rules(text, names)
     if found is None and _ENDS.search(text) and not STEERING.search(text):
-        # of several sentences, the one that is a question
-        parts = [understood for part in _ENDS.split(text) if (understood := framed(part, names))]
-        found = parts[0] if len(parts) == 1 else None
+        # of several sentences, the one that is a question; the others must not take anything away from it
+        parts = [(part, framed(part, names)) for part in _ENDS.split(text)]
+        understood = [asked for _, asked in parts if asked]
+        others = [part for part, asked in parts if not asked]
+        found = understood[0] if len(understood) == 1 and not any(map(_LIMITS.search, others)) else None
     return found or guessed(text, names)
 
 
@@ -179,7 +190,7 @@ def _counted(body: str, lead: str, ready: Prepared) -> Asked | None:
 
 def _everything_of(body: str) -> Asked | None:
     """All classes, all properties: a search for any name."""
-    cut = THERE.sub("", body)
+    cut = re.sub(r" (?:is|are)$", "", THERE.sub("", body))  # "which classes are" in the graph
     for form, _, what in TOTALS:
         if what and re.fullmatch(form, cut, re.I):
             return Asked("search", what=what)
@@ -213,6 +224,7 @@ def _plural_alone(body: str, lead: str, ready: Prepared) -> Asked | None:
     if (
         what == "property"
         or joined
+        or of_vocabulary(cut)
         or re.search(r" (?:classes|properties|individuals|relations|concepts)$", cut)
         or re.match(r"(?:what|who)(?:['’]s)?\s+is\b", lead, re.I)
     ):

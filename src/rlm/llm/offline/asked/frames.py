@@ -34,6 +34,7 @@ _WANTS = Lazy(
     re.I,
 )
 _MINE = frozenset(("my", "our", "your"))
+_USED = frozenset(("use", "uses", "using", "used"))
 _STOPS = (". ", "? ", "! ", "; ")
 
 
@@ -84,12 +85,16 @@ def _asked(read: Read) -> Asked | None:
         return None
     if not mentions and "N" in codes and set(codes) <= _WITH_NAMESPACES and not (read.noun and read.lead == "what is"):
         return Asked("count", of="namespaces") if counted else Asked("namespaces")
+    if codes in ("cX", "rX", "nX", "tX") and read.searched and read.before[0] in ("for", "by", "with"):
+        return Asked("search", text=mentions[0], what=_wanted(codes))
     if codes.startswith("F") and codes != "FX":
         codes = codes[1:]
     if not mentions:
         return _alone(codes, read, counted, yes_no)
     if len(mentions) == 2:
         return None if counted else _two(codes, read, yes_no)
+    if codes == "QX" and read.before[0] in ("in", "inside", "within", "on"):
+        return None  # "What is in Vessel?"
     if codes == "QX":
         return Asked("describe", mentions, what=read.what) if read.lead not in ("what are", "who are") else None
     if "R" in codes:
@@ -97,8 +102,14 @@ def _asked(read: Read) -> Asked | None:
         read.levels.add("!")
         codes = f"P{codes}" if codes == "X" else codes
     kind = LISTED.get(codes, "") or (LISTED.get(codes.replace("w", ""), "") if codes[:1] == "r" else "")
-    if codes == "TX" and read.before[0] in ("type", "is"):
+    if codes == "TX" and read.before[0] in ("type", "is", "does", "do", "has", "have"):
         kind = ""  # "What type is Berlin?"
+    if codes in ("Xd", "Xe") and read.owned and not yes_no:
+        kind = "describe property"
+    if codes == "Xz" and read.after == "in":
+        kind = ""  # "Find 'port' in comments"
+    if (codes in ("nX", "tmX", "nmX") and read.before[0].split(" ")[0] in _USED) or (codes == "pXT" and read.owned):
+        kind = ""  # "Which individuals use hasPart?", "the superclasses of Tug's type"
     if codes == "rX":
         kind = "properties_by_domain" if read.before[0] in ("of", "for", "on") or read.has else ""
     if codes == "FX" or (codes == "MX" and read.before[0].startswith("mention")):
@@ -125,7 +136,9 @@ def _asked(read: Read) -> Asked | None:
     if codes == "X" and counted:
         of = _BUILT_IN.get(mentions[0], "")
         return Asked("count", of=of) if of else _plural(read, counted)
-    if codes == "X" and not yes_no and read.requested and read.levels == {"!"}:
+    if codes == "X" and read.what == "individual" and read.levels == {"!"} and not yes_no and not counted:
+        return Asked("instances", mentions)  # "every Wine individual"
+    if codes == "X" and not yes_no and (read.requested or read.sure) and read.levels == {"!"}:
         return _plural(read, counted)
     return _one(kind, codes, read, counted) if kind else None
 
@@ -179,6 +192,8 @@ def _one(kind: str, codes: str, read: Read, counted: bool) -> Asked | None:
     elif kind in ("instances", "properties_by_domain", "properties_by_range"):
         inherited = "^" in read.levels
     elif kind == "search":
+        if read.prose:
+            return None
         text, where, mentions, what = mentions[0], more or "contains", (), _wanted(codes)
     elif kind == "describe":
         if direct or counted:
@@ -204,7 +219,7 @@ def _two(codes: str, read: Read, yes_no: bool) -> Asked | None:
     if kind == "path":
         return Asked("path", (one, other), what=read.what)
     if codes == "XX":  # "Is Tug a Vessel?"
-        kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") else ""
+        kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") and "H" not in read.codes else ""
     if codes in ("XsX", "XkX", "XSX", "XpX", "XPX") and read.verb in ("do", "does", "did"):
         return None
     if (

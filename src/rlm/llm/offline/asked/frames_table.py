@@ -18,16 +18,16 @@ _FRAMES: dict[str, str] = {
     "superclasses deep": "PX XP aX wSX XAS paX waX",
     "properties_by_domain": """
         r?dX rDX wDX rwDX rXd Xdr r?XAd r?wdX rmX Xr rXB rXAB rwBX rBX rXAB rmnX Xmr rXm Xrm rwXAd rfXAB rTX
-        XAdr XyAd XDr rnX
+        XAdr XyAd XDr rnX dXr
     """,
     "properties_by_range": """
         r?eX rEX wEX rwEX rXe Xer r?XAe r?weX rfX rXO rXAO rXAf rOX rwOX wOX rfOX rfXAO rOTX rwOTX rfOTX rfnX r>X rXf
-        rnXAO rO>X rwOnX rOnX Xfr rfTX rwXAe rXfO rfXO rOTXAO rOXAO XAer XyAe rtTXO rTXO frX XEr fXr frOX
+        rnXAO rO>X rwOnX rOnX Xfr rfTX rwXAe rXfO rfXO rOTXAO rOXAO XAer XyAe rtTXO rTXO frX XEr fXr frOX eXr
     """,
     "instances": "TX nX Xn nTX tTX ntX ncX tnX nnX nTnX nuX uX nmX tmX cXn wTX twTX nwTX Xtn",
     "namespaces": "zNX LNX NX XN NXz NLX XNz NXN XzN NXL NzX",
     "roots": "o0a co0a o co oc to oco 0Uq w0Uq 0p o0 0U w0U v0 w0p 0Ap w0Ap 0wp 0I 0wI 0i",
-    "properties_by_domain ": "GX",
+    "properties_by_domain ": "GX rGX GnX rGnX mX",
     "describe": "zX zzX Xz zXz Xzz zzzX wzX",
     "describe property": "DX EX dEX eDX zDX zEX DEX EDX",
     "search": """
@@ -44,7 +44,7 @@ _TWO: dict[str, str] = {
         Xrl>X rlhXX
     """,
     "is_subclass": "XiX XsX XvX XUX XbX XwXAp XXAp XXAI XXAP XSX XkX XTX XXp XXP XAiX",
-    "flipped": "XXs XXS XIX XpX XgX XaX XXAs XXAi XXAS XPX",
+    "flipped": "XMXAi XMXAs XMXAS XXs XXS XIX XpX XgX XaX XXAs XXAi XXAS XPX",
 }
 TOTALS: dict[str, str] = {
     "c": "classes",

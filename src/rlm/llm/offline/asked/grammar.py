@@ -82,7 +82,8 @@ _TOLD = ("sub", "super", "kinds", "prop", "attr", "cls", "name", "domain", "rang
 """Macros whose words are looked for before a form is compiled."""
 
 ALL_OF = Lazy(
-    r"\b(?:all|every|transitive\w*|descend[ae]n(?:t|ts|cy)|ancestors?|ancestry|lineage|indirect\w*|recursive\w*|"
+    r"\b(?:all|every|transitive\w*|descend[ae]n(?:t|ts|cy)|descend(?:s|ed|ing)? from|"
+    r"ancestors?|ancestry|lineage|indirect\w*|recursive\w*|"
     r"complete|full|entire|whole|everything|anything|nested|"
     r"(?:any|every|all|whatever|arbitrary) (?:depth|level|levels|distance|degree)|all the way|ultimately|inferred|"
     r"sub-?tree|down to|up to the|total|"

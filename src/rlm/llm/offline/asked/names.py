@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from rlm.llm.offline.asked.lazy import Lazy
@@ -54,29 +55,45 @@ _IN_NAMES = Lazy(r" in (?:the |their |its |all |a |any )?(?:names?|labels?|terms
 _NO_TEXT = Lazy(
     r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]", re.I
 )
+_NO_PIECE = Lazy(r" or | (?:called|named)$| in (?:comments|definitions|descriptions)$")
 _RELATION = Lazy(
     r"\b(?:(?:sub|super)[- ]?class(?:es)?|subtypes?|(?:kind|kinds|sort|sorts|ancestors?|descendants?|parents?|"
     r"children|child|instances?|definition|meaning|"
     r"purpose|number|description|explanation|superclass|lists?|examples?|names?|labels?|overview|difference|"
     r"differences|poem|story|joke|picture|list) (?:of|about|between|in)|in the (?:domain|style|form|manner|voice)|"
     r"at any|between|and its|and their|"
-    r"and (?:the )?(?:range|domain)|(?:sub|super)-?propert(?:y|ies) of|siblings? of|"
+    r"and (?:the )?(?:range|domain)|(?:sub|super)-?propert(?:y|ies) of|(?:every|any|some)thing (?:about|on)|"
+    r"siblings? of|"
     r"(?:starts?|ends?|begins?) (?:with|in))\b",
     re.I,
 )
 """Words that belong to a question, not to a name."""
 _MIXED = Lazy(
     r"(?:[a-z-]+ )+(?:of|for|from|to|in|on|with|as|by)(?: (?:the|an?|type|class))* (?:\w+:\w|[A-Z])"
+    r"|.*\w['’]s (?:types?|class|classes|propert|super|sub|parent|child|label|instance|domain|range)"
     r"|[A-Z]\w+ and (?:list|show|give|find|tell|name|its|their|then)\b|.*(?:'s|’s) (?:whole|entire|full|all)\b"
     r"|(?:[a-z]+ ){2,}\S*[a-z][A-Z]|(?:[a-z]+ )+[a-z]+[A-Z]\w*(?: [a-z]+)+$"
     r"|(?:\S*[a-z][A-Z]\S*|\w+:\w\S*|[A-Z]\w+)(?: \S+)*? (?:from|to|or|not|as|any|by|with|in|for) [a-z]\S*\b"
 )
 """A name with words of the question before or behind it: "tree of Vehicle", "Star in any way"."""
+_BESIDE = Lazy(
+    r"^(?:no|not|none|zero|one|two|three|four|five|several|many|few|multiple|more|most|fewer|less|only|exactly|never|"
+    r"nothing|at (?:least|most))\b(?!-)"
+    r"|[a-z]{3}[.] \w|^(?:or|and|for|than) |^(?:in|inside|on|with|without) [A-Z]"
+    r"|^(?:in|on|of|at|by|with|from|to|inside|within) (?:the|this|that|an?|my|our|your|it|here|there|total|all)\b"
+    r"|\b(?:except|excluding|without|besides|apart from|other than|but not|unless|that|whose|where|while|including|"
+    r"excl|levels?|in (?:comments|definitions|descriptions)|on average|average|"
+    r"and (?:of|for|from|to|the)|or (?:of|for|from|to|the))\b"
+)
+"""What sets something apart, or counts it: "two", "Vessel except Tug", "Tug and of Ferry". Names in capitals may."""
+_TIED = frozenset("MvgbaAHfUw0!^'")
+"""Letters of words that tie a name to another, and are in no name that has a capital before them."""
+_WITHIN = frozenset(("of", "the", "for", "de", "la", "von", "van", "and", "or", "s"))
+"""Small words between the capitals of one name."""
 _EMPTY = """
-a an the
-it this that there them these those up here something anything everything nothing one more all any some else so other
-others both each new happening wrong ontology graph matter deal point answer question about of for to in and or on by
-with from
+a an the it this that there them these those up here something anything everything nothing one more all any some else
+so other others both each new happening wrong ontology graph matter deal difference differences point answer question
+about of for to in and or on by with from
 """
 """Words that are no name when they stand alone."""
 _NO_NAMES = frozenset(("", "going on", *_EMPTY.split()))
@@ -117,7 +134,17 @@ def text_in(piece: str, names: tuple[str, ...]) -> str:
     text = re.sub(f"{OPEN}(\\d+){CLOSE}", lambda match: names[int(match[1])], text or piece).strip()
     if len(text) > MAX_NAME_CHARS or len(text.split()) > MAX_NAME_WORDS or _NO_TEXT.search(text):
         return ""
+    if piece.count(OPEN) > 1 or _NO_PIECE.search(piece):
+        return ""
+    if OPEN not in piece and " " in text and of_vocabulary(text):
+        return ""
     return text if any(c.isalnum() for c in text) and text.lower() not in ("it", "them", "that", "this") else ""
+
+
+def of_vocabulary(text: str) -> bool:
+    """Whether words end in a plural noun of questions and so are no name: "deprecated terms", "its parents"."""
+    last = text.rpartition(" ")[2] if text.islower() else ""
+    return last.endswith("s") and vocabulary()[0].get(last, ".") in "crntsSpPLNoq"
 
 
 def _role_before(match: re.Match[str]) -> bool:
@@ -152,7 +179,7 @@ def _shown(text: str, names: tuple[str, ...]) -> str:
         return ""
     if not any(c.isalpha() for c in text) or any(c in text for c in "?!;\n{}|\\"):
         return ""
-    tested = " ".join(word for word in text.split() if not looks_named(word)) if " " in text else text
+    tested = " ".join(word for word in text.split() if word == "I" or not looks_named(word)) if " " in text else text
     if _REFUSED.search(tested) and not _VERB_FIRST.match(text) and " " in text:
         return ""
     if " " in text and (_RELATION.search(text) or _MIXED.match(text)):
@@ -161,6 +188,28 @@ def _shown(text: str, names: tuple[str, ...]) -> str:
         return ""
     if " " in text and text[0].isupper() and vocabulary()[0].get(text.rsplit(" ", 1)[1]) in ("v", "g"):
         return ""  # "Tug specialises"
+    if (
+        "," in text
+        or ": " in text
+        or text.endswith(("'s", "’s"))
+        or (" " not in text and of_vocabulary(text))
+        or _BESIDE.search(text)
+        or _several(text.split(" "))
+    ):
+        return ""
     if _REFUSED.fullmatch(text) or _FOREIGN.match(text) or _OPINION.match(text):
         return ""
     return text
+
+
+def _several(pieces: list[str]) -> bool:
+    """Whether words are no single name: "Tug and Ferry", "Vessel include Tug as"."""
+    if len(pieces) < 3 or not looks_named(pieces[0]):
+        return False
+    if any(one in ("and", "or") and looks_named(other) for one, other in itertools.pairwise(pieces)):
+        return True
+    small = [i for i, piece in enumerate(pieces) if piece.islower() and piece not in _WITHIN]
+    if small and any(looks_named(piece) for piece in pieces[small[0] :]):
+        return True  # "Tug owned by Smit"
+    letters = vocabulary()[0]
+    return any(piece in ("a", "an") or (piece.islower() and letters.get(piece, ".") in _TIED) for piece in pieces[1:])

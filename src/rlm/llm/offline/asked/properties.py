@@ -77,7 +77,7 @@ BY_DOMAIN: tuple[Rule, ...] = rules(
     r"data |things? |statements? )?(?:can|could|may|might) (?:be|"
     r"i|one|we|you) (?:said|say|stated|state|recorded|record|asserted|express|expressed|described|describe) (?:about|"
     r"of|for|on) {x}",
-    r"(?:what |everything (?:that )?)?(?:can|could|may) {x} have",
+    r"(?:what |everything (?:that )?)?(?:can|could|may|does|do|might) {x} have",
     r"(?:how|with what|by what) (?:can|could|may|do|does|is|are) (?:i |one |we |"
     r"you )?(?:describe )?{x} (?:be )?(?:described|characteri[sz]ed|annotated)(?: further| in detail|"
     r" with properties)?",

@@ -8,6 +8,9 @@ from rlm.llm.offline.asked.tokens import Word, after_article, end_of_name, named
 _ISA = {"s": "i", "S": "i", "k": "i", "T": "i", "p": "I", "P": "I", "n": "u"}
 
 
+_RELATIONS = "sSpPnr"
+
+
 class Read:
     """What the words of a question came to."""
 
@@ -27,7 +30,13 @@ class Read:
         """It begins with a verb such as "list"."""
         self.has = False
         """"Have" follows the last name."""
-        self.quoted = self.dangling = False
+        self.after = ""
+        """The word after the last name."""
+        self.prose = False
+        """It is about comments or definitions, which no search looks at."""
+        self.searched = False
+        """It begins with a verb such as "search"."""
+        self.quoted = self.dangling = self.owned = False
         self.verb = ""
         """The word for yes or no that it begins with."""
         self.right = False
@@ -62,21 +71,36 @@ def read_words(words: list[Word], names: tuple[str, ...]) -> Read | None:
             if after is not None:
                 last += 1
                 read.what = read.what or after
+            read.owned = read.owned or words[last - 1].owns
+            read.after = words[last].text if last < len(words) else ""
             i = last
             continue
         letter = word.letter
+        if letter in _RELATIONS and _nested(words, i):
+            return None
         if letter == "Y" and any(one not in "_" for one in letters):
             letter = "."
         if letter in "!'^":
             read.levels.add(letter)
         elif letter in _ISA and single(word.text) and after_article(words, i):
             letters.append(_ISA[letter])
+            if letter in "SP":
+                read.levels.add("!")
         elif letter == "U" and i + 1 < len(words) and words[i + 1].text == "of":
             letters.append("p")
         elif letter in "de" and i + 1 < len(words) and words[i + 1].text == "of" and words[-1] is not words[i + 1]:
             letters.append(letter.upper())
         else:
             letters.append(letter)
+        if letter == "v" and word.text.startswith("descend"):
+            read.levels.add("!")  # as descendants are at any level
+        elif letter in "ab" and word.text.startswith(("one ", "a level ")):
+            read.levels.add("'")
+        elif letter in "ab" and letters.count("X") == 1 and i + 1 < len(words) and words[i + 1].text == "it":
+            letters.remove("X")  # "Vessel: what is below it?"
+            letters.append("X")
+        elif letter == "z":
+            read.prose = read.prose or word.text.startswith(("comment", "definition", "description", "documentation"))
         read.plural = read.plural or (letter in "sSpPk" and not single(word.text))
         if letter == "Y":
             read.verb = word.text
@@ -85,6 +109,7 @@ def read_words(words: list[Word], names: tuple[str, ...]) -> Read | None:
         i += 1
     if len(words) > 1 and words[-2].text in ("a", "an") and words[-1].letter != "X":
         read.noun = words[-1].text
+    read.searched = bool(words) and words[0].text in ("search", "grep", "scan", "query", "browse")
     read.requested = bool(words) and words[0].letter == "_"
     read.has = "H" in "".join(letters).rpartition("X")[2]
     read.dangling = bool(words) and words[-1].text in ("of", "for", "from")
@@ -96,3 +121,14 @@ def _before(words: list[Word], i: int, first: bool) -> str:
     """The word before a name; before the first one, articles aside."""
     said = [word.text for word in words[max(0, i - 3) : i] if not first or word.text not in ("a", "an", "the")]
     return said[-1] if said else ""
+
+
+def _nested(words: list[Word], i: int) -> bool:
+    """ "The superclass of the superclass of Tug": a relation of a relation."""
+    if i + 2 >= len(words) or words[i + 1].text != "of":
+        return False
+    i += 2
+    while i < len(words) - 1 and words[i].letter in ";!'":
+        i += 1
+    relation = words[i].letter in "sSpP" or (words[i].letter == "n" and not single(words[i].text))
+    return relation and words[i + 1 : i + 2] != [] and words[i + 1].text == "of"

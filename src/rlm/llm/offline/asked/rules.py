@@ -52,7 +52,7 @@ PATH: tuple[Rule, ...] = rules(
     r"hang)(?: up)?(?: together| to each other| to one another| with each other)?",
     r"how (?:can|do|could|would|does|to) (?:i |one |you |we |someone )?(?:get|go|navigate|travel|come|move|walk|hop|"
     r"traverse) from {x} to {y}",
-    r"{q}(?:shortest |direct |possible |property |short |longest )*(?:paths?|routes?|chains?(?: of (?:properties|"
+    r"{q}(?:shortest |direct |possible |property |short )*(?:paths?|routes?|chains?(?: of (?:properties|"
     r"relations))?|ways?|walks?|trails?|connections?|links?) (?:that )?(?:leads? |goes |go |runs? |there is |"
     r"exists? |leading |going |running |is there |are there )?from {x} to {y}",
     r"{q}(?:shortest |direct |possible |property |short |indirect |semantic |exact )*(?:paths?|routes?|chains?|"
@@ -70,7 +70,7 @@ PATH: tuple[Rule, ...] = rules(
     r"what (?:does|do) {x} and {y} have to do with (?:each other|one another)",
     r"(?:trace|follow|path|paths|route|go|get|navigate) (?:a |the )?(?:path |route |way |line )?(?:from )?{x} to {y}",
     r"(?:connect|link|relate|join) {x} (?:to|with|and) {y}",
-    r"how (?:far|many (?:steps|hops)) (?:is it )?(?:from )?{x} (?:is )?(?:away )?(?:from|to) {y}",
+    r"how (?:far|many (?:steps|hops)) (?:is it |is |are )?(?:from )?{x} (?:is )?(?:away )?(?:from|to) {y}",
     r"(?:via|through|by) (?:what|which) (?:{prop} |path |relation )(?:is|are) {x} (?:and|connected to|related to|"
     r"linked to) {y}(?: connected| related| linked)?",
 )
@@ -214,8 +214,8 @@ IS_SUBCLASS: tuple[Rule, ...] = (
         r"(?:is|are) (?:every|each|any|all) {x} (?:also |always |necessarily |automatically |by definition |"
         r"really )*an? {y}",
         r"(?:is|are) all (?P<x>\S*s) (?P<y>\S*s)",
-        r"(?:can|could|may|should|must) {x} be (?:(?:considered|regarded as|called|seen as|classified as|counted as|"
-        r"treated as|viewed as|thought of as|described as|used as) )?(?:an? )?(?:(?:{kinds}|{sub}) of )?{y}",
+        r"(?:can|could|may) {x} be (?:(?:considered|regarded as|called|seen as|classified as|counted as|"
+        r"treated as|viewed as|thought of as|described as|used as)(?: an?)?|an?) (?:(?:{kinds}|{sub}) of )?{y}",
         r"(?:is|are) {x} (?:also |always |really |necessarily |actually |itself |considered |classified as |"
         r"regarded as |by definition |indeed |technically )*an? {y}",
         r"(?:are) (?:all )?(?P<x>\S*s) (?:also |always |really |necessarily |actually )*(?P<y>\S*s)",

@@ -30,6 +30,8 @@ _SHORT = {
     "rnage": "range",
     "ragne": "range",
 }
+_KEYWORDS = frozenset(("PREFIX", "PREFIXES", "SELECT", "ASK", "COUNT", "DISTINCT", "WHERE", "DESCRIBE"))
+"""Words of SPARQL that are written in capitals, and are no names."""
 _LONG = """
 classes subclass subclasses superclass superclasses property properties instance instances individual individuals
 namespace namespaces prefixes domain ancestors descendants children parents connected related hierarchy describe number
@@ -58,6 +60,8 @@ def respelled(text: str) -> str:
     for i, piece in enumerate(pieces):
         word = piece.rstrip("?.,:!")
         low = word.lower() if i == 0 else word
+        if word in _KEYWORDS:
+            pieces[i] = piece.lower()
         if not low.isalpha() or not low.islower():
             continue
         right = _SHORT.get(low) or (_slips().get(low) if len(low) > 5 else None)

@@ -107,6 +107,15 @@ STEERING = Lazy(
     only="ignore|disregard|forget|override|bypass|prompt|your|jailbreak|you_are|pretend|developer|act_as|from_now",
 )
 """Words to a model, not a question."""
+ABOUT_THE_WHOLE = Lazy(
+    r"^should\b|\b(?:purpose|goal|aim|scope|authors?|creators?|version|licen[cs]e|title|topic|size|structure|quality|"
+    r"status|history|coverage|language|name|iri|uri|base iri) of (?:this|the|your|our|my) (?:\w+ )?(?:ontology|"
+    r"vocabulary|graph|schema|model|dataset|file|taxonomy)\W*$|\b(?:english|german|french|spanish|italian|dutch|polish|chinese|"
+    r"japanese|portuguese|russian) (?:labels?|names?|titles?|comments?)\b",
+    re.I,
+    only="should|_of_|label|name|title|comment",
+)
+"""Questions about the ontology as a whole, about languages, and for an opinion: none of the kinds."""
 _INHERITED = Lazy(
     r",? ?\(?\b(?:(?:and )?(?:also )?(?:including|include|counting|with|plus|as well as|and|or|even|along with|"
     r"together with|whether|both)"
@@ -116,7 +125,7 @@ _INHERITED = Lazy(
     r"subtypes|ancestors|parents|children|parent classes)|"
     r"indirect(?:ly)?(?: (?:ones|instances|members))?|(?:through |by )?inheritance)"
     r"(?: too| as well)?|(?:by|through|via) inheritance|inherited (?:ones|properties|instances) (?:included|too|"
-    r"as well))\)?(?=$|[ ,.?!])",
+    r"as well))\)?(?=$|[ ,.?!])(?! (?:of|for)\b)",
     re.I,
     only="inherit|classes|descendants|subtypes|ancestors|parents|children|indirect",
 )

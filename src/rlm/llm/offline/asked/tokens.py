@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlm.llm.offline.asked.lazy import Lazy
 from rlm.llm.offline.asked.marks import CLOSE, OPEN
-from rlm.llm.offline.asked.sets import NO_NAMES, REQUESTS, SCOPES
+from rlm.llm.offline.asked.sets import NO_NAMES, QUALITIES, REQUESTS, SCOPES
 from rlm.llm.offline.asked.words import vocabulary
 
 _FIRST = {
@@ -37,10 +37,14 @@ list show give find tell count describe explain define get return identify for o
 """
 _BEGINNINGS = frozenset(_BEGINNING.split())
 """Words of vocabulary that may have a capital after a courtesy."""
+_CAPITALS = frozenset(("I", "I'm", "I’m", "IRI", "IRIs", "URI", "URIs", "SPARQL"))
 _PREPOSITIONS = frozenset(
     ("in", "of", "from", "within", "inside", "for", "by", "across", "on", "throughout", "under", "to")
 )
 _DETERMINERS = frozenset(("the", "this", "that", "my", "our", "your", "a", "an", "its", "given", "loaded", "current"))
+
+
+_BEHIND = frozenset(("properties", "props", "attributes", "attrs", "instances", "individuals", "members"))
 
 
 class Word:
@@ -82,7 +86,7 @@ def words_of(text: str) -> list[Word] | None:
             for count in range(min(longest.get(low, 0), len(tokens) - i), 0, -1):
                 phrase = " ".join([low, *(piece.lower() for piece in bare[i + 1 : i + count])])
                 joined = any(tokens[j] != bare[j] for j in range(i, i + count - 1))
-                cased = any(piece[:1].isupper() and piece != "I" for piece in bare[i + 1 : i + count])
+                cased = any(piece[:1].isupper() and piece not in _CAPITALS for piece in bare[i + 1 : i + count])
                 if letter := "" if joined or cased else letters.get(phrase, ""):
                     low = phrase
                     break
@@ -172,8 +176,10 @@ def named(words: list[Word], start: int, end: int, names: tuple[str, ...], secon
     if start and words[start - 1].letter in "crjJKnt":
         return ""  # "concept scheme": a role, or a part of the name?
     following = words[end] if end < len(words) else None
+    alone = start == 0 and end == len(words) - 1 and words[end].text in _BEHIND and text not in QUALITIES
     if (
         following
+        and not (alone and len(pieces) == 1)  # "vessel properties", and nothing else
         and (following.letter in "OBtkLcrjJKn" or following.text == "type")
         and not words[end - 1].owns
         and not words[end - 1].stop

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from functools import cache
 
+from rlm.llm.offline.asked.phrases import phrases
 from rlm.llm.offline.asked.sets import REQUESTS
 
 _LETTERS: dict[str, str] = {
     "c": "class classes concept concepts category categories owl~class owl~classes type~of~class",
     "r": """
 property properties attribute attributes predicate predicates relation relations relationship relationships field
-fields slot slots characteristics rdf~property rdf~properties data~and~object~properties
+fields slot slots props prop attrs attr characteristics rdf~property rdf~properties data~and~object~properties
 """,
     "j": "object~property object~properties object-properties",
     "J": "datatype~property datatype~properties data~property data~properties data~type~properties",
@@ -42,7 +43,7 @@ narrower~concepts narrower~terms narrower~concept narrower~term more~specific~cl
 more~specific~concepts more~specific~types derived~classes direct~descendants immediate~descendants direct~descendant
 children~classes sub~concepts sub~concept more~specialised~classes more~specialized~classes subordinate~classes
 lower~classes specialised~classes specialized~classes subclass~relations child~terms child~term more~specific~terms
-more~specific~term subdivisions specialised~forms specialized~forms subterms sub-concepts subclass~children kids
+more~specific~term subs subdivisions specialised~forms specialized~forms subterms sub-concepts subclass~children kids
 """,
     "S": """
 descendants descendant descendents subtree sub-tree offspring subhierarchy descendant~classes descendant~class
@@ -50,7 +51,8 @@ descendent~classes subclass~tree subclass~hierarchy class~hierarchy~under class~
 hierarchy~below tree~under tree~below branch~under branch~below class~hierarchy~below class~tree~below subtree~under
 subtree~below subtree~rooted~at subtree~rooted~in tree~rooted~at hierarchy~rooted~at subtree~of
 children~and~grandchildren children~and~descendants subclasses~and~their~subclasses subclasses~and~sub-subclasses
-hierarchy~beneath subtree~beneath subclass~closure branch~of hierarchy~starting~at tree~starting~at
+hierarchy~beneath subtree~beneath hierarchy~of class~hierarchy~of class~tree~of taxonomy~of subclass~closure branch~of
+hierarchy~starting~at tree~starting~at
 """,
     "p": """
 superclasses superclass super-classes super-class supertypes super-types parents parent superconcepts hypernyms
@@ -75,24 +77,33 @@ descending~from subsumed~by narrower~than more~specific~than stem~from stems~fro
 descended count~as counts~as be~considered be~regarded~as qualify~as qualifies~as refine refines refining descend
 descends
 """,
-    "g": "generalise generalises generalize generalizes subsume subsumes broader~than more~general~than wider~than",
-    "b": """
-below beneath under underneath lower~than hanging~under sits~under sit~under fall~under falls~under come~under
-comes~under located~below placed~under found~under found~below nested~under down~from falling~under downwards downward
-downwards~from
+    "g": """
+generalise generalises generalize generalizes subsume subsumes broader~than more~general~than wider~than
 """,
-    "a": "above higher~than sits~above sit~above located~above lie~above lies~above on~top~of up~from",
+    "b": """
+one~level~down~from a~level~down~from one~step~down~from below beneath under underneath lower~than hanging~under
+sits~under sit~under fall~under falls~under come~under comes~under located~below placed~under found~under found~below
+nested~under down~from falling~under downwards downward downwards~from
+""",
+    "a": """
+one~level~up~from one~up~from a~level~up~from one~step~up~from above higher~than sits~above sit~above located~above
+lie~above lies~above on~top~of up~from
+""",
     "d": "domain domains rdfs:domain domain~class",
     "e": "range ranges rdfs:range range~class value~type range~type",
-    "B": "subject subjects",
-    "O": "value values object filler fillers literal literals object~values at~the~other~end",
+    "B": "subject subjects on~the~left on~the~left~side on~the~left-hand~side as~subject~class",
+    "O": """
+value values object filler fillers literal literals object~values at~the~other~end on~the~right-hand~side
+on~the~right~side
+""",
     "m": """
 apply~to applies~to applied~to applicable~to describe describes describing characterise characterize attached~to
 attach~to start~from starts~from start~at leave leaving defined~for defined~on declared~for declared~on available~for
 available~on specified~for used~with used~on valid~for originate~from originating~from outgoing~from assigned~to
 assign~to associated~with used~for used~to~describe pertain~to usable~with usable~on meant~for allowed~for allowed~on
 permitted~for possible~for use~with use~on use~for use~to~describe recorded~for go~with set~on originate~in
-emanate~from starting~at can~be~recorded~about can~be~said~about can~be~stated~about can~be~recorded~for
+emanate~from lead~away~from leads~away~from leading~away~from go~out~of goes~out~of going~out~of come~out~of
+exit depart~from starting~at can~be~recorded~about can~be~said~about can~be~stated~about can~be~recorded~for
 can~be~asserted~about begins~at begin~at beginning~at starts~at fill~in if~i~start~at if~i~start~from
 """,
     "f": """
@@ -116,7 +127,8 @@ walk~from travel~from lead~from leads~from leading~from goes~from traverse~from 
 """,
     "l": """
 related connected linked relate relates connect connects tied joined joins associated connecting linking relating
-bridges interconnected correlated have~to~do~with has~to~do~with got~to~do~with
+bridges interconnected correlated hang~together fit~together belong~together tie~together go~together work~together
+interact have~to~do~with has~to~do~with got~to~do~with
 """,
     "<": "from starting~from",
     ">": "to towards into up~to",
@@ -125,7 +137,9 @@ namespace namespaces prefix prefixes name~spaces name~space namespace~prefix nam
 prefix~binding prefix~mappings prefix~mapping prefix~declarations prefix~table prefix~map namespace~bindings
 namespace~declarations namespace~mappings namespace~map namespace~table prefix~list prefix~definitions
 namespace~abbreviations namespace~manager prefix~to~namespace~mappings prefix-namespace~pairs prefix~namespace~pairs
-namespace~binding namespace~list ns
+namespace~binding namespace~list ns ns~bindings ns~prefixes ns~declarations ns~mappings prefix~lines
+prefix~statements prefix~header prefix~headers prefix~to~iri~mapping prefix~to~iri~mappings prefix~to~uri~mapping
+prefix~to~namespace~mapping prefix~iri~mapping base~list~of~prefixes bindings
 """,
     "o": """
 root roots root~class root~classes root~concept root~concepts root~node root~nodes root~terms top~class top~classes
@@ -152,7 +166,12 @@ hear~about details~on information~on short~description full~description detailed
 synonyms annotations full~iri abbreviate abbreviated expand~to expands~to known~about everything~known~about
 all~known~about all~there~is~about what~is~known~about mean~by means~by understand~by i~don't~know~what
 i~do~not~know~what i~don't~understand i~do~not~understand i~don't~understand~what understand~under
-anything~you~can~tell~me~about what~can~you~tell~me~about you~can~tell~me~about
+describe~everything~about explain~everything~about everything~you~know~about gist gist~of rundown rundown~of rundown~on
+quick~rundown~of quick~rundown~on lowdown~on what's~the~deal~with what~is~the~deal~with what's~the~story~with
+everything~you~have~on all~you~have~on what~you~have~on what~have~you~got~on what~do~you~have~on what~do~we~have~on
+everything~we~have~on everything~there~is~on all~there~is~on fill~me~in~on brief~me~on walk~me~through primer~on
+introduction~to intro~to more~on more~info~on anything~you~can~tell~me~about what~can~you~tell~me~about
+you~can~tell~me~about
 """,
     "#": """
 count how~many the~number~of number~of total~number~of how~much the~count~of count~of count~up what~number~of
@@ -165,12 +184,16 @@ nothing~but~owl:thing nothing~except~owl:thing
 """,
     "A": "as",
     "w": "whose",
-    "H": "have has having with possess possesses carry got be~given exhibit feature features come~with comes~with",
+    "H": """
+have has having with possess possesses carry got be~given exhibit feature features come~with comes~with
+""",
     "L": """
 name names labels identifier identifiers local~name local~names label~or~name name~or~label names~or~labels
 labels~or~names iris uris short~names
 """,
-    "M": "contain contains containing include includes including match matches matching mention mentions mentioning",
+    "M": """
+contain contains containing include includes including match matches matching mention mentions mentioning
+""",
     "1": """
 start~with starts~with starting~with begin~with begins~with beginning~with prefixed~with prefixed~by
 at~the~beginning~of at~the~start~of as~prefix as~a~prefix starting
@@ -183,8 +206,9 @@ as~suffix as~a~suffix ending
 is are does do did was were if check~whether check~if verify~that verify~whether verify~if check~that
 is~it~the~case~that is~it~true~that is~it~correct~that can~we~say~that can~one~say~that would~you~say~that
 is~it~right~that does~it~hold~that do~we~know~whether confirm~that confirm~whether determine~whether determine~if
-find~out~whether find~out~if test~whether test~if can~you~confirm~that see~if see~whether can~it~be~said~that
-is~it~so~that tell~me~whether tell~me~if tell~whether can~one~say can~we~say can~i~say could~one~say
+ask~whether ask~if ask find~out~whether find~out~if test~whether test~if can~you~confirm~that see~if see~whether
+can~it~be~said~that is~it~so~that tell~me~whether tell~me~if tell~whether can~one~say can~we~say can~i~say
+could~one~say
 """,
     "Q": """
 what~is what's whats what~are who~is what~is~meant~by what~exactly~is what~precisely~is who~are what~exactly~are
@@ -212,7 +236,8 @@ including~subclasses~of~subclasses including~all~levels both~direct~and~indirect
 immediate~and~indirect no~matter~how~deep however~deep at~whatever~depth at~whatever~level at~arbitrary~depth
 including~transitive~ones including~all~descendants including~nested~ones directly~or~through~other~classes
 direct~as~well~as~indirect directly~or~transitively each~and~every every~single all~possible of~any~depth
-from~parent~to~root direct~or~inherited direct~and~inherited asserted~or~inferred asserted~and~inferred near~or~far
+from~parent~to~root direct~or~inherited sub-subclasses~too and~so~on direct~and~inherited asserted~or~inferred
+asserted~and~inferred near~or~far
 """,
     "'": """
 direct directly immediate immediately asserted explicit explicitly one~level first-level first~level a~single~level
@@ -235,8 +260,16 @@ for~me i~wonder do~you~happen~to~know i~have~to~know i~must~know i~search i~look
 for~us my~question~is question i~was~wondering i~am~wondering just quickly if~possible in~order be~so~kind~as~to
 be~so~kind~and what~can~you~tell~me~about~which what~do~you~know~about~which as~a~list in~a~list to~the~graph
 can~you~find~out could~you~find~out you i we one me us be~able~to in~simple~words in~simple~terms in~plain~english
-in~a~few~words in~one~sentence briefly in~detail in~short to~me would~you~call what~would~you~call be~so~good~as~to
-thank~you~very~much do~me~a~favour~and do~me~a~favor~and any~idea if~i~look do~i~see i~mean break
+in~a~few~words in~one~sentence briefly in~detail in~short to~me i~wanna~know i~wanna~see i~wanna wanna~know gimme
+lemme~see lemme~know can~i~get could~i~get can~i~have could~i~have may~i~have i'd~love~to~know i~would~love~to~know
+i'd~love~to~see remind~me ok~so quick~question just~curious out~of~curiosity any~chance~you~could thx cheers asap
+i~am~trying~to~find i'm~trying~to~find i~am~trying~to~see i'm~trying~to~see trying~to~find i~am~after i'm~after
+as~if~i~were~new~here like~i'm~five like~i'm~new~here like~i'm~new like~i~am~new like~i'm~a~beginner for~a~beginner
+for~beginners let's~see let~us~see we're~looking~for we~are~looking~for we're~after we~are~after i'm~looking~for
+quick~one one~more~question sorry again maybe perhaps possibly as~curies as~iris as~uris with~iris with~their~iris
+with~curies with~their~curies i~am~trying~to~understand i'm~trying~to~understand do~we~find do~i~find do~i~need
+would~you~call what~would~you~call be~so~good~as~to thank~you~very~much do~me~a~favour~and do~me~a~favor~and any~idea
+if~i~look do~i~see i~mean break
 """,
     ".": """
 of for in on by at within inside than among called named via through along whether it following other along~with
@@ -247,7 +280,8 @@ only also else that which who what whom be been being will may might should must
 specific particular defines declares knows lists explicitly~stated do~we~have do~we~know we~have we~know does~it~have
 does~it~contain does~it~define does~it~know does~it~list distinguishes distinguish define know provided there~exist
 do~there~exist i.e e.g namely respective corresponding assigned set~to equal~to own actually really currently here
-precisely in~general at~all have~as has~as consists~of consist~of made~of ones data where list set~of the~set~of
+precisely in~general at~all for~a~sparql~query in~a~sparql~query in~sparql for~sparql for~my~queries for~sparql~queries
+in~my~queries have~as has~as consists~of consist~of made~of ones data where list set~of the~set~of
 a~list~of the~list~of overview~of an~overview~of listing~of a~listing~of names~of the~names~of iris~of the~iris~of
 group~of collection~of family~of inside~of any declare how in~what~way in~which~way provides provide somehow
 except~owl:thing besides~owl:thing but~owl:thing other~than~owl:thing apart~from~owl:thing offers offer sit sits stand
@@ -275,6 +309,8 @@ def vocabulary() -> tuple[dict[str, str], dict[str, int]]:
     """The letter of each word or phrase, and of each first word the number of words of its longest phrase."""
     letters = dict.fromkeys(REQUESTS, "_")
     letters.update((entry.replace("~", " "), letter) for letter, words in _LETTERS.items() for entry in words.split())
+    for phrase, letter in phrases():
+        letters.setdefault(phrase, letter)
     longest: dict[str, int] = {}
     for phrase in letters:
         first, count = phrase.split(" ", 1)[0], phrase.count(" ") + 1
