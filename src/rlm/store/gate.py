@@ -13,13 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from rlm import clock
 from rlm.errors import ValidationError
-from rlm.store.identity import PLAIN_SCOPE, canonical_json
+from rlm.store.identity import PLAIN_SCOPE
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
@@ -42,6 +40,45 @@ from rlm.store.types import (
     Tenant,
     Trajectory,
 )
+from rlm.store.values import (
+    PLAIN_KEYS,
+    admit_id,
+    admit_line,
+    admit_object,
+    admit_text,
+    admit_time,
+    check_count,
+    check_many,
+    choice,
+    finite,
+    is_clean,
+    natural,
+    shown,
+    unit,
+)
+
+__all__ = [
+    "FIXED_FIELDS",
+    "RECALLED_HEADING",
+    "START_CONFIDENCE",
+    "admit_edge",
+    "admit_id",
+    "admit_item",
+    "admit_items",
+    "admit_node",
+    "admit_object",
+    "admit_text",
+    "admit_time",
+    "amend_item",
+    "check_artifacts",
+    "check_count",
+    "check_many",
+    "check_retrieve",
+    "check_tenant",
+    "finite",
+    "same_words",
+    "unit",
+]
 
 TITLE_WORDS = 10
 TITLE_CHARS = 200
@@ -50,10 +87,8 @@ CONTENT_CHARS = 100_000
 TASK_CHARS = 20_000
 TAG_COUNT = 32
 TAG_CHARS = 64
-JSON_CHARS = 100_000
 NODE_CHARS = 1_000_000
 MEMBER_COUNT = 100_000
-ID_CHARS = 200
 
 START_CONFIDENCE = {"human": 0.8, "success": 0.6, "pack": 0.6, "failure": 0.5}
 """Seed 003: recorded by a person 0.8, distilled 0.6, from failure 0.5."""
@@ -87,20 +122,18 @@ _GROUP_CHARS = 1_000_000
 def _all_clean(group: Sequence[MemoryItem]) -> bool:
     """Whether nothing would be changed in these memories: no text is scrubbed or cleaned, every line is tidy.
 
-    A False only costs time; see `_is_clean`.
+    A False only costs time; see `is_clean`.
     """
     try:
         lines = [line for item in group for line in (item.title, item.description, *item.tags)]
         texts = [text for item in group for text in (item.content, item.task_query or "")]
-        texts += [
-            text for item in group if _PLAIN_KEYS.issuperset(item.provenance) for text in item.provenance.values()
-        ]
+        texts += [text for item in group if PLAIN_KEYS.issuperset(item.provenance) for text in item.provenance.values()]
         listed = "\n".join(lines)
         whole = "\n".join((listed, *texts))
         return (
             len(whole) <= _GROUP_CHARS
             and listed.count("\n") == len(lines) - 1
-            and _is_clean(whole)
+            and is_clean(whole)
             and _is_tidy(f"\n{listed}\n")
         )
     except (TypeError, AttributeError):  # something is no text: say so where it can be named
@@ -127,16 +160,16 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     content = content.strip()
     if not content:
         raise ValidationError("content is empty: write the steps to take", field="content")
-    source_type = _choice(item.source_type, SOURCE_TYPES, "source_type")
-    level = _choice(item.level, LEVELS, "level")
-    provenance = _object(item.provenance, "provenance", clean=clean) if item.provenance else {}
+    source_type = choice(item.source_type, SOURCE_TYPES, "source_type")
+    level = choice(item.level, LEVELS, "level")
+    provenance = admit_object(item.provenance, "provenance", clean=clean) if item.provenance else {}
     trust, reason = _trust(item, source_type, content)
     if reason:
         provenance["quarantined_because"] = reason
     scope = _scope(item.scope)
     if item.access_count != 0 or item.success_count != 0 or item.failure_count != 0:
         for name in ("access_count", "success_count", "failure_count"):
-            _count(getattr(item, name), name)
+            natural(getattr(item, name), name)
     # Every field is set by hand: a constructor of so many arguments costs as much as scrubbing does.
     made: MemoryItem = object.__new__(MemoryItem)
     made.title = title
@@ -147,18 +180,18 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     made.tags = tags
     made.scope = scope
     made.provenance = provenance
-    made.outcome = _choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome")
+    made.outcome = choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome")
     made.confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
     made.level = level
     made.created_at = admit_time(item.created_at, "created_at")
     made.memory_id = stable_id(title, content, PLAIN_SCOPE if scope is DEFAULT_SCOPE else scope.to_dict())
-    made.session_id = _line(item.session_id, "session_id", 200) if item.session_id else None
+    made.session_id = admit_line(item.session_id, "session_id", 200) if item.session_id else None
     made.access_count = item.access_count
     made.success_count = item.success_count
     made.failure_count = item.failure_count
     made.last_used = admit_time(item.last_used, "last_used") if item.last_used else None
     made.trust = trust
-    made.origin = _line(item.origin, "origin", 200) if item.origin else origin
+    made.origin = admit_line(item.origin, "origin", 200) if item.origin else origin
     made.org = tenant.org
     made.team = tenant.team if level != "org" else ""
     made.project = tenant.project if level == "project" else ""
@@ -179,9 +212,9 @@ def _item_texts(item: MemoryItem, *, clean: bool) -> tuple[str, str, str, str, l
     title, description, content, task = parts
     if clean:
         return title, description, content, task, list(dict.fromkeys(filter(None, tags))) if tags else tags
-    if not _is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
+    if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
         title, description, content, task = (
-            _text(part, name, limit) for part, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True)
+            admit_text(part, name, limit) for part, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True)
         )
         tags = [scrub(clean_text(tag))[0] for tag in tags]
     tags = list(dict.fromkeys(tidy for tag in tags if (tidy := " ".join(tag.split()))))
@@ -240,20 +273,6 @@ def check_tenant(tenant: Any) -> Tenant:
     return tenant
 
 
-def check_count(value: Any, name: str) -> int:
-    """How many: any integer; what is below 0 counts as 0, and what is absurd as very many."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValidationError(f"{name} is {shown(value)}: use an integer", field=name)
-    return max(0, min(value, 2**53))
-
-
-def check_many(values: Any, name: str, of: str) -> Iterable[Any]:
-    """Several of something: any iterable but text or an object."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ValidationError(f"{name} is {shown(values)}: use a list of {of}", field=name)
-    return values
-
-
 def check_artifacts(run: Any, trajectory: Any, judgment: Any) -> None:
     """What `save_artifacts` takes besides memories."""
     expected: tuple[tuple[str, Any, type], ...] = (("run", run, Run), ("trajectory", trajectory, Trajectory))
@@ -270,7 +289,7 @@ def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:
     if not isinstance(task, str):
         raise ValidationError(f"task is {type(task).__name__}, expected text", field="task")
     if outcome is not None:
-        _choice(outcome, OUTCOMES, "outcome")
+        choice(outcome, OUTCOMES, "outcome")
 
 
 def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str | None]:
@@ -278,7 +297,7 @@ def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str |
     if RECALLED_HEADING in content:
         return "quarantined", "holds text that was recalled from memory"
     if item.trust is not None:
-        return _choice(item.trust, TRUSTS, "trust"), None
+        return choice(item.trust, TRUSTS, "trust"), None
     return ("trusted" if source_type == "human" else "unverified"), None
 
 
@@ -292,19 +311,19 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
     for key in values:
         if key not in known:
             raise ValidationError(f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key)
-    row: dict[str, Any] = {"type": _choice(kind, NODE_TYPES, "node type")}
-    row["content"] = _text(content, "content", NODE_CHARS).strip()
+    row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
+    row["content"] = admit_text(content, "content", NODE_CHARS).strip()
     if not row["content"]:
         raise ValidationError("node content is empty", field="content")
     if "tier" in values:
-        row["tier"] = _choice(values["tier"], TIERS, "tier")
+        row["tier"] = choice(values["tier"], TIERS, "tier")
     if "confidence" in values:
         row["confidence"] = unit(values["confidence"])
     for name in ("subtype", "provenance"):
         if name in values:
-            row[name] = None if values[name] is None else _text(values[name], name, TASK_CHARS)
+            row[name] = None if values[name] is None else admit_text(values[name], name, TASK_CHARS)
     if "metadata" in values:
-        row["metadata"] = _object(values["metadata"], "metadata")
+        row["metadata"] = admit_object(values["metadata"], "metadata")
     return row
 
 
@@ -312,8 +331,8 @@ def admit_edge(
     kind: str, label: str | None, members: Sequence[Any], weight: float
 ) -> tuple[str, str | None, tuple[Member, ...], float]:
     """Checked parts of a hyperedge. Whether its nodes exist is for the store to say."""
-    _choice(kind, EDGE_TYPES, "edge type")
-    clean_label = None if label is None else _line(label, "label", TASK_CHARS)
+    choice(kind, EDGE_TYPES, "edge type")
+    clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
         raise ValidationError(f"edge weight is {shown(weight)}: use a number from 0 up", field="weight")
     if not members:
@@ -345,24 +364,7 @@ def _member(value: Any, index: int) -> Member:
     position = value.get("position", index)
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
         raise ValidationError(f"member {index} has position {position!r}: use an integer", field="members")
-    return Member(value["node_id"], _choice(value.get("role", "participant"), ROLES, "role"), position)
-
-
-def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
-    """Any other text on its way in: cleaned, scrubbed and bounded."""
-    return _text(value, name, limit)
-
-
-def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
-    """Any other JSON object on its way in: cleaned, scrubbed and bounded."""
-    return _object(value, name, limit)
-
-
-def unit(value: Any, name: str = "confidence") -> float:
-    """A number in [0, 1], or ValidationError."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise ValidationError(f"{name} is {shown(value)}: use a number from 0 to 1", field=name)
-    return float(value)
+    return Member(value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position)
 
 
 def first_sentence(text: str, limit: int = 160) -> str:
@@ -371,32 +373,6 @@ def first_sentence(text: str, limit: int = 160) -> str:
     if len(line) <= limit:
         return line
     return line[:limit].rsplit(" ", 1)[0] + "…"
-
-
-def _text(value: Any, name: str, limit: int) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
-    if len(value) > limit:
-        raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
-    clean = scrub(clean_text(value))[0]
-    if len(clean) > limit:  # normalising can make a text longer
-        raise ValidationError(f"{name} has {len(clean):,} characters, at most {limit:,}", field=name)
-    return clean
-
-
-def _line(value: Any, name: str, limit: int) -> str:
-    return " ".join(_text(value, name, limit).split())
-
-
-def _choice(value: Any, allowed: Sequence[str], name: str) -> str:
-    if value not in allowed or not isinstance(value, str):
-        raise ValidationError(f"unknown {name} {shown(value)}; use one of: {', '.join(allowed)}", field=name)
-    return value
-
-
-def _count(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise ValidationError(f"{name} is {value!r}: use an integer from 0 up", field=name)
 
 
 def _check_tags(tags: Any) -> list[str]:
@@ -425,74 +401,7 @@ def _scope(scope: Any) -> Scope:
         raise ValidationError(f"scope is {shown(parts)}: use text", field="scope")
     if sum(map(len, parts)) > TASK_CHARS:
         raise ValidationError("scope is too large", field="scope")
-    if _is_clean("\n".join(parts)):
+    if is_clean("\n".join(parts)):
         return Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable)
     value, _ = scrub_value(clean_value(scope.to_dict()))
     return Scope.from_dict(value)
-
-
-_PLAIN_KEYS = frozenset(
-    (
-        *("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id"),
-        *("exported_in_pack", "edited_from", "quarantined_because"),
-    )
-)
-
-
-def _object(value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool = False) -> dict[str, Any]:
-    """`clean` says that the texts under `_PLAIN_KEYS` are known to be."""
-    if type(value) is not dict and not isinstance(value, Mapping):
-        raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
-    if _PLAIN_KEYS.issuperset(value) and all(isinstance(part, str) for part in value.values()):
-        text = "\n".join(value.values())
-        if len(text) <= limit and (clean or _is_clean(text)):  # what most memories have, at a tenth of the price
-            return dict(value)
-    try:
-        made, _ = scrub_value(clean_value(dict(value)))
-        size = len(canonical_json(made))
-    except (TypeError, ValueError, RecursionError) as exc:
-        raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc
-    if size > limit:
-        raise ValidationError(f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name)
-    return dict(made)
-
-
-def _is_clean(text: str) -> bool:
-    """Whether neither cleaning nor scrubbing would change a text.
-
-    Of texts joined by newlines a True holds for each: no rule needs what stands on the line before. (A joined
-    text may be unclean where no part is, which only costs time.)
-    """
-    return clean_text(text) == text and not scrub(text)[1]
-
-
-def admit_time(value: Any, name: str) -> str:
-    """A time as we spell it: UTC, to the microsecond, sortable as text."""
-    try:
-        if len(value) == 27 and value[4:20:3] == "--T::." and value[26] == "Z" and value.isascii():
-            datetime.fromisoformat(value)
-            return str(value)  # our own spelling already
-        parsed = clock.parse_iso(value).astimezone(UTC)
-    except (ValueError, TypeError, OverflowError):
-        hint = "use ISO 8601, like 2026-01-31T12:00:00Z"
-        raise ValidationError(f"{name} is {shown(value)}: {hint}", field=name) from None
-    return parsed.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def admit_id(value: Any, name: str) -> str:
-    """An id or a label of the caller's own: short, printable, and no secret."""
-    if not isinstance(value, str) or not 0 < len(value) <= ID_CHARS or not value.isprintable() or not _is_clean(value):
-        raise ValidationError(f"{name} is {shown(value)}: use 1 to {ID_CHARS} printable characters", field=name)
-    return value
-
-
-def finite(value: Any, name: str) -> float:
-    """A number that is neither infinite nor NaN."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
-        raise ValidationError(f"{name} is {shown(value)}: use a finite number", field=name)
-    return float(value)
-
-
-def shown(value: Any) -> str:
-    """A refused value for a message: short, and without the secret that it may hold."""
-    return repr(scrub(clean_text(str(value)))[0][:80]) if isinstance(value, str) else scrub(repr(value))[0][:80]
