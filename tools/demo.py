@@ -126,7 +126,7 @@ def show_run(store: rlm.SQLiteMemoryBackend) -> None:
     for turn in result.result.iterations:
         for block in turn.code_blocks:
             lines, out = len(block.code.splitlines()), len(block.result.stdout)
-            say(f"  turn {turn.number}: {lines} lines of code ran; {out} characters came back")
+            say(f"  step {turn.number}: {lines} lines of code ran; {out} characters came back")
     say(f"  answer: {result.answer.splitlines()[0]}")
     longest = max(len(message["content"]) for turn in result.result.iterations for message in turn.prompt)
     say(f"  the longest prompt had {longest:,} characters; the run is kept as {result.trajectory_id}")
@@ -139,7 +139,7 @@ def show_learning(store: rlm.SQLiteMemoryBackend) -> None:
             result = agent.run(question, ONTOLOGY, store=empty, model="offline", log_dir=Path(folder, "logs"))
             assert result.judgment is not None
             verdict = "success" if result.judgment["is_success"] else "failure"
-            say(f"? {question}  ({result.iterations} turns, judged a {verdict})")
+            say(f"? {question}  ({result.iterations} steps, judged a {verdict})")
             say(f"  {result.answer.splitlines()[0]}")
             for used in result.memories_used:
                 say(f"  followed “{used['title']}”, recalled with score {used['score']:.2f}")

@@ -8,14 +8,14 @@ was killed goes on where it was: a task that this model was judged on, and that 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from rlm import agent, clock
+from rlm import agent
+from rlm.agent.accept import check_language, check_log_dir
 from rlm.agent.types import AgentResult, RunOptions, TaskRef
 from rlm.errors import ConfigError, ModelError
 from rlm.learning.insights_count import own_end
@@ -29,8 +29,6 @@ from rlm.store.identity import canonical_json
 from rlm.store.learning import LearningRow
 
 MOST_ROWS = 1_000_000
-PROBE_BYTES = 1 << 16
-"""So much room a folder for logs must have."""
 UNKIND = "other"
 
 
@@ -130,7 +128,7 @@ def train(
     stopped = ""
     with ExitStack() as stack:
         asked = client or _opened(stack, model, options)
-        content = checked(lesson, log_dir)
+        content = checked(lesson, log_dir, asked.model)
         done = _done(store, lesson, asked.model) if resume else {}
         try:
             for place, task in enumerate(chosen, 1):
@@ -188,35 +186,25 @@ def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
     return found
 
 
-def checked(lesson: Curriculum, log_dir: str | Path | None = None) -> str:
-    """The hash of the ontology, after every `verify` was asked of it and the folder for logs was written to."""
-    if log_dir is not None:
-        check_log_dir(log_dir)
+def checked(lesson: Curriculum, log_dir: str | Path | None = None, model: str = "") -> str:
+    """The hash of the ontology, after every `verify` was asked of it and the folder for logs was written to.
+
+    `model` is who will be asked: offline reads English only, and so must every task be.
+    """
+    for task in lesson.tasks:
+        try:
+            check_language(task.query, model, ontology=True)
+        except ConfigError as exc:
+            raise ConfigError(f"{lesson.path}:{task.line}: task {task.id}: {exc}") from exc
     engine = open_engine(lesson.ontology_path)
     try:
         check_curriculum(lesson, engine)
-        return str(getattr(engine, "content_hash", ""))
+        content = str(getattr(engine, "content_hash", ""))
     finally:
         engine.close()
-
-
-def check_log_dir(folder: str | Path) -> None:
-    """Whether logs can be written there, found out by writing. ConfigError says why not."""
-    path = Path(folder).expanduser()
-    probe = path / f".rlm-{clock.short_id('probe')}"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        file = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        try:
-            written = os.write(file, b" " * PROBE_BYTES)
-            os.fsync(file)
-        finally:
-            os.close(file)
-            probe.unlink()
-    except OSError as exc:
-        raise ConfigError(f"logs cannot be written to {path} ({exc.strerror}): give another --log-dir") from exc
-    if written < PROBE_BYTES:
-        raise ConfigError(f"logs cannot be written to {path} (the disk is full): give another --log-dir")
+    if log_dir is not None:
+        check_log_dir(log_dir)
+    return content
 
 
 def task_hash(lesson: Curriculum, task: Task, content: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import socketserver
 import threading
 from collections.abc import Iterator
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import rlm
-from rlm import agent
-from rlm.errors import ConfigError, ModelUnavailable, OntologyError
+from rlm import agent, open_store
+from rlm.errors import ConfigError, ModelError, ModelUnavailable, OntologyError
 from rlm.llm import ScriptedClient
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
@@ -124,6 +125,34 @@ def test_an_endpoint_that_fails_ends_in_a_stored_run(store, endpoint, answer):
     assert not result.converged and result.iterations == 0 and result.reason
     assert "127.0.0.1" in result.reason or "time" in result.reason
     assert stored(store, result)["artifact"]["reason"] == result.reason
+
+
+@pytest.mark.parametrize("status", [b"404 Not Found", b"401 Unauthorized"])
+@pytest.mark.parametrize("how", [None, "parallel:2"])
+def test_a_model_that_the_server_does_not_have_is_an_error_and_no_run(tmp_path, endpoint, status, how):
+    said = b'{"error": {"message": "the model m does not exist"}}'
+    endpoint.answer = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+        status, len(said), said,
+    )  # fmt: skip
+    client = OpenAIClient("m", base_url=f"http://127.0.0.1:{endpoint.server_address[1]}/v1")
+    with open_store(tmp_path / "mem.db", embedder="none") as kept:
+        with pytest.raises(ModelError, match="the model m does not exist"):
+            agent.run("What?", context=TEXT, client=client, store=kept, log_dir=tmp_path / "logs",
+                      options=agent.RunOptions(scaling=how))  # fmt: skip
+        assert kept.stats()["trajectories"] == 0 and list((tmp_path / "logs").iterdir()) == []
+    client.close()
+
+
+def test_logs_that_cannot_be_written_are_found_before_a_store_is_made(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    client, made = scripted("never"), []
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, before[1]))
+    try:
+        with pytest.raises(ConfigError, match="logs cannot be written"):
+            agent.run("What?", context=TEXT, client=client, store=lambda: made.append(1), log_dir=tmp_path / "logs")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not client.calls and not made and not list((tmp_path / "logs").iterdir())
 
 
 def test_ctrl_c_keeps_what_there_is(store):

@@ -35,7 +35,7 @@ LOOK = "```repl\nprint(context.find('needle'))\n```"
 def test_the_answer_is_data_and_the_rest_is_talk(rlm, db, script, text):
     result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(in the middle)"))
     assert (result.code, result.out) == (0, "in the middle\n")
-    assert "turn 1: 1 block" in result.err and "answered in 2 turns" in result.err and "kept as t-" in result.err
+    assert "step 1: 1 block" in result.err and "answered in 2 steps" in result.err and "kept as t-" in result.err
 
 
 def test_json_is_one_document(rlm, db, script, text):
@@ -69,7 +69,7 @@ def test_a_log_can_be_shown(rlm, db, script, text, tmp_path):
     path = made.json["log_path"]
     shown = rlm("logs", "show", path)
     assert shown.code == 0
-    for part in ("question  Where?", "answered, 2 turns", "print(context.find('needle'))", "4504", "in the middle"):
+    for part in ("question  Where?", "answered, 2 steps", "print(context.find('needle'))", "4504", "in the middle"):
         assert part in shown.out
     assert (
         "You answer a question" not in shown.out and "You answer a question" in rlm("logs", "show", path, "--full").out
@@ -94,8 +94,6 @@ def test_a_run_is_recorded_and_replayed(rlm, db, script, text, tmp_path):
         (["-c", "big.txt", "-q", "?", "--base-url", "http://127.0.0.1:9/v1"], "give --model NAME"),
         (["-c", "nowhere.txt", "-q", "?"], "nowhere.txt cannot be read: No such file"),
         (["-c", ".", "-q", "?"], "cannot be read: Is a directory"),
-        (["-c", "big.txt", "-q", "  "], "the question is empty"),
-        (["-c", "big.txt", "-q", "?", "--model", "magic/one"], "no provider that rlm knows"),
         (["-c", "big.txt", "-q", "?", "--model", "openai/gpt"], "OPENAI_API_KEY"),
         (["-c", "big.txt", "-q", "?", "--max-iters", "0"], "--max-iters"),
         (["-c", "big.txt", "-q", "?", "--record", "a", "--replay", "b"], "not both"),
@@ -106,6 +104,54 @@ def test_what_cannot_be_run_is_told(rlm, db, text, arguments, message):
     result = rlm("run", "--db", db, *arguments)
     assert result.code == 2 and message in result.err and result.out == ""
     assert "Traceback" not in result.err
+
+
+PROV = str(Path(__file__).resolve().parents[2] / "ontology" / "prov.ttl")
+ASKED = "What is Activity?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "ontology", "more", "message"),
+    [
+        (ASKED, "nowhere.ttl", (), "there is no file nowhere.ttl"),
+        (ASKED, "big.txt", (), "big.txt"),
+        (ASKED, "nowhere", (), "the config names no endpoint"),
+        ("", PROV, (), "the question is empty"),
+        ("what " * 20_000, PROV, (), "has 100,000 characters, at most 50,000"),
+        ("Was ist Activity?", PROV, (), "in German, and offline"),
+        ("Активность это что такое?", PROV, ("--scaling", "parallel:2"), "in Cyrillic letters"),
+        (ASKED, PROV, ("--model", "magic/one"), "no provider that rlm knows"),
+        (ASKED, PROV, ("--log-dir", "/dev/full"), "logs cannot be written to /dev/full (it is no folder)"),
+        (ASKED, PROV, ("--scaling", "parallel:17"), "parallel:K or sequential:K, K from 1 to 16"),
+        (ASKED, PROV, ("--lang", "xx$$"), "lang is 'xx$$': write a language tag"),
+        (ASKED, PROV, ("--format", "paper"), "no RDF format 'paper'"),
+    ],
+    ids=["missing", "no RDF", "no endpoint", "empty", "100 kB", "German", "Russian", "model", "logs", "scaling", "lang",
+         "format"],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_nothing_is_made(rlm, db, text, tmp_path, asked, ontology, more, message):
+    given = () if "--model" in more else ("--model", "offline")
+    given += () if "--log-dir" in more else ("--log-dir", str(tmp_path / "logs"))
+    result = rlm("run", asked, "--db", db, "--ontology", ontology, *given, *more)
+    assert result.code == 2 and result.out == "" and message in result.err
+    assert result.err.startswith("error: ") and result.err.count("\n") == 1, "it does not say first that it asks"
+    assert not list(tmp_path.glob("store.db*")) and not (tmp_path / "logs").exists()
+
+
+def test_a_wrong_name_is_put_right_by_its_format_and_a_language_that_is_not_there_is_told(rlm, db, tmp_path):
+    odd = tmp_path / "odd.xyz"
+    odd.write_bytes(Path(PROV).read_bytes())
+    line = ("run", ASKED, "--db", db, "--ontology", str(odd), "--model", "offline", "--no-memory")
+    result = rlm(*line, "--format", "turtle", "--lang", "ja")
+    assert result.code == 0 and result.out.startswith("prov:Activity is a class"), result.err
+    assert "no label is in 'ja': there are en" in result.err
+
+
+def test_attempts_are_told_apart(rlm, db, script, text):
+    model = script(LOOK, "FINAL(a)", LOOK, "FINAL(a)")
+    result = rlm("run", "--db", db, "-c", text, "?", "--model", model, "--scaling", "sequential:2", "-v")
+    assert "attempt 1, step 1: " in result.err and "attempt 2, step 2: " in result.err, result.err
+    assert "  2 > print(context" in result.err
 
 
 def test_the_question_is_an_argument_and_the_text_is_piped(rlm, db, script):

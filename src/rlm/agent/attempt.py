@@ -57,8 +57,11 @@ class Attempt:
         recalled: Recalled,
         hint: str = "",
         extra: Extra | None = None,
+        number: int = 0,
     ) -> None:
         self.extra = extra or Extra()
+        self.number = number
+        """Which of several attempts, from 1; 0 for the only one."""
         self.query, self.models, self.store, self.options, self.graph = query, models, store, options, graph
         self.recalled = recalled
         self.meter, self.handles, self.trace = Meter(), stack.enter_context(Handles()), Trace()
@@ -114,10 +117,15 @@ class Attempt:
         if log_dir is None:
             return None
         extra = {"run_id": run.run_id, "trajectory_id": self.trajectory.trajectory_id, "memories": self.recalled.ids}
-        logger = RLMLogger(log_dir, scrub=scrubbed, extra=extra)
+        logger = RLMLogger(Path(log_dir).expanduser(), scrub=scrubbed, extra=extra)
         stack.callback(logger.close)
         self.trajectory.rlm_log_path = str(logger.path.resolve())
         return logger
+
+    def drop_log(self) -> None:
+        """Remove the log of a run that never began."""
+        if self.trajectory.rlm_log_path:
+            Path(self.trajectory.rlm_log_path).unlink(missing_ok=True)
 
     def ask(self, context: Any, limits: Limits, logger: RLMLogger | None, on_step: OnStep | None) -> None:
         """Run the loop. What it raises is passed on; what there is by then is kept all the same."""
@@ -125,6 +133,7 @@ class Attempt:
         self.bare = context is self.recalled.built.text
 
         def step(turn: RLMIteration) -> None:
+            turn.attempt = self.number
             seen.append(turn)
             if on_step is not None:
                 on_step(turn)

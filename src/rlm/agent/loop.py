@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rlm.agent.accept import check_lang, check_language, check_log_dir, check_question
 from rlm.agent.attempt import Attempt, Extra, OnStep
 from rlm.agent.learn import Learned, learn
 from rlm.agent.parts import Graph, Models, loaded, opened
 from rlm.agent.recall import recall
 from rlm.agent.scaling import Scaling, best_of, hint_after
 from rlm.agent.types import AgentResult, Context, RunOptions
-from rlm.errors import ConfigError
+from rlm.errors import ConfigError, ModelError
 from rlm.learning.verify import check_verify
 from rlm.llm import Client, Usage
 from rlm.loop import Limits
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Run
 
-MAX_QUESTION_CHARS = 50_000
 AGENT_OUTPUT_CHARS = 2_000
 """What a model is shown of one block's output over an ontology: rows belong behind handles."""
 MOST_RECALLED = 20
+
+OpensStore = Callable[[], AbstractContextManager[MemoryBackend]]
 
 
 def run(
@@ -38,7 +40,7 @@ def run(
     log_dir: str | Path | None = None,
     model: str | None = None,
     limits: Limits | None = None,
-    store: MemoryBackend | None = None,
+    store: MemoryBackend | OpensStore | None = None,
     client: Client | None = None,
     on_start: Callable[[str], None] | None = None,
     on_step: OnStep | None = None,
@@ -47,25 +49,34 @@ def run(
     """Answer a question over a text of any length, or over an ontology; judge the run, learn from it, and keep it.
 
     `context` is text, bytes, a path, or several of them. The store is `store`, or the one at `db_path`, or the default
-    one. `client` goes before `model`; `on_start` is told the name of the model that is asked. The best `memory_k`
-    memories are retrieved and the first of them injected; with `enable_extraction` the run leaves memories of its own.
-    A run that did not converge is no error: `converged` is False and `reason` says why. Raises ConfigError,
-    OntologyError and ModelAuthError before anything is asked, SandboxError when code cannot be confined here.
+    one; a function that opens it is called once all else is accepted. `client` goes before `model`; `on_start` is told
+    then which model is asked. The best `memory_k` memories are retrieved and the first of them injected; with
+    `enable_extraction` the run leaves memories of its own. A run that did not converge is no error: `converged` is
+    False and `reason` says why. Raises ConfigError, OntologyError and ModelAuthError before anything is asked,
+    ModelError when the server refuses the very first call, SandboxError when code cannot be confined here: then nothing
+    is kept.
     """
     options = options or RunOptions()
     _check(query, context, ontology_path, memory_k, options)
     scaling = Scaling.of(options.scaling)
     with ExitStack() as stack:
         models = stack.enter_context(Models(model, client, options))
-        if on_start is not None:
-            on_start(models.root.model)
+        asked = "" if options.replay is not None else models.root.model
+        if context is None:
+            check_language(query, asked, ontology=True)
         graph = None if ontology_path is None else Graph.open(stack, ontology_path, options)
         if options.verify is not None:
             if graph is None:
                 raise ConfigError("`verify` asks an ontology, and there is none: give ontology_path")
             check_verify(options.verify, graph.engine)
         about = None if context is None else loaded(context)
-        kept = store or opened(stack, db_path)
+        if about is not None:
+            check_language(query, asked, ontology=graph is not None, context=about)
+        if log_dir is not None and options.task is None:  # training has looked for all of its tasks
+            check_log_dir(log_dir)
+        kept = stack.enter_context(store()) if callable(store) else store or opened(stack, db_path)
+        if on_start is not None:
+            on_start(models.root.model)
         job = Job(stack, query, models, kept, options, graph, about, memory_k)
         job.limits, job.log_dir, job.on_step, job.extract = limits, log_dir, on_step, enable_extraction
         return job.run(scaling)
@@ -74,13 +85,8 @@ def run(
 def _check(
     query: str, context: Context | None, ontology_path: str | Path | None, memory_k: int, options: RunOptions
 ) -> None:
-    if not isinstance(query, str) or not query.strip():
-        raise ConfigError("the question is empty: say what you want to know")
-    if len(query) > MAX_QUESTION_CHARS:
-        raise ConfigError(
-            f"the question has {len(query):,} characters, at most {MAX_QUESTION_CHARS:,}: "
-            "ask in short, and give the long part as `context`"
-        )
+    check_question(query)
+    check_lang(options.lang)
     if context is None and ontology_path is None:
         raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
     if isinstance(memory_k, bool) or not isinstance(memory_k, int) or not 0 <= memory_k <= MOST_RECALLED:
@@ -121,26 +127,31 @@ class Job:
         attempts: list[Attempt] = []
         try:
             if scaling.parallel:
-                made = [self._attempt(skip=number) for number in range(scaling.k)]
+                made = [self._attempt(skip=number, number=number + 1) for number in range(scaling.k)]
                 scaling.run_all(made, self._pass, self.on_step, attempts)
             else:
                 for number in range(scaling.k):
                     hint = hint_after(attempts[-1]) if attempts else ""
-                    attempts.append(self._attempt(skip=number, hint=hint))
+                    place = number + 1 if scaling.k > 1 else 0
+                    attempts.append(self._attempt(skip=number, hint=hint, number=place))
                     self._pass(attempts[-1], self.on_step)
                     last = attempts[-1].result
                     if last.interrupted or last.error is not None or scaling.is_settled(attempts[-1]):
                         break
+            _raise_refused(attempts)
         except BaseException:
             self._keep([attempt for attempt in attempts if attempt.result.iterations], extract=False)
+            for attempt in attempts:
+                if not attempt.result.iterations:
+                    attempt.drop_log()
             raise
         return self._keep(attempts, extract=self.extract)
 
-    def _attempt(self, *, skip: int = 0, hint: str = "") -> Attempt:
+    def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
         remembered = recall(self.query, self.store, self.graph, self.memory_k, lang=self.options.lang, skip=skip)
         return Attempt(
             self.stack, self.query, self.models, self.store, self.options, self.graph, self.record, remembered, hint,
-            self.extra,
+            self.extra, number,
         )  # fmt: skip
 
     def _pass(self, attempt: Attempt, on_step: OnStep | None) -> None:
@@ -203,6 +214,14 @@ class Job:
             attempts=tried if len(tried) > 1 else [],
             result=result,
         )
+
+
+def _raise_refused(attempts: list[Attempt]) -> None:
+    """A server that refuses the very first call has no such model: an error, not a run. One that is down may be."""
+    if not any(attempt.result.iterations for attempt in attempts):
+        for attempt in attempts:
+            if type(attempt.result.error) is ModelError:
+                raise attempt.result.error
 
 
 _NOTHING = AgentResult("", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, "")

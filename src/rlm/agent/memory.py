@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from rlm.agent.accept import check_language
 from rlm.agent.attempt import Extra
 from rlm.agent.loop import Job
 from rlm.agent.parts import Graph, Models
@@ -66,6 +67,7 @@ def rlm_run_with_memory(
     with ExitStack() as stack:
         models = stack.enter_context(Models(model, client, options))
         graph, tools, values = _taken(ns or {})
+        check_language(query, models.root.model, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))

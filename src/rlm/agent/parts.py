@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,10 +15,13 @@ from rlm.errors import ConfigError
 from rlm.llm import Client, RecordingClient, ReplayClient, open_client
 from rlm.ontology.answer import Engine
 from rlm.ontology.engine import open_engine
+from rlm.ontology.labels import missing_language
 from rlm.ontology.meta import GraphMeta
 from rlm.ontology.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
+
+LOG = logging.getLogger("rlm.agent")
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,15 @@ class Graph:
     @classmethod
     def open(cls, stack: ExitStack, source: str | Path, options: RunOptions) -> Graph:
         """Open a file or a named endpoint; closed with the stack."""
-        engine = open_engine(source)
+        engine = open_engine(source, format=options.ontology_format)
         stack.callback(engine.close)
+        for note in getattr(engine, "notes", ()):
+            LOG.info(note)
         guide = read_guide(source) if Path(source).is_file() else None
-        return cls(engine, Views(engine, lang=options.lang), options.ontology_name or engine.name, guide)
+        views = Views(engine, lang=options.lang)
+        if note := missing_language(views.meta.languages, options.lang):
+            LOG.info(note)
+        return cls(engine, views, options.ontology_name or engine.name, guide)
 
 
 class Models:

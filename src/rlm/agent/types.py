@@ -47,8 +47,10 @@ class RunOptions:
     guidance: str = ""
     ontology_name: str | None = None
     """What memories call the ontology; its file's name where none is given."""
+    ontology_format: str | None = None
+    """What its file holds, where its name does not say: turtle, …"""
     lang: str | None = None
-    """The language of labels."""
+    """The language of labels, as de or pt-BR."""
     verify: Verify | None = None
     """How the answer is checked, by a query of its own; it wins over every judge."""
     task: TaskRef | None = None

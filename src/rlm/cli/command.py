@@ -78,6 +78,12 @@ def words(name: str, allowed: Sequence[str], doc: str, *, default: str | None = 
     return click.option(name, type=click.Choice(list(allowed)), default=default, help=doc)
 
 
+def scaling_option() -> Decorator:
+    """`--scaling`, which several commands have: K attempts at each question."""
+    doc = "parallel:K or sequential:K, K from 1 to 16: K attempts at a question, the best counts."
+    return click.option("--scaling", metavar="HOW:K", help=doc)
+
+
 def unit(name: str, doc: str) -> Decorator:
     """An option that takes a number from 0 to 1."""
     return click.option(name, type=click.FloatRange(0.0, 1.0), metavar="0..1", help=doc)

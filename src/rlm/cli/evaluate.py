@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
-from rlm.cli.command import command, count, new_group
+from rlm.cli.command import command, count, new_group, scaling_option
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.cli.train import INTERRUPTED, checked_first, tell_task
@@ -28,7 +28,7 @@ app = new_group("Measuring.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
-@click.option("--scaling", metavar="HOW:K", help="Several attempts a run: parallel:K or sequential:K.")
+@scaling_option()
 @click.option("--arms", default="off,packs,trained", metavar="LIST", help="Which to compare [off,packs,trained].")
 @click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")

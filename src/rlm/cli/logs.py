@@ -46,14 +46,14 @@ def list_(session: Session, limit: int) -> None:
          "yes" if _answered(made) else "no", made.task_query)
         for run, made in found
     ]  # fmt: skip
-    print_table(("id", "when (UTC)", "model", "turns", "answered", "question"), rows, prose=("question",))
+    print_table(("id", "when (UTC)", "model", "steps", "answered", "question"), rows, prose=("question",))
 
 
 @command(app, "show")
 @click.argument("run")
 @click.option("--full", is_flag=True, help="Everything, uncut; also the prompts.")
 def show(session: Session, run: str, full: bool) -> None:
-    """Show a run turn by turn: what the model wrote, what its code printed, how it ended.
+    """Show a run step by step: what the model wrote, what its code printed, how it ended.
 
     RUN is a log file, or the id of a run in the store (`rlm logs list`), which knows the steps also without a log.
     """
@@ -90,10 +90,10 @@ def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
     lines = [
         f"question  {one_line(made.task_query)}",
         f"model     {one_line(run.model or '?')}",
-        f"ended     {one_line(how)}, {made.iteration_count} turns",
+        f"ended     {one_line(how)}, {made.iteration_count} steps",
     ]
     for step in made.artifact.get("key_steps", []):
-        lines += ["", f"turn {step.get('iteration')}  {one_line(step.get('action', ''))}",
+        lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}",
                   f"        {one_line(step.get('outcome', ''))}"]  # fmt: skip
     for line in [*lines, "", "answer:", *(f"  {part}" for part in (made.final_answer or "").splitlines())]:
         print_text(line)
@@ -110,14 +110,14 @@ def _head(metadata: dict[str, Any], turns: int) -> list[str]:
         how = "answered" if ended.get("converged") else f"not finished: {one_line(ended.get('reason', '?'))}"
         usage = ended.get("usage") or {}
         tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
-        lines.append(f"ended     {how}, {turns} turns, {tokens:,} tokens")
+        lines.append(f"ended     {how}, {turns} steps, {tokens:,} tokens")
     else:
-        lines.append(f"ended     (the log does not say: the run was killed, or goes on), {turns} turns")
+        lines.append(f"ended     (the log does not say: the run was killed, or goes on), {turns} steps")
     return lines
 
 
 def _turn(turn: dict[str, Any], *, full: bool) -> list[str]:
-    title = f"── turn {turn.get('iteration', '?')}" + (" (last call)" if turn.get("last_call") else "")
+    title = f"── step {turn.get('iteration', '?')}" + (" (last call)" if turn.get("last_call") else "")
     lines = ["", f"{title}, {turn.get('iteration_time') or 0:.1f} s ".ljust(72, "─")]
     if full:
         for message in turn.get("prompt") or []:

@@ -55,22 +55,24 @@ def opened(
     """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a bar says so."""
     from rlm.ontology.engine import EngineLimits, open_engine
 
-    with waiting(_doing(source)):
+    with waiting(doing(source)):
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())
     with closing(engine):
         for note in getattr(engine, "notes", ()):
             session.talk(note)
         if with_meta:
-            with waiting(_doing(source)):
+            with waiting(doing(source)):
                 engine.meta()
         yield engine
 
 
 def waiting(what: str) -> AbstractContextManager[object]:
+    """A bar, if it takes long."""
     return output.progress(what, patience_s=output.PATIENCE_S)
 
 
-def _doing(source: str) -> str:
+def doing(source: str) -> str:
+    """What a bar says while a source is opened."""
     path = Path(source).expanduser()
     return f"loading {path.name} (the next time it is cached)" if path.is_file() else f"asking {source}"
 

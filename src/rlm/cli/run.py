@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlm.cli import output
-from rlm.cli.command import command, new_group, words
+from rlm.cli.command import command, new_group, scaling_option, words
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -35,11 +35,13 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
               help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
 @click.option("--ontology-name", metavar="NAME", help="What memories call it.")
+@click.option("--format", "ontology_format", metavar="NAME",
+              help="What its file holds, if its name does not say: turtle, …")  # fmt: skip
 @click.option("--lang", metavar="TAG", help="The language of its labels.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@click.option("--max-iters", type=click.IntRange(1), metavar="N", help="Turns at most (30).")
+@click.option("--max-iters", type=click.IntRange(1), metavar="N", help="Steps at most (30).")
 @click.option("--max-depth", type=click.IntRange(0), metavar="N", help="How deep rlm_query may recurse (1).")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds at most in all.")
 @click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="Tokens at most, all calls together.")
@@ -54,7 +56,7 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
               help="Memories to retrieve; the best two go into the prompt [3].")  # fmt: skip
 @click.option("--no-extract", is_flag=True, help="Learn nothing from this run.")
 @click.option("--no-memory", is_flag=True, help="Neither recall nor learn, and no memory tools in the REPL.")
-@click.option("--scaling", metavar="HOW", help="parallel:K or sequential:K: K attempts, the best answer.")
+@scaling_option()
 @click.option("--verbose", "-v", is_flag=True, help="Show the code and its output while it runs.")
 def run(
     session: Session, question: str | None, query: str | None, contexts: tuple[str, ...], verbose: bool, **given: Any
@@ -76,7 +78,7 @@ def run(
     if not contexts and context == "":
         raise ConfigError("there is nothing to ask about: standard input is empty; give --context or --ontology FILE")
     started = time.monotonic()
-    with session.store() as store, _talking(session):
+    with _talking(session), _starting(session, given["ontology"]) as on_start:
         result = agent.run(
             asked,
             given["ontology"],
@@ -84,10 +86,10 @@ def run(
             memory_k=0 if given["no_memory"] else given["memory_k"],
             enable_extraction=not (given["no_extract"] or given["no_memory"]),
             model=given["model"],
-            store=store,
+            store=session.store,
             log_dir=given["log_dir"],
             limits=_limits(given, over_text=context is not None),
-            on_start=lambda model: session.talk(f"asking {model}"),
+            on_start=on_start,
             on_step=None if session.json else _teller(verbose),
             options=_options(given, session),
         )
@@ -116,22 +118,40 @@ def _question(question: str | None, query: str | None) -> str:
 
 @contextmanager
 def _talking(session: Session) -> Iterator[None]:
-    """What the model clients have to say (a retry, a wait) goes to stderr."""
+    """What the model clients and the ontology have to say (a retry, a guess at a format) goes to stderr."""
     import logging
 
     class Talk(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             session.talk(record.getMessage())
 
-    log, handler = logging.getLogger("rlm.llm"), Talk()
-    before = log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    logs, handler = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent")], Talk()
+    before = [log.level for log in logs]
+    for log in logs:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
+        for log, level in zip(logs, before, strict=True):
+            log.removeHandler(handler)
+            log.setLevel(level)
+
+
+@contextmanager
+def _starting(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
+    """Yields what is told the model once everything was accepted; until then a bar shows that an ontology loads."""
+    with ExitStack() as waits:
+        if source is not None:
+            from rlm.cli.ontology_query import doing, waiting
+
+            waits.enter_context(waiting(doing(source)))
+
+        def start(model: str) -> None:
+            waits.close()
+            session.talk(f"asking {model}")
+
+        yield start
 
 
 def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
@@ -177,6 +197,7 @@ def _options(given: dict[str, Any], session: Session) -> Any:
         unsafe=given["unsafe"],
         memory_tools=not given["no_memory"],
         ontology_name=given["ontology_name"],
+        ontology_format=given["ontology_format"],
         lang=given["lang"],
         scaling=given["scaling"],
     )
@@ -193,11 +214,13 @@ def _teller(verbose: bool) -> Any:
             last = next(block.result.stderr for block in turn.code_blocks if block.result.error).strip().splitlines()
             said += f": {output.one_line(last[-1])[:100]}" if last else ""
         ended = ", answer" if turn.final_answer is not None else ""
-        output.talk(f"turn {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
+        which = f"attempt {turn.attempt}, " if turn.attempt else ""
+        output.talk(f"{which}step {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
         if verbose:
+            mark = f"{turn.attempt} " if turn.attempt else ""
             for block in turn.code_blocks:
-                output.talk(_indented(block.code, "  > "))
-                output.talk(_indented((block.result.stdout + block.result.stderr)[:2_000], "    "))
+                output.talk(_indented(block.code, f"  {mark}> "))
+                output.talk(_indented((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}"))
 
     return tell
 
@@ -212,12 +235,12 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
         return
     if result.answer:
         print_text(result.answer)
-    turns = f"{result.iterations} turn{'' if result.iterations == 1 else 's'}"
+    steps = f"{result.iterations} step{'' if result.iterations == 1 else 's'}"
     used = result.usage
     tokens = f"{used['input_tokens'] + used['output_tokens']:,} tokens"
     cost = f", ${used['cost_usd']:.4f}" if used.get("cost_usd") else ""
     ended = "answered" if result.answered else "not answered" if result.converged else f"not finished ({result.reason})"
-    session.talk(f"{ended} in {turns}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
+    session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in _learning(result):
         session.talk(line)
     log = f"; log: {result.log_path}" if result.log_path else ""

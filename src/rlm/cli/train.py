@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
+from rlm.cli.command import scaling_option
 from rlm.cli.output import one_line, print_json, print_table
 from rlm.cli.session import Session
 
@@ -23,7 +24,7 @@ INTERRUPTED = 130
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@click.option("--scaling", metavar="HOW:K", help="Several attempts a task: parallel:K or sequential:K.")
+@scaling_option()
 @click.option("--again", is_flag=True, help="Run also what is done already.")
 def train(
     session: Session,
@@ -47,21 +48,22 @@ def train(
     lesson = read_curriculum(curriculum)
     total = len(chosen_tasks(lesson, "train"))
     options = RunOptions(base_url=base_url, scaling=scaling)
-    checked_first(model, options)
-    checked(lesson, log_dir)  # before the store is made
+    checked(lesson, log_dir, checked_first(model, options))  # before the store is made
     with session.store() as store, _telling(session, f"training {lesson.id}", total) as tell:
         report = teach(lesson, store, model=model, log_dir=log_dir, resume=not again, options=options, on_task=tell)
     _tell(session, report, curriculum)
     return INTERRUPTED if report.interrupted else 2 if report.stopped else 0
 
 
-def checked_first(model: str | None, options: Any) -> None:
-    """Whether model and scaling mean something, before anything is made or asked."""
+def checked_first(model: str | None, options: Any) -> str:
+    """The name of the model; whether it and the scaling mean something, before anything is made or asked."""
     from rlm.agent.scaling import Scaling
     from rlm.llm import open_client
 
     Scaling.of(options.scaling)
-    open_client(model, base_url=options.base_url).close()
+    client = open_client(model, base_url=options.base_url)
+    client.close()
+    return client.model
 
 
 @contextmanager

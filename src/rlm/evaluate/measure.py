@@ -70,7 +70,7 @@ def evaluate(
         if asked is None:
             asked = open_client(model, base_url=told.base_url)
             stack.callback(asked.close)
-        checked(lesson, log_dir)
+        checked(lesson, log_dir, asked.model)
         folder = _folder(stack, store_dir)
         made = Evaluation(
             curriculum_id=lesson.id,

@@ -84,6 +84,8 @@ class RLMIteration:
     iteration_time: float = 0.0
     notes: list[str] = field(default_factory=list)
     """What was odd about the reply, as the model was told."""
+    attempt: int = 0
+    """Which of several attempts at one question, from 1; 0 for the only one."""
 
 
 @dataclass(slots=True)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
 from rlm.ontology.terms import local_name
 
 Label = tuple[str, str]
 DEFAULT_LANG = "en"
+TAGS_SHOWN = 10
 
+_TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BOILERPLATE = re.compile(
     r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|send (?:comments|them)|@\w+\.\w|"
@@ -44,6 +46,23 @@ def pick(labels: Sequence[Label], lang: str | None = None) -> str | None:
         return (2, "") if not tag else (3, tag)
 
     return min(labels, key=rank)[0]
+
+
+def is_language_tag(tag: object) -> bool:
+    """Whether a text has the form of a language tag: en, pt-BR, zh-Hant."""
+    return isinstance(tag, str) and _TAG.fullmatch(tag) is not None
+
+
+def missing_language(languages: Mapping[str, int], lang: str | None) -> str:
+    """A remark for one who asks for labels in a language that there are none in; '' when there are. `languages` has
+    how many labels each language has."""
+    tags = [tag for tag in languages if tag]
+    if lang is None or any(tag.lower().split("-")[0] == lang.lower().split("-")[0] for tag in tags):
+        return ""
+    if not tags:
+        return f"no label has a language, so --lang {lang} changes nothing"
+    more = f" and {len(tags) - TAGS_SHOWN} more" if len(tags) > TAGS_SHOWN else ""
+    return f"no label is in {lang!r}: there are {', '.join(tags[:TAGS_SHOWN])}{more}"
 
 
 def split_name(name: str) -> str:
