@@ -23,7 +23,8 @@ from rlm.llm import Client, open_client
 from rlm.loop import Limits
 from rlm.loop.types import INTERRUPTED
 from rlm.ontology.engine import open_engine
-from rlm.packs.curriculum import Curriculum, Task, check_curriculum, read_curriculum
+from rlm.packs.curriculum import Curriculum, Task, read_curriculum
+from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import canonical_json
 from rlm.store.learning import LearningRow

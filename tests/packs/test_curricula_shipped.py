@@ -15,7 +15,8 @@ from rlm.ontology.engine import open_engine
 from rlm.ontology.guard import check_query
 from rlm.ontology.lexer import IRI, PNAME
 from rlm.ontology.paths import find_path
-from rlm.packs.curriculum import KINDS, Curriculum, Task, check_curriculum, read_curriculum
+from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
+from rlm.packs.curriculum_check import check_curriculum, odd_tags
 
 LEAST = {"prov": 44, "skos": 24, "harbour": 24}
 COMPARE = {
@@ -73,6 +74,7 @@ def test_the_file_is_what_it_is_called(suite, root):
 def test_every_query_is_answered(suite):
     check_curriculum(suite.curriculum, suite.engine)
     assert all(task.verify is not None for task in suite.curriculum.tasks)
+    assert list(odd_tags(suite.curriculum)) == []
 
 
 def test_both_halves_ask_every_kind_and_are_of_a_size(suite):

@@ -12,7 +12,8 @@ from rlm.errors import ConfigError
 from rlm.learning.verify import Verify
 from rlm.ontology.engine import open_engine
 from rlm.packs import curriculum_yaml
-from rlm.packs.curriculum import Task, check_curriculum, read_curriculum
+from rlm.packs.curriculum import Task, read_curriculum
+from rlm.packs.curriculum_check import check_curriculum, odd_tags
 from rlm.packs.curriculum_yaml import FILE_BYTES, Fault, Listing, Mapping, Spot, Text, parse_tree
 
 GOOD = """\
@@ -226,6 +227,23 @@ def test_where_the_ontology_is_looked_for(folder, monkeypatch):
         ("SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }", "SELECT ?c WHERE { ex:Book rdfs:subClassOf ?c }", "blank"),
         ("compare: set", "compare: absent", "finds something, so the thing is there"),
         ("compare: set", "compare: boolean", "is no ASK"),
+        (
+            "rdfs:subClassOf ex:Item",
+            "rdfs:subClassOf ex:Itme",
+            "ex:Itme occurs nowhere in the ontology: did you mean ex:Item",
+        ),
+        ("rdfs:subClassOf ex:Item", "rdfs:subClasOf|rdfs:subClassOf ex:Item", "rdfs:subClasOf occurs nowhere"),
+        (
+            "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }\n      compare: set",
+            "ASK { ex:Tem a owl:Class }\n      compare: boolean",
+            "what does not exist is asked for with compare: absent",
+        ),
+        (
+            "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }\n      compare: set",
+            "SELECT ?c WHERE { ?c ex:sold ex:Item }\n      compare: count",
+            "ex:sold occurs nowhere",
+        ),
+        ("?c rdfs:subClassOf ex:Item", "?c rdfs:subClassOf ex:Book", "it finds nothing, so compare: set would expect"),
     ],
 )
 def test_a_query_that_the_ontology_does_not_answer_is_told_with_its_line(folder, tmp_path, old, new, told):
@@ -236,6 +254,43 @@ def test_a_query_that_the_ontology_does_not_answer_is_told_with_its_line(folder,
         with pytest.raises(ConfigError, match=r"^b\.yaml:11: the verify of shop-01 cannot be asked: ") as caught:
             check_curriculum(read_curriculum("b.yaml"), engine)
     assert told in str(caught.value)
+
+
+NO_SLIPS = """
+absent        ASK { ex:Nothing a owl:Class }
+absent        SELECT ?c WHERE { ?c ex:sold ex:Item }
+count         SELECT (COUNT(?c) AS ?n) WHERE { ?c rdfs:subClassOf ex:Book }
+count         SELECT ?c WHERE { ?c rdfs:subClassOf ex:Book }
+boolean       ASK { ex:Item rdfs:subClassOf ex:Book }
+set           PREFIX s: <http://example.org/shop#> SELECT ?c WHERE { ?c rdfs:subClassOf s:Item }
+set           BASE <http://example.org/> PREFIX s: <shop#> SELECT ?c WHERE { ?c rdfs:subClassOf s:Item, <shop#Item> }
+set           SELECT ?c WHERE { ?c a owl:Class OPTIONAL { ?c skos:altLabel|owl:sameAs ?l } FILTER(isIRI(?c)) }
+contains_all  SELECT ?n WHERE { VALUES ?n { <http://example.org/shop#> } }
+set           SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item FILTER(!BOUND(?x) || ?x > xsd:date('2000-01-01')) }
+"""
+
+
+def test_what_is_no_slip_is_accepted(folder, tmp_path):
+    head, _, _ = GOOD.partition("  - id:")
+    for number, line in enumerate(NO_SLIPS.strip().splitlines()):
+        compare, sparql = line.split(maxsplit=1)
+        verify = f'{{compare: {compare}, sparql: "{sparql}"}}'
+        head += f"  - {{id: t-{number}, query: 'What?', tags: [search], verify: {verify}}}\n"
+    (folder / "a.yaml").write_text(head)
+    with open_engine(folder / "shop.ttl", cache_dir=tmp_path / "cache") as engine:
+        check_curriculum(read_curriculum("a.yaml"), engine)
+
+
+def test_a_tag_that_is_nearly_a_kind_is_told(folder):
+    (folder / "a.yaml").write_text(GOOD.replace("[subclasses, hierarchy]", "[sub-clases, hierarchy]"))
+    (slip,) = odd_tags(read_curriculum("a.yaml"))
+    assert slip.startswith(
+        "a.yaml:7: no tag of task shop-01 is a kind of question; 'sub-clases' is none: did you mean "
+    )
+    assert slip.endswith("did you mean subclasses?")
+    (folder / "a.yaml").write_text(GOOD.replace("[search]", "[mine]"))
+    (free,) = odd_tags(read_curriculum("a.yaml"))
+    assert "task shop-02" in free and "it counts as 'other'. The kinds: namespaces" in free
 
 
 # -- the tree ----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from rlm.cli import output
 from rlm.cli.command import command, count, new_group, scaling_option
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, checked_first, tell_task
+from rlm.cli.train import INTERRUPTED, checked_first, tell_odd_tags, tell_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def evaluate(
     options = RunOptions(base_url=base_url, scaling=given["scaling"])
     checked_first(given["model"], options)
     lesson = read_curriculum(curriculum)
+    tell_odd_tags(session, lesson)
     named = tuple(part.strip() for part in arms.split(",") if part.strip())
     lessons = len(lesson.training) if "trained" in named else 0
     runs = len(lesson.tasks if all_tasks else lesson.held_out) * given["trials"] * len(named)

@@ -15,6 +15,7 @@ from rlm.cli.output import one_line, print_json, print_table
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
+    from rlm.packs.curriculum import Curriculum
     from rlm.train import OnTask, TaskOutcome, TrainReport
 
 INTERRUPTED = 130
@@ -49,10 +50,19 @@ def train(
     total = len(chosen_tasks(lesson, "train"))
     options = RunOptions(base_url=base_url, scaling=scaling)
     checked(lesson, log_dir, checked_first(model, options))  # before the store is made
+    tell_odd_tags(session, lesson)
     with session.store() as store, _telling(session, f"training {lesson.id}", total) as tell:
         report = teach(lesson, store, model=model, log_dir=log_dir, resume=not again, options=options, on_task=tell)
     _tell(session, report, curriculum)
     return INTERRUPTED if report.interrupted else 2 if report.stopped else 0
+
+
+def tell_odd_tags(session: Session, lesson: Curriculum) -> None:
+    """Say which tasks have no kind: tags are free, but a slip in one spoils the summary."""
+    from rlm.packs.curriculum_check import odd_tags
+
+    for remark in odd_tags(lesson):
+        session.talk(remark)
 
 
 def checked_first(model: str | None, options: Any) -> str:

@@ -59,9 +59,10 @@ class Verdict:
     extra: list[str] = field(default_factory=list)
 
 
-def check_verify(verify: Verify, engine: Engine) -> None:
-    """Ask it once. Raises ValidationError or OntologyError for one that no answer could be held against."""
-    _Expected(verify, engine)
+def check_verify(verify: Verify, engine: Engine) -> int:
+    """Ask it once; how many values it expects. Raises ValidationError or OntologyError for one that no answer fits."""
+    values = _Expected(verify, engine).values
+    return len(values.iris) + len(values.texts)
 
 
 def check_answer(answer: str, verify: Verify, engine: Engine, meta: GraphMeta, question: str = "") -> Verdict:

@@ -27,9 +27,14 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     iri = meta.prefixes.expand(name)
     if iri in meta.classes or iri in meta.properties or iri in meta.labels or iri in meta.named_individuals:
         return iri
-    if engine.query(_ANYWHERE.format(x=term_source(iri_term(iri)))).boolean:
+    if occurs(engine, iri):
         return iri
     raise not_found(meta, name)
+
+
+def occurs(engine: Engine, iri: str) -> bool:
+    """Whether an IRI is anywhere in the graph: as a subject, a predicate or an object."""
+    return bool(engine.query(_ANYWHERE.format(x=term_source(iri_term(iri)))).boolean)
 
 
 def _by_name(meta: GraphMeta, name: str) -> str:

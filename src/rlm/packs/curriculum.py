@@ -9,8 +9,9 @@
         verify: {sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf+ prov:Activity }", compare: set}
         held_out: true
 
-`read_curriculum` refuses a bad file with the line, before anything is opened or asked; `check_curriculum` then asks
-every `verify` of the ontology. A task that is `held_out` is for measuring and is never trained on.
+`read_curriculum` refuses a bad file with the line, before anything is opened or asked; `check_curriculum`, in
+`curriculum_check`, then asks every `verify` of the ontology. A task that is `held_out` is for measuring and is never
+trained on.
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from rlm.errors import ConfigError, OntologyError, QueryRefused, ValidationError
-from rlm.learning.verify import COMPARES, Verify, check_verify
-from rlm.ontology.answer import Engine
+from rlm.errors import QueryRefused
+from rlm.learning.verify import COMPARES, Verify
 from rlm.ontology.guard import check_query
 from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, read_tree, shown
 
@@ -91,18 +91,6 @@ def read_curriculum(path: str | Path) -> Curriculum:
         return _curriculum(file, _fields(read_tree(file), "a curriculum", _FILE, ("description",)))
     except Fault as fault:
         raise fault.told(file) from fault.__cause__
-
-
-def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
-    """Ask every `verify` once. ConfigError with the line of the first that this ontology does not answer."""
-    for task in curriculum.tasks:
-        if task.verify is None:
-            continue
-        try:
-            check_verify(task.verify, engine)
-        except (OntologyError, ValidationError) as exc:
-            where = f"{curriculum.path}:{task.verify_line}"
-            raise ConfigError(f"{where}: the verify of {task.id} cannot be asked: {exc}") from exc
 
 
 # -- parts ---------------------------------------------------------------------------------------------------
