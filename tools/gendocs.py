@@ -177,7 +177,12 @@ def cli_page() -> str:
     """The help of every command. Rendered here, because a library's own wording changes with its version."""
     from rlm.cli.app import app
 
-    lines = ["# The command line", "", "Also as `python -m rlm`. Data goes to stdout, talk to stderr."]
+    lines = [
+        "# The command line",
+        "",
+        "Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands and options. "
+        "Data goes to stdout, talk to stderr.",
+    ]
     for path, command in _commands("rlm", app):
         lines += ["", f"## `{path}`", "", "```text", *_help(path, command), "```"]
     return "\n".join(lines).replace(str(Path.home()), "~")

@@ -112,6 +112,18 @@ def test_relations_each_way_and_by_predicate(rlm: Run, prov: str) -> None:
     assert none.code == 1 and none.err == "nothing found\n"
 
 
+def test_individuals_are_found_by_their_names(rlm: Run, harbour: str) -> None:
+    by_label = rlm("ontology", "describe", harbour, "the surveyor of shift 2", "--json").json
+    assert by_label["curie"] == "harbour:SurveyorShift2"
+    assert "harbour:stationedAt" in rlm("ontology", "relations", harbour, "PilotShift1").out
+    way = rlm("ontology", "path", harbour, "Grauwik", "SurveyorShift2", "--lang", "ja")
+    assert way.out.startswith("harbour:Grauwik -harbour:governedBy-> ") and "no label is in 'ja': there are " in way.err
+    missing = rlm("ontology", "describe", harbour, "Grauwick")
+    assert missing.code == 1 and "did you mean harbour:Grauwik?" in missing.err
+    odd = rlm("ontology", "describe", harbour, "Grauwik", "--lang", "xx$$")
+    assert odd.code == 2 and "lang is 'xx$$': write a language tag, as en" in odd.err
+
+
 def test_path_follows_statements_both_ways(rlm: Run, harbour: str) -> None:
     shown = rlm("ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3")
     assert shown.code == 0

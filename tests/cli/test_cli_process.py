@@ -139,6 +139,13 @@ def test_a_search_loads_nothing_that_it_does_not_need(add: Callable[..., str], d
     assert not HEAVY & imported(*line, "--db", db)
 
 
+@pytest.mark.parametrize("called", ["/usr/bin/rlm-agent", "C:\\\\bin\\\\rlm-agent.exe"])
+def test_the_agent_is_called_by_its_own_name(called: str) -> None:
+    start = f"import sys; sys.argv = ['{called}', 'run', '--nope']; from rlm.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.endswith("; see `rlm-agent run --help`\n"), done.stderr
+
+
 def test_help_loads_no_store() -> None:
     loaded = imported("memory", "--help")
     assert not loaded & (HEAVY | {"numpy", "apsw", "rlm.store.open"})

@@ -15,6 +15,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+AGENT = "rlm-agent"
+"""The same program, by the name that coding agents call it by."""
 GC_THRESHOLD = 50_000
 """Objects between two collections, instead of 700: starting makes many and drops few, and it saves 20 ms."""
 
@@ -27,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from rlm.cli.app import run
 
-        code = run(args)
+        ours = argv is None and sys.argv[0].replace("\\", "/").rpartition("/")[2].startswith(AGENT)
+        code = run(args, AGENT if ours else "rlm")
         sys.stdout.flush()  # a reader that went away is noticed here, not at the interpreter's exit
         return code
     except BaseException as exc:

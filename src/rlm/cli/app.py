@@ -49,9 +49,9 @@ def app(context: click.Context, db: str | None, json: bool) -> None:
     context.obj = Session(db=db, json=json)
 
 
-def run(args: list[str]) -> int:
-    """Parse and run one line; the exit code. Raises what goes wrong: `main` maps it."""
+def run(args: list[str], called: str = "rlm") -> int:
+    """Parse and run one line; the exit code. Raises what goes wrong: `main` maps it. `called` is for help and hints."""
     if not args or (len(args) == 1 and args[0] in GROUPS):
         args = [*args, "--help"]
-    with app.make_context("rlm", list(args)) as context:
+    with app.make_context(called, list(args)) as context:
         return app.invoke(context) or 0

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from rlm.cli.session import Session
+from rlm.errors import ConfigError
 
 Decorator = Callable[[Any], Any]
 
@@ -82,6 +83,19 @@ def scaling_option() -> Decorator:
     """`--scaling`, which several commands have: K attempts at each question."""
     doc = "parallel:K or sequential:K, K from 1 to 16: K attempts at a question, the best counts."
     return click.option("--scaling", metavar="HOW:K", help=doc)
+
+
+def lang_option(doc: str) -> Decorator:
+    """`--lang`, a language tag."""
+
+    def checked(_: click.Context, __: click.Parameter, tag: str | None) -> str | None:
+        from rlm.ontology.labels import is_language_tag
+
+        if tag is not None and not is_language_tag(tag):
+            raise ConfigError(f"lang is {tag[:40]!r}: write a language tag, as en, de or pt-BR")
+        return tag
+
+    return click.option("--lang", metavar="TAG", callback=checked, help=doc)
 
 
 def unit(name: str, doc: str) -> Decorator:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlm.cli.command import Decorator, command, count, new_group, with_options, words
+from rlm.cli.command import Decorator, command, count, lang_option, new_group, with_options, words
 from rlm.cli.ontology_query import SOURCE, opened, query, waiting
 from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
@@ -30,18 +30,21 @@ LISTED = 25
 """As many as a view shows at most."""
 PREDICATES = 10
 SIDES = (("out", "outgoing", "object"), ("in", "incoming", "subject"))
-LANG = click.option("--lang", metavar="TAG", help="The language of labels, where there are several: en, de, …")
+LANG = lang_option("The language of labels, where there are several: en, de, …")
 ASKED: Decorator = with_options((SOURCE, LANG))
 
 
 @contextmanager
 def _views(session: Session, source: str, format_: str | None, lang: str | None) -> Iterator[Views]:
+    from rlm.ontology.labels import missing_language
     from rlm.ontology.views import Views
 
     with opened(session, source, format_) as engine:
         views = Views(engine, lang=lang)
         if views.meta.sampled:
             session.talk(f"{source} is an endpoint: counts and lists are of what a few queries told")
+        elif note := missing_language(views.meta.languages, lang):
+            session.talk(note)
         with waiting("asking"):
             yield views
 
@@ -61,13 +64,13 @@ def _resolved(views: Views, name: str, *, predicate: bool = False) -> str:
 
 def _understood(views: Views, name: str) -> bool:
     """Whether a name is well formed: an IRI, a name with a prefix that is bound, or words that fit nothing."""
-    from rlm.ontology.search import exact_names
+    from rlm.ontology.resolve import called
 
     if re.search("[:<>]", name):
         with suppress(OntologyError):
             return bool(views.meta.prefixes.expand(name))
         return False
-    return bool(name.strip()) and not exact_names(views.meta, name.strip())
+    return bool(name.strip()) and not called(views.engine, views.meta, name.strip())
 
 
 def _listed(values: Iterable[object]) -> str:

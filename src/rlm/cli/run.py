@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
-from rlm.cli.command import command, new_group, scaling_option, words
+from rlm.cli.command import command, lang_option, new_group, scaling_option, words
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -37,7 +37,7 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 @click.option("--ontology-name", metavar="NAME", help="What memories call it.")
 @click.option("--format", "ontology_format", metavar="NAME",
               help="What its file holds, if its name does not say: turtle, …")  # fmt: skip
-@click.option("--lang", metavar="TAG", help="The language of its labels.")
+@lang_option("The language of its labels: en, de, …")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")

@@ -1,0 +1,58 @@
+"""From a name to an IRI, also for individuals that no list in memory has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlm.errors import OntologyError
+from rlm.ontology.engine import open_engine
+from rlm.ontology.meta import Individuals
+from rlm.ontology.resolve import MOST_CHARS, called, occurs, resolve
+
+GRAPH = """
+@prefix ex: <http://example.org/yard#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix more: <http://example.org/more/> .
+ex:Crane a owl:Class ; rdfs:label "crane"@en .
+ex:Big_1 a ex:Crane ; rdfs:label "The old \\"giant\\""@de, "north crane"@en ; ex:beside ex:only_object .
+ex:Two a ex:Crane ; skos:altLabel "South crane" . more:Two a ex:Crane . ex:crane a ex:Crane ; rdfs:label "pet"@en .
+more:Three a ex:Crane ; rdfs:label "pet"@en .
+"""
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory):
+    path = tmp_path_factory.mktemp("yard") / "yard.ttl"
+    path.write_text(GRAPH)
+    with open_engine(path, cache_dir=path.parent / "cache") as engine:
+        whole = engine.meta()
+        terms = whole.classes.keys() | whole.properties.keys()
+        labels = {iri: texts for iri, texts in whole.labels.items() if iri in terms}
+        yield engine, replace(whole, individuals=Individuals(5, ()), labels=labels, alternatives={})
+
+
+@pytest.mark.parametrize(
+    ("name", "local"),
+    [("Big_1", "Big_1"), ('The old "giant"', "Big_1"), ("North Crane", "Big_1"), ("north crane", "Big_1"),
+     ("south crane", "Two"), ("Crane", "Crane"), ("ex:Big_1", "Big_1")],
+)  # fmt: skip
+def test_an_individual_has_a_local_name_and_labels(yard, name, local):
+    assert resolve(*yard, name) == f"http://example.org/yard#{local}"
+
+
+def test_a_name_of_several_is_told_and_of_none_too(yard):
+    for name in ("Two", "pet"):
+        with pytest.raises(OntologyError, match=rf"'{name}' is the name of 2 terms \(.*more:T\w+.*\): write which one"):
+            resolve(*yard, name)
+    for name in ("Nobody", "no } body", 'x" . ?s ?p "', "a\nb\\", "x" * (MOST_CHARS + 1), "only object"):
+        assert called(*yard, name) == []
+        with pytest.raises(OntologyError, match="there is no term"):
+            resolve(*yard, name)
+
+
+def test_what_is_only_an_object_occurs(yard):
+    engine, _ = yard
+    assert occurs(engine, "http://example.org/yard#only_object") and occurs(engine, "http://example.org/yard#beside")
+    assert not occurs(engine, "http://example.org/yard#beside_it")
