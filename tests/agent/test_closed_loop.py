@@ -207,6 +207,8 @@ def test_another_model_may_be_asked_in_any_language_and_so_may_a_text_that_has_t
     asked = "Welche Unterklassen hat Activity?"
     client = ScriptedClient(["FINAL(keine)"] * 3)
     assert agent.run(asked, store=store, client=client, context="Nothing of it.").answer == "keine"
+    with pytest.raises(ConfigError, match="in German"):
+        agent.rlm_run_with_memory(asked, "Nothing of it.", store, model="offline")
     found = agent.run("Wann kam die Möwe?", store=store, model="offline", context="Die Möwe kam im Mai 1890 an.")
     assert "1890" in found.answer
 

@@ -45,6 +45,17 @@ def test_bad_input_is_one_line(rlm: Run, lesson: Path, line: tuple[str, ...], wo
     assert all(word in done.err for word in words), done.err
 
 
+def test_a_task_without_a_kind_is_told_and_one_that_offline_cannot_read_is_refused(rlm: Run, lesson: Path) -> None:
+    text = lesson.read_text("utf-8").replace("tags: [subclasses", "tags: [sub-clases", 1)
+    asked = "Which classes are direct subclasses of Crew?"
+    assert asked in text
+    lesson.write_text(text.replace(asked, "¿Cuáles son las subclases de Crew?"), "utf-8")
+    done = rlm("eval", "--curriculum", str(lesson), "--model", "offline")
+    first, last = done.err.splitlines()
+    assert "'sub-clases' is none: did you mean subclasses?" in first
+    assert done.code == 2 and last.startswith("error: ") and "task boats-sub-02: the question is in Spanish" in last
+
+
 def test_an_old_report_stays_when_something_is_wrong(rlm: Run, lesson: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text("old", "utf-8")

@@ -230,13 +230,13 @@ def test_where_the_ontology_is_looked_for(folder, monkeypatch):
         (
             "rdfs:subClassOf ex:Item",
             "rdfs:subClassOf ex:Itme",
-            "ex:Itme occurs nowhere in the ontology: did you mean ex:Item",
+            "ex:Itme occurs nowhere in the ontology (did you mean ex:Item",
         ),
         ("rdfs:subClassOf ex:Item", "rdfs:subClasOf|rdfs:subClassOf ex:Item", "rdfs:subClasOf occurs nowhere"),
         (
             "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }\n      compare: set",
             "ASK { ex:Tem a owl:Class }\n      compare: boolean",
-            "what does not exist is asked for with compare: absent",
+            "what is not there is asked for with compare: absent",
         ),
         (
             "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }\n      compare: set",

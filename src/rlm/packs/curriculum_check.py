@@ -96,7 +96,7 @@ def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None
             known[iri] = occurs(engine, iri)
         if not known[iri]:
             raise ValidationError(
-                f"{name} occurs nowhere in the ontology{_instead(engine, iri)}; what does not exist is asked for with "
+                f"{name} occurs nowhere in the ontology{_instead(engine, iri)}; what is not there is asked for with "
                 "compare: absent",
                 field="sparql",
             )
@@ -105,7 +105,7 @@ def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None
 def _instead(engine: Engine, iri: str) -> str:
     meta = engine.meta()
     near = nearest(meta, iri)
-    return f": did you mean {' or '.join(map(meta.curie, near))}?" if near else ""
+    return f" (did you mean {' or '.join(map(meta.curie, near))}?)" if near else ""
 
 
 def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
