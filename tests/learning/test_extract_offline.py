@@ -60,6 +60,16 @@ def test_what_was_tried_on_the_way_is_left_out(prov):
     assert item.memory_id == one(agents(prov)).memory_id
 
 
+def test_who_looks_up_labels_has_the_terms_already(prov):
+    labels = "SELECT ?x ?l WHERE { VALUES ?x { prov:Person prov:Organization prov:SoftwareAgent } ?x rdfs:label ?l }"
+    found = ALL_SUBS.replace("+", "*")  # prov:Agent too: one more than the answer names
+    item = one(
+        learnt(prov, "What are all the subclasses of Agent?", AGENTS, search("Agent"), query(found), query(labels))
+    )
+    assert "VALUES" not in item.content and "rdfs:subClassOf* $ENTITY_1" in item.content
+    assert item.description == "Every level; calls sparql_query."
+
+
 def test_of_calls_that_hold_the_answer_the_one_with_the_fewest_others_counts():
     people = ("prov:Person", "prov:Organization")
     calls = [

@@ -11,6 +11,7 @@ from graph_runs import ask, found, listed, opened
 
 from rlm.learning.grounding import iris_in
 from rlm.llm import OFFLINE_UNANSWERED
+from rlm.llm.offline.asked import understand
 from rlm.loop import Limits
 from rlm.ontology.engine import open_engine
 
@@ -94,7 +95,8 @@ def test_a_description_says_what_the_graph_says(prov: Any) -> None:
     answer = ask(prov, "What is the Activity class?").answer
     assert "prov:Activity is a class" in answer and "IRI: http://www.w3.org/ns/prov#Activity" in answer
     assert prov.meta().comments["http://www.w3.org/ns/prov#Activity"][:40] in answer
-    assert "prov:activity" in answer.split("Of the same name: ")[1]
+    assert answer.split("\n")[1] == "Of the same name: prov:activity (object property)"
+    assert ask(prov, "what is activity").answer == answer  # a word of the language: the class is meant
 
 
 def test_a_path_names_every_property(prov: Any) -> None:
@@ -113,16 +115,50 @@ def test_a_path_names_every_property(prov: Any) -> None:
         ("What is a unicorn?", "There is no term called “unicorn” in this ontology."),
         ("What are the subclasses of prov:Unicorn?", "There is no class called “Unicorn” in this ontology."),
         ("What are the subclasses of Bundle?", "None: there are no direct subclasses of “Bundle”."),
+        ("How many subclasses has Influence?", "3 direct subclasses of “Influence” (18 at any depth)."),
+        (
+            "Is Persn a subclass of Agent?",
+            "Yes (“Persn” is taken for “Person”, the nearest name): prov:Person is a subclass of prov:Agent.",
+        ),
+        (
+            "Which properties have the domain Revison?",
+            "“Revison” is taken for “Revision”, the nearest name.\nNone: there are no properties with the domain "
+            "“Revision”.\nWith those of its superclasses there are 6.",
+        ),
     ],
 )
 def test_short_answers(prov: Any, question: str, answer: str) -> None:
     assert ask(prov, question).answer == answer
 
 
-@pytest.mark.parametrize("question", ["Welche Unterklassen hat Entity?", "Do you like ontologies?"])
-def test_what_it_does_not_understand_it_says(prov: Any, question: str) -> None:
-    result = ask(prov, question)
-    assert result.answer.startswith(OFFLINE_UNANSWERED) and "subclasses" in result.answer
+def test_instances_are_counted_with_and_without_those_of_subclasses(harbour: Any) -> None:
+    both = "5 direct instances of “Berth” (7 with those of its subclasses)"
+    assert ask(harbour, "How many instances has Berth?").answer == f"{both}."
+    assert ask(harbour, "What are the instances of Berth?").answer.startswith(f"{both}:\n- harbour:Berth2\n")
+
+
+def test_terms_of_a_list_come_with_labels_that_say_more(harbour: Any) -> None:
+    result = ask(harbour, "Which classes are there?")
+    assert len(listed(result.answer)) == 45 and result.leakage["max_single_return"] <= 1_000
+    assert [line for line in result.answer.split("\n") if "(" in line] == [
+        "- harbour:H_0007 (car ferry)",
+        "- harbour:H_0012 (dangerous goods)",
+    ]
+
+
+def test_what_was_asked_for_comes_first_and_once(prov: Any) -> None:
+    answer = ask(prov, "What is the domain of prov:used?").answer.split("\n")
+    assert answer[:2] == ["The domain of prov:used is prov:Activity.",
+                          "prov:used is an object property with the label “used”."]  # fmt: skip
+    assert sum("prov:Activity" in line for line in answer) == 1 and sum("prov:Entity" in line for line in answer) == 1
+
+
+def test_what_it_does_not_understand_it_says_in_three_lines(prov: Any) -> None:
+    said, examples, model = ask(prov, "Welche Unterklassen hat Entity?").answer.split("\n")
+    assert said == f"{OFFLINE_UNANSWERED} offline has no rule for “Welche Unterklassen hat Entity?”."
+    assert "What are the subclasses of Entity?" in examples and "--model" in model
+    asked = [understand(question + "?") for question in examples.partition(": ")[2].split("?")[:-1]]
+    assert len(asked) == 5 and all(asked)
 
 
 def test_two_runs_are_the_same(harbour: Any) -> None:

@@ -90,7 +90,10 @@ def _part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
 @command(app, "stats")
 @ASKED
 def stats(session: Session, source: str, format_: str | None, lang: str | None) -> None:
-    """Show how large SOURCE is and what it is made of."""
+    """Show how large SOURCE is and what it is made of.
+
+    Classes and properties count when they are declared, and also when they are only used or named, as an inverse is.
+    """
     with _views(session, source, format_, lang) as views:
         found, predicates = views.graph_stats(), views.predicate_frequency(PREDICATES)
         where = {"name": views.engine.name, "source": views.engine.source}
@@ -105,7 +108,7 @@ def stats(session: Session, source: str, format_: str | None, lang: str | None) 
             ("ontology", _listed(found["ontologies"])),
             *((name, f"{found[name]:,}") for name in ("triples", "subjects")),
             ("classes", _with_kinds(found["classes"], {"declared": found["declared_classes"]})),
-            ("properties", _with_kinds(found["properties"], found["property_kinds"])),
+            ("properties", _with_kinds(found["properties"], found["property_kinds"], ", declared or only named")),
             *((name, f"{found[name]:,}") for name in ("individuals", "predicates", "deprecated")),
             ("labels", _listed(f"{tag or 'no language'} {n:,}" for tag, n in found["languages"].items())),
             ("roots", _listed(found["roots"]) + more),
@@ -117,9 +120,9 @@ def stats(session: Session, source: str, format_: str | None, lang: str | None) 
     _part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in found["namespaces"].items()))
 
 
-def _with_kinds(number: int, kinds: Mapping[str, int]) -> str:
-    split = _listed(f"{n:,} {kind}" for kind, n in kinds.items())
-    return f"{number:,}" + (f" ({split})" if split and number else "")
+def _with_kinds(number: int, kinds: Mapping[str, int], which: str = "") -> str:
+    split = _listed(f"{n:,} {'of no kind' if kind == 'property' else kind}" for kind, n in kinds.items())
+    return f"{number:,}{which} ({split})" if split and number else f"{number:,}"
 
 
 def _name(each: Mapping[str, Any], key: str) -> str:

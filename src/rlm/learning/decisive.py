@@ -55,26 +55,32 @@ def _telling(steps: Sequence[Step], kind: str) -> list[Step]:
 
 
 def _covering(steps: Sequence[Step], wanted: frozenset[str], kind: str) -> list[Step]:
-    """The fewest steps whose names hold those of the answer, with the fewest others among them."""
+    """The fewest steps whose names hold those of the answer, with the fewest others among them.
+
+    What a query names itself, it did not find: who asks for the labels of terms has the terms already.
+    """
     chosen: list[int] = []
     left = set(wanted)
+    named = [wanted.intersection(step.names) if step.tool == "sparql_query" else frozenset[str]() for step in steps]
+    found = [step.iris - own if len(own) > 1 else step.iris for step, own in zip(steps, named, strict=True)]
     while left and len(chosen) < MOST:
         ranked = sorted(
             (
-                -len(left & step.iris),
+                -len(left & found[place]),
                 step.tool in LINKING and kind not in SEARCHES,
+                len(left & named[place]),
                 len(step.iris - wanted),
                 step.chars,
                 place,
             )
             for place, step in enumerate(steps)
-            if left & step.iris and place not in chosen
+            if left & found[place] and place not in chosen
         )
         if not ranked:
             break
         place = ranked[0][-1]
         chosen.append(place)
-        left -= steps[place].iris
+        left -= found[place]
     if len(left) > LEAST_COVER * len(wanted):
         return []
     return [steps[place] for place in sorted(chosen)]

@@ -18,7 +18,7 @@ from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
 from rlm.learning.words import says_absent
 from rlm.llm.offline.asked import generalised
-from rlm.llm.offline.asked.kinds import Asked, family_of
+from rlm.llm.offline.asked.kinds import PLURALS, Asked, family_of
 from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.ontology.terms import Prefixes
 from rlm.store.types import Judgment, MemoryItem, Scope
@@ -33,6 +33,16 @@ ENDINGS = {
     "is_subclass": "answer yes or no",
     "exists": "answer yes with the IRI, or no",
 }
+EXTENT = {
+    "subclasses": "one level",
+    "superclasses": "one level",
+    "all_subclasses": "every level",
+    "all_superclasses": "every level",
+    "instances": "stated of the class itself",
+    "properties_by_domain": "stated of the class itself",
+    "properties_by_range": "stated of the class itself",
+}
+"""How far the answers to a kind of question go."""
 PAGE = "page with `sparql_slice`; answer with every IRI"
 EVERY = "answer with every IRI that it returned"
 GENERAL = (
@@ -117,6 +127,8 @@ def tags_of(asked: Asked | None) -> list[str]:
     """The kind of a question, its family, and what is counted."""
     if asked is None:
         return []
+    if asked.task_type.startswith("list_"):
+        return [asked.task_type, family_of("namespaces")]
     return [tag for tag in (asked.kind, family_of(asked.kind), asked.of if asked.kind == "count" else "") if tag]
 
 
@@ -226,7 +238,7 @@ class _Run:
         about = f"; names terms of {ontology}" if ontology else ""
         return MemoryItem(
             title_of(title or self._title()),
-            self._when() + about + ".",
+            self._when(tools) + about + ".",
             listed(steps) + below,
             source_type="success",
             task_query=self.question[:TASK_CHARS] or None,
@@ -236,15 +248,16 @@ class _Run:
             confidence=START["distilled"],
         )
 
-    def _when(self) -> str:
-        """When to use it: what the title leaves out."""
+    def _when(self, tools: Sequence[str]) -> str:
+        """When to use it, and what it calls: what the title leaves out."""
         if self.asked is None:
             return "For a question like one that these calls answered"
-        names = {"class": "classes", "property": "properties", "individual": "individuals"}.get(self.asked.what, "")
-        where = {"starts": "begin with it", "ends": "end with it"}.get(self.asked.where, "") if self.asked.text else ""
-        parts = [f"for {names}" if names else "", f"names that {where}" if where else ""]
-        parts.append("inherited ones too" if self.asked.inherited else "")
-        said = ", ".join(part for part in parts if part) or "for any such question"
+        named = f"for {PLURALS[self.asked.what]}" if self.asked.what in PLURALS and self.kind != "search" else ""
+        kind = self.asked.of if self.kind == "count" else self.kind
+        extent = "" if self.asked.inherited else EXTENT.get(kind, "")
+        calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
+        parts = (named, extent, f"calls {' and '.join(calls or dict.fromkeys(tools))}")
+        said = "; ".join(part for part in parts if part)
         return said[0].upper() + said[1:]
 
     def _title(self) -> str:

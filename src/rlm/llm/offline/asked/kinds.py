@@ -46,6 +46,9 @@ COUNTED: tuple[str, ...] = (
 )
 """What can be counted: the values of `Asked.of`."""
 
+PLURALS = {"class": "classes", "property": "properties", "individual": "individuals"}
+"""The values of `Asked.what`, and what many of them are called."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -69,6 +72,8 @@ class Asked:
     @property
     def task_type(self) -> str:
         """The kind as the scope of a memory has it: a way to count classes is none to count instances."""
+        if self.kind == "search" and not self.text.strip():  # everything of a kind: no piece of a name
+            return f"list_{PLURALS.get(self.what, 'terms')}"
         return f"count_{self.of}" if self.kind == "count" and self.of else self.kind
 
 

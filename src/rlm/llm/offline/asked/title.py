@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.asked.kinds import PLURALS, Asked
 
 MAX_TITLE = 45
 
@@ -18,7 +18,6 @@ _TITLES = {
     "is_subclass": "Check whether a class is a subclass",
     "properties_by_domain": "List the properties with a given domain",
     "properties_by_range": "List the properties with a given range",
-    "search": "Find terms by a piece of their name",
     "path": "Find a path between two terms",
     "instances": "List the instances of a class",
 }
@@ -41,10 +40,30 @@ _COUNTS = {
     "search": "Count the terms with a piece of name",
     "roots": "Count the root classes of the hierarchy",
 }
+_INHERITED = {
+    "instances": "{} all instances of a class, below it too",
+    "properties_by_domain": "{} properties by domain, inherited too",
+    "properties_by_range": "{} properties by range, inherited too",
+}
 
 
 def generalised(question: str, asked: Asked | None) -> str:
     """The title for all questions like this one; empty when it was not understood."""
     if asked is None:
         return ""
-    return _COUNTS.get(asked.of, "") if asked.kind == "count" else _TITLES.get(asked.kind, "")
+    counts, kind = asked.kind == "count", asked.of if asked.kind == "count" else asked.kind
+    if asked.inherited and kind in _INHERITED:
+        return _INHERITED[kind].format("Count" if counts else "List")
+    if asked.kind == "search":
+        return _searched(asked)
+    if asked.kind == "is_subclass" and asked.of == "direct":
+        return "Check whether a class is a direct subclass"
+    return _COUNTS.get(kind, "") if counts else _TITLES.get(kind, "")
+
+
+def _searched(asked: Asked) -> str:
+    many = PLURALS.get(asked.what, "terms")
+    if not asked.text.strip():
+        return f"List all {many} of the ontology"
+    where = {"starts": "how their names begin", "ends": "how their names end"}.get(asked.where)
+    return f"Find {many} by {where or 'a piece of their name'}"

@@ -17,19 +17,16 @@ from rlm.llm.offline.graph.kinds import (
     NONE_IF,
     PROBES,
     base_kind,
-    below_query,
     literal,
     query_for,
     searched_types,
 )
+from rlm.llm.offline.graph.saying import below, counting, listing, parts_asked, widened
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     SLICE,
-    below,
-    counting,
     joined,
     links,
-    listing,
     orient,
     others,
     paths,
@@ -50,7 +47,7 @@ def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[st
         return schema(asked)
     if plan.tool == "graph_stats":
         return orient(asked)
-    helpers, lines = _followed(asked, plan, kind, about)
+    helpers, lines = _followed(asked, plan, about, question)
     if not asked.mentions:
         return helpers, lines
     inner = [f"    {line}" for line in lines]
@@ -58,10 +55,11 @@ def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[st
     return ["link", *helpers], lines
 
 
-def _followed(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str], list[str]]:
+def _followed(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[str], list[str]]:
+    kind = base_kind(asked)
     if plan.tool == "describe_entity":
-        lines = ['about = describe_entity(terms[0]["uri"])', "reply = told(about)"]
-        lines += ['if terms[0]["also"]:', '    reply += "\\nOf the same name: " + ", ".join(terms[0]["also"])']
+        lines = ['about = describe_entity(terms[0]["uri"])']
+        lines.append(f'reply = told(about, {parts_asked(question, asked)!r}, terms[0]["also"])')
         return ["told"], [*lines, said(done="True", terms="terms")]
     if plan.tool == "find_path":
         both = 'all("class" in term["kind"] for term in terms)'
@@ -71,11 +69,12 @@ def _followed(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         return ["chains", "rows", "column"], [*lines, said(done="bool(shown)", terms="terms")]
     if plan.tool == "probe_relationships":
         helpers, lines = probed(*PROBES[kind], 'terms[0]["uri"]', _ONE)
+        lines = [*widened(asked, _IRI), *lines]
         query = query_for(replace(asked, kind=kind), ["$ENTITY_1"])
         more = [f"query = {query!r}", *_filling(1), "found, whole = rows(query)", SLICE]
         lines += ["if not whole:", *(f"    {line}" for line in more)]  # one look does not show them all
         lines += below(asked, about, _IRI) if kind == "instances" else [listing(asked, about)]
-        return [*helpers, "rows", "column", "listed"], [*lines, said(done="whole", terms="terms")]
+        return [*helpers, "number_of", "column", "listed"], [*lines, said(done="whole", terms="terms")]
     if plan.tool in ("search_entity", "search_by_label") and kind == "search":
         lines = [f"hits = search_entity({asked.text!r}, 25)", "whole = len(hits) < 25 and len(json.dumps(hits)) < 600"]
         lines.append(f"names = containing(hits, {asked.text.lower()!r}, {asked.where!r}, {asked.what!r})")
@@ -89,6 +88,7 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
     """The procedure's own query, its gaps filled."""
     query = plan.query.replace("$TEXT_1", literal(asked.text.lower()))
     lines = [f"query = {query!r}", *_filling(len(asked.mentions)), "found, whole = rows(query)"]
+    lines = [*widened(asked, _IRI), *lines]
     terms = {"terms": "terms"} if asked.mentions else {}
     if kind == "is_subclass":
         return ["rows"], [*lines, *yes_no(asked, 'terms[0]["curie"]', 'terms[1]["curie"]'), said(done="True", **terms)]
@@ -97,13 +97,9 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         if plan.loop:  # a class is none of its own subclasses
             loop = f"ASK {{ {_E1} {plan.loop} {_E1} }}"
             lines.append(f'number -= rows({loop!r}.replace({_E1!r}, {_IRI}))[0][0]["boolean"]')
-        lines.append("own = number")
-        if kind == "instances" and not asked.inherited:
-            query = f'{below_query(asked, "$ENTITY_1")!r}.replace("$ENTITY_1", {_IRI})'
-            lines += ["if not number:", f'    number = int(rows({query})[0][0]["n"])']
-        lines.append(counting(asked, about))
+        lines += ["own = number", *counting(asked, about)]
         check, number = _expected(asked, plan, kind)
-        return ["rows"], [*lines, *check, said(rows="own", expected=number, **terms)]
+        return ["number_of", "counted"], [*lines, *check, said(rows="own", expected=number, **terms)]
     reached = f"whole and len(found) < {plan.limit}" if plan.limit is not None else "whole"
     if kind == "search":
         x, label, type_ = plan.columns
@@ -128,7 +124,7 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
     own = kind == "instances" and not asked.inherited
     lines += below(asked, about, _IRI) if own else [listing(asked, about)]
     report = said(rows="own", expected=expected, whole="reached and whole", **terms)
-    return ["rows", "column", "listed"], [*lines, *check, report]
+    return ["number_of", "column", "listed"], [*lines, *check, report]
 
 
 def _filling(number: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
@@ -13,11 +14,11 @@ NOUNS = {
     "all_subclasses": ("subclass at any depth", "subclasses at any depth"),
     "superclasses": ("direct superclass", "direct superclasses"),
     "all_superclasses": ("superclass at any depth", "superclasses at any depth"),
-    "properties_by_domain": ("property with this domain", "properties with this domain"),
-    "properties_by_range": ("property with this range", "properties with this range"),
+    "properties_by_domain": ("property with the domain", "properties with the domain"),
+    "properties_by_range": ("property with the range", "properties with the range"),
     "instances": ("instance", "instances"),
     "roots": ("root of the class hierarchy", "roots of the class hierarchy"),
-    "search": ("term with this in its name", "terms with this in their names"),
+    "search": ("term", "terms"),
     "classes": ("class is declared", "classes are declared"),
     "properties": ("property is declared", "properties are declared"),
     "object_properties": ("object property is declared", "object properties are declared"),
@@ -28,6 +29,15 @@ NOUNS = {
     "namespaces": ("namespace", "namespaces"),
 }
 """What is listed or counted: one, many."""
+
+WIDER = {
+    "subclasses": "at any depth",
+    "superclasses": "at any depth",
+    "instances": "with those of its subclasses",
+    "properties_by_domain": "with those of its superclasses",
+    "properties_by_range": "with those of its superclasses",
+}
+"""What else is counted beside a list or a number, and how that is said."""
 
 CLASS_TYPES = ("owl:Class", "rdfs:Class")
 PROPERTY_TYPES = ("rdf:Property", "owl:ObjectProperty", "owl:DatatypeProperty", "owl:AnnotationProperty")
@@ -116,8 +126,15 @@ def wanted_kinds(asked: Asked) -> list[tuple[str, str]]:
     kind = base_kind(asked)
     if kind in PROBES or kind == "is_subclass":
         return [("class", "")] * len(asked.mentions)
-    rather = "class" if kind == "path" else ""
-    return [(asked.what, rather)] * len(asked.mentions)
+    return [
+        (asked.what, "class" if kind == "path" or (not asked.what and _is_plain(name)) else "")
+        for name in asked.mentions
+    ]
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is a word of the language rather than a name as the ontology writes it: then a class is meant."""
+    return name == name.lower() and ":" not in name
 
 
 def query_for(asked: Asked, terms: Sequence[str] = ()) -> str:
@@ -142,10 +159,18 @@ def query_for(asked: Asked, terms: Sequence[str] = ()) -> str:
     return f"{head} WHERE {{ {pattern} }}" if pattern else ""
 
 
-def below_query(asked: Asked, term: str) -> str:
+def wider_query(asked: Asked, term: str) -> str:
+    """The query that counts what is told beside an answer; '' where there is no such thing."""
+    kind = base_kind(asked)
+    if kind not in WIDER or asked.inherited:
+        return ""
+    of = f"all_{kind}" if kind.endswith("classes") else kind
+    return query_for(replace(asked, kind="count", of=of, inherited=of == kind), [term])
+
+
+def below_query(term: str) -> str:
     """The instances of the subclasses, for a class that has none of its own."""
-    head = "SELECT (COUNT(DISTINCT ?x) AS ?n)" if asked.kind == "count" else "SELECT DISTINCT ?x"
-    return f"{head} WHERE {{ ?x a/rdfs:subClassOf+ {term} FILTER(isIRI(?x)) }}"
+    return f"SELECT DISTINCT ?x WHERE {{ ?x a/rdfs:subClassOf+ {term} FILTER(isIRI(?x)) }}"
 
 
 def searched_types(asked: Asked) -> list[str]:

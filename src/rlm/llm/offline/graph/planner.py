@@ -8,7 +8,7 @@ query, one step a turn, until what was seen is enough for an answer. What does n
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.llm.offline.asked import understand
@@ -17,15 +17,18 @@ from rlm.llm.offline.graph import steps
 from rlm.llm.offline.graph.accept import best_plan
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
-from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, read_prompt
+from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_class, read_prompt
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
 from rlm.llm.types import Message
 
-CAN = (
-    "It knows these questions about an ontology: its namespaces, what a term is, subclasses and superclasses, "
-    "properties by domain or range, terms by a piece of their name, how two terms are connected, root classes, "
-    "instances, counts, and whether something exists; in English, with the name as the ontology has it."
+EXAMPLES = (
+    "What is {0}?",
+    "What are the subclasses of {0}?",
+    "Which properties have the domain {0}?",
+    "How many instances has {0}?",
+    "Which classes are there?",
 )
+"""Questions that are understood, to be shown with the name of a class."""
 INTRO = "offline is no language model. Its next step by rule: {}."
 MENTION_CHARS = 80
 _TEXT_STEP = re.compile(r"^# plan: look$", re.MULTILINE)
@@ -41,10 +44,21 @@ def graph_reply(messages: Sequence[Message], question: str) -> str | None:
         if not bare:
             return None
         uses = "Uses: none\n\n" if seen.entries else ""
-        return uses + final(f"{OFFLINE_UNANSWERED} offline did not understand this question. {CAN}")
+        return uses + final(not_read(question, key_class(messages)))
     if not bare and seen.last is not None and _is_missing(seen.last):
         return None  # no such term: it may be about the text
     return _Planner(question, asked, seen).reply()
+
+
+def not_read(question: str, name: str) -> str:
+    """What is said of a question that no rule knows: what can be asked, and who reads anything."""
+    asked = tidy(question)
+    examples = [each.format(name) for each in EXAMPLES if name or "{0}" not in each]
+    return (
+        f"{OFFLINE_UNANSWERED} offline has no rule for “{asked[:MENTION_CHARS]}{'…' * (len(asked) > MENTION_CHARS)}”.\n"
+        f"Ask in plain English, for example: {' '.join(examples)}\n"
+        "A language model reads any question: --model openai/NAME or anthropic/NAME."
+    )
 
 
 def _is_missing(turn: Turn) -> bool:
@@ -96,8 +110,13 @@ class _Planner:
             return None
         if not found.get("done") and turn.step != "follow":
             return None
-        note = self._note(self._terms() or [])
-        return _final_var(note) if note else "FINAL_VAR(reply)"
+        terms = self._terms() or []
+        notes = self._notes(terms)
+        if not notes:
+            return "FINAL_VAR(reply)"
+        taken = {_shown(name): tidy(term["label"]) for name, term in zip(self.asked.mentions, terms, strict=False)
+                 if term["how"] >= 3}  # fmt: skip
+        return _final_var(notes, taken, yes_no=self.kind == "is_subclass")
 
     def _absent(self, terms: Sequence[Any]) -> str:
         missing = [
@@ -116,21 +135,18 @@ class _Planner:
         near = f" (“{name}” as such is not there; this is the nearest name)" if term["how"] >= 3 else ""
         return f"Yes. {term['curie']} is {what}, labelled “{tidy(term['label'])}”{near}."
 
-    def _note(self, terms: Sequence[dict[str, Any]]) -> str:
-        """What the answer should say about how a name was taken."""
+    def _notes(self, terms: Sequence[dict[str, Any]]) -> list[str]:
+        """What the answer should say about how the names were taken; without a digit, which could pass for a count."""
         said = []
         for name, term in zip(self.asked.mentions, terms, strict=False):
             if term["how"] >= 3:
-                said.append(
-                    f"No term is called “{_shown(name)}”: this is about the nearest name, “{tidy(term['label'])}”."
-                )
+                said.append(f"“{_shown(name)}” is taken for “{tidy(term['label'])}”, the nearest name")
             elif term["same"]:
                 prefix, own = term["curie"].partition(":")[0].strip("<"), _shown(term["curie"])
-                number = len(term["same"]) + 1
-                said.append(f"{number} terms are called “{_shown(name)}”: this is about “{own}” of “{prefix}”.")
+                said.append(f"several terms are called “{_shown(name)}”: this is about “{own}” of “{prefix}”")
             elif term["odd"] and self.kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
-                said.append(f"“{_shown(name)}” is {_article(term['kind'])} here, and no class.")
-        return " ".join(said)
+                said.append(f"“{_shown(name)}” is {_article(term['kind'])} here, not a class")
+        return said
 
     # -- the fixed order -----------------------------------------------------------------------------------
 
@@ -175,7 +191,7 @@ class _Planner:
         if step == "find":
             return steps.find(self.asked, self.question)
         if step == "describe":
-            return steps.describe(self.asked, terms)
+            return steps.describe(self.asked, terms, self.question)
         if step == "probe":
             return steps.probe(self.asked, terms, self.about)
         return steps.ask(self.asked, terms, self.about)
@@ -193,9 +209,13 @@ def _is_sound(found: dict[str, Any]) -> bool:
 
 def _about(asked: Asked) -> str:
     """What stands behind the noun of an answer."""
-    if len(asked.mentions) == 1 and asked.kind != "count":
-        kind, name = base_kind(asked), _shown(asked.mentions[0])
-        return f" (“{name}”)" if kind.startswith("properties_by") else f" of “{name}”" if kind in PROBES else ""
+    kind = base_kind(asked)
+    if kind == "search":
+        where = {"starts": "that begins with ", "ends": "that ends with "}.get(asked.where, "")
+        return f" with a name {where}“{_shown(asked.text)}”" if where else f" with “{_shown(asked.text)}” in the name"
+    if len(asked.mentions) == 1:
+        name = _shown(asked.mentions[0])
+        return f" “{name}”" if kind.startswith("properties_by") else f" of “{name}”" if kind in PROBES else ""
     return ""
 
 
@@ -221,6 +241,12 @@ def final(text: str) -> str:
     return f'FINAL("""{escaped}""")'
 
 
-def _final_var(note: str) -> str:
-    """The answer with a note behind it."""
-    return f'```repl\nreply += {chr(10) + note!r}\nFINAL_VAR("reply")\n```'
+def _final_var(notes: Sequence[str], taken: Mapping[str, str], *, yes_no: bool) -> str:
+    """The answer with the notes before it: they say what was answered. A yes or no stays the first word."""
+    said = "; ".join(notes)
+    swaps = "".join(f"reply = reply.replace({f'“{name}”'!r}, {f'“{label}”'!r})\n" for name, label in taken.items())
+    if yes_no:
+        put = f"reply = reply.replace(': ', {f' ({said}): '!r}, 1)"
+    else:
+        put = f"reply = {f'{said[0].upper()}{said[1:]}.{chr(10)}'!r} + reply"
+    return f'```repl\n{swaps}{put}\nFINAL_VAR("reply")\n```'

@@ -28,6 +28,7 @@ _TOOL = re.compile(r"^(?:- `)?([A-Za-z_]\w*)\(", re.MULTILINE)
 _STEP = re.compile(r"^# plan: graph ([a-z]+)(?: (\d+))?$", re.MULTILINE)
 _ERROR = re.compile(r"^Error in block 1 \((\w+)\):\n(.*)", re.MULTILINE)
 _CONTEXT = re.compile(r"^Context: \S+ \((\d+) characters, \d+ lines\)$", re.MULTILINE)
+_KEY_CLASS = re.compile(r'^Key classes: ([^\s,"]+)(?: "([^"\n]+)")?', re.MULTILINE)
 _VARIABLES = re.compile(r"^Variables: (.*)$", re.MULTILINE)
 
 
@@ -147,3 +148,12 @@ def is_bare(messages: Sequence[Message]) -> bool:
     return chars == 0 or any(
         start + chars == len(system) or system[start + chars : start + chars + 2] == "\n\n" for start in starts
     )
+
+
+def key_class(messages: Sequence[Message]) -> str:
+    """What the first class that the prompt tells of is called; '' when it tells of none."""
+    system = next((message["content"] for message in messages if message["role"] == "system"), "")
+    match = _KEY_CLASS.search(system)
+    if match is None:
+        return ""
+    return match[2] or re.split(r"[/#:]", match[1].strip("<>").rstrip("/#"))[-1]

@@ -110,7 +110,7 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
     ranked.sort(key=lambda pair: pair[0])
     (_, odd, how, _), best = ranked[0]
     same = [hit["curie"] for rank, hit in ranked[1:] if rank[1:3] == (odd, how)]
-    also = [hit["curie"] for rank, hit in ranked[1:] if rank[2] <= 1]
+    also = [f"{hit['curie']} ({hit['kind']})" for rank, hit in ranked[1:] if rank[2] <= 1]
     kept = {key: best[key] for key in ("uri", "curie", "label", "kind")}
     return {**kept, "label": kept["label"][:80], "how": how, "odd": odd, "same": same[:3], "also": also[:3]}
 
@@ -208,67 +208,3 @@ def bound_spaces(stats: dict[str, Any]) -> tuple[dict[str, str], int]:
     found, _ = rows(f"SELECT ?n (STR(?i) AS ?s) WHERE {{ VALUES (?n ?i) {{ {values} }} }}")
     spaces = {row["n"].strip('"'): row["s"].strip('"') for row in found if row["s"][-1:] == '"'}
     return spaces, max(first["total"], len(set(spaces.values())))
-
-
-# -- words of an answer ------------------------------------------------------------------------------------
-
-
-def labelled(name: str) -> str:
-    """A name with its label, where the name itself is a number in disguise."""
-    if not re.search(r"[:/#][A-Za-z]{0,8}[_-]?\d{3,}>?$", name):
-        return name
-    label = describe_entity(name, 1)["label"]
-    return f"{name} ({label[:80]})" if re.fullmatch(r"[\w ,'’()-]+", label) else name
-
-
-def listed(names: list[str], one: str, many: str, whole: bool = True) -> str:
-    """The answer that is a list. Its first line names nothing that is not in the list."""
-    if not names:
-        return f"None: there are no {many}."
-    number = (
-        f"{len(names)} {one if len(names) == 1 else many}" if whole else f"More than {len(names)} {many}, among them"
-    )
-    shown = [labelled(name) for name in names] if len(names) <= 25 else names
-    return "\n".join([f"{number}:", *(f"- {name}" for name in shown)])
-
-
-def spaces_told(spaces: dict[str, str], total: int) -> str:
-    """The answer that lists namespaces, and says how many it does not have."""
-    if not spaces:
-        return "None: there are no namespaces with a prefix."
-    more = total - len(set(spaces.values()))
-    lines = [f"- {name}: {iri}" for name, iri in spaces.items()]
-    return "\n".join([f"{len(spaces)} namespaces:", *lines, *([f"{more} more are bound and not shown."] * (more > 0))])
-
-
-def told(about: dict[str, Any]) -> str:
-    """The answer that describes one term."""
-    article = "an" if about["kind"][:1] in "aeiou" else "a"
-    lines = [
-        f"{about['curie']} is {article} {about['kind']} with the label “{about['label']}”.",
-        f"IRI: {about['uri']}",
-    ]
-    if about.get("comment"):
-        lines.append(f"Definition: {about['comment']}")
-    if about.get("deprecated"):
-        lines.append("It is deprecated" + "".join(f"; use {name}" for name in about.get("use", [])[:3]) + ".")
-    keys = ["types", "alternatives", "superclasses", "subclasses", "superproperties", "domain", "range", "inverse_of"]
-    for key in [*keys, "properties", "range_of", "examples"]:
-        if about.get(key):
-            shown, whole = about[key][:8], len(about[key]) + about.get("left_out", {}).get(key, 0)
-            counted = {"subclasses": "subclass_count", "properties": "property_count"}.get(key, "")
-            more = about.get(counted, whole) - len(shown)
-            lines.append(f"{key.replace('_', ' ').capitalize()}: {', '.join(shown)}" + f" and {more} more" * (more > 0))
-    links = [f"{each['predicate']} {each['object']}" for each in about.get("outgoing_sample", [])[:5]]
-    if links and "class" not in about["kind"]:
-        more = about.get("outgoing_count", len(links)) - len(links)
-        lines.append("Links: " + "; ".join(links) + f"; {more} more statements" * (more > 0))
-    return "\n".join(lines)
-
-
-def chains(found: dict[str, Any]) -> str:
-    """The answer that is a path: the shortest ones, with every property."""
-    least = min(path["length"] for path in found["paths"])
-    shown = [path["text"] for path in found["paths"] if path["length"] == least]
-    steps = "1 step" if least == 1 else f"{least} steps"
-    return "\n".join([f"They are connected in {steps}:", *(f"- {text}" for text in shown)])

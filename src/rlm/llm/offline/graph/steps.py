@@ -9,30 +9,30 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph import repl
+from rlm.llm.offline.graph import repl, telling
 from rlm.llm.offline.graph.kinds import (
     IN_STATS,
     JOINING,
-    NOUNS,
     OTHER_NAMES,
     PROBES,
     base_kind,
-    below_query,
     literal,
     query_for,
     searched_types,
     wanted_kinds,
 )
+from rlm.llm.offline.graph.saying import below, counting, listing, parts_asked, widened
 
 Term = dict[str, Any]
 _NEEDS = {
     "link": ("words", "singular", "slip", "closeness", "link"),
-    "listed": ("labelled", "listed"),
+    "listed": ("words", "longest_text", "rows", "label_shown", "labelled", "counted", "listed"),
+    "told": ("words", "label_shown", "part_told", "links_told", "told"),
+    "number_of": ("longest_text", "rows", "number_of"),
     "column": ("is_name", "column"),
     "rows": ("longest_text", "rows"),
     "bound_spaces": ("longest_text", "rows", "bound_spaces", "spaces_told"),
@@ -53,7 +53,7 @@ NO_TOPS = 'names = [name for name in names if name not in ("owl:Thing", "owl:Not
 
 @cache
 def _source(name: str) -> str:
-    return inspect.getsource(getattr(repl, name)).rstrip()
+    return inspect.getsource(getattr(repl, name, None) or getattr(telling, name)).rstrip()
 
 
 def block(step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()) -> str:
@@ -70,24 +70,6 @@ def said(**fields: str) -> str:
     return f'print("offline-found", json.dumps({{{shown}}}))'
 
 
-def listing(asked: Asked, about: str = "") -> str:
-    """The line that makes the answer out of `names` and `whole`."""
-    one, many = _nouns(asked, about)
-    if asked.kind == "count":
-        return f'reply = f"{{len(names)}} {{{one!r} if len(names) == 1 else {many!r}}}."'
-    return f"reply = listed(names, {one!r}, {many!r}, whole)"
-
-
-def _nouns(asked: Asked, about: str = "") -> tuple[str, str]:
-    one, many = NOUNS.get(base_kind(asked), ("term", "terms"))
-    return one + about, many + about
-
-
-def counting(asked: Asked, about: str = "") -> str:
-    one, many = _nouns(asked, about)
-    return f'reply = f"{{number}} {{{one!r} if number == 1 else {many!r}}}."'
-
-
 # -- without a procedure -----------------------------------------------------------------------------------
 
 
@@ -98,13 +80,13 @@ def orient(asked: Asked) -> tuple[list[str], list[str]]:
     if kind == "namespaces":
         lines, done = [*lines, *_SPACES, _spaces_said(asked)], "whole"
     elif asked.kind == "count" and kind in IN_STATS:
-        lines += [f'number = stats["{IN_STATS[kind]}"]', counting(asked)]
+        lines += [f'number = stats["{IN_STATS[kind]}"]', *counting(asked)]
         done = 'not stats.get("sampled", False)'
     elif kind == "describe" and not asked.mentions:
         lines += _overview()
         done = "True"
     lines.append(said(done=done, triples='stats["triples"]', classes='stats["classes"]'))
-    return ["spaces_told"] if kind == "namespaces" else [], lines
+    return ["spaces_told"] if kind == "namespaces" else ["counted"], lines
 
 
 def _overview() -> list[str]:
@@ -155,17 +137,12 @@ def _trimmed(*parts: str) -> list[str]:
     return kept
 
 
-def describe(asked: Asked, terms: Sequence[Term]) -> tuple[list[str], list[str]]:
+def describe(asked: Asked, terms: Sequence[Term], question: str) -> tuple[list[str], list[str]]:
     lines = [f"about = describe_entity({terms[0]['uri']!r})"]
     if base_kind(asked) == "describe":
-        return ["told"], [*lines, "reply = told(about)", *_also(terms[0]), said(done="True", kind='about["kind"]')]
+        lines.append(f"reply = told(about, {parts_asked(question, asked)!r}, {terms[0]['also']!r})")
+        return ["told"], [*lines, said(done="True", kind='about["kind"]')]
     return [], [*lines, said(kind='about["kind"]', subclasses='about.get("subclass_count")')]
-
-
-def _also(term: Term) -> list[str]:
-    if not term["also"]:
-        return []
-    return [f"reply += {f'{chr(10)}Of the same name: ' + ', '.join(term['also'])!r}"]
 
 
 def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], list[str]]:
@@ -179,8 +156,9 @@ def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], l
     if kind.startswith("all_") or asked.inherited:
         return _look(asked, predicate, direction, terms[0], about)
     helpers, lines = probed(predicate, direction, f"{terms[0]['uri']!r}", f"{terms[0]['curie']!r}")
+    lines = [*widened(asked, repr(f"<{terms[0]['uri']}>")), *lines, listing(asked, about)]
     enough = "whole and bool(links)" if kind == "instances" else "whole"
-    return [*helpers, "listed"], [*lines, listing(asked, about), said(done=enough, links="total")]
+    return [*helpers, "number_of", "listed"], [*lines, said(done=enough, links="total")]
 
 
 def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) -> tuple[list[str], list[str]]:
@@ -231,7 +209,7 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
     if kind == "path":
         return ["rows", "column"], [*joined(JOINING.format(*names)), said(done="True", rows="len(names)")]
     query = query_for(asked, names)
-    lines = [f"query = {query!r}", "found, whole = rows(query)"]
+    lines = [*widened(asked, repr(names[0] if names else "")), f"query = {query!r}", "found, whole = rows(query)"]
     if kind == "is_subclass":
         return ["rows"], [*lines, *yes_no(asked, *(repr(term["curie"]) for term in terms)), said(done="True")]
     if kind == "search" or kind == "individuals":
@@ -242,35 +220,19 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
         return ["rows", "matching", "listed"], [*lines, listing(asked, about), said(done="True", rows="len(names)")]
     if asked.kind == "count" and kind != "roots":
         lines.append('number = int(found[0]["n"])')
-        if kind == "instances" and not asked.inherited:
-            lines += ["if not number:", f'    number = int(rows({below_query(asked, names[0])!r})[0][0]["n"])']
-        return ["rows"], [*lines, counting(asked, about), said(done="True", number="number")]
+        return ["number_of", "counted"], [*lines, *counting(asked, about), said(done="True", number="number")]
     lines.append(SLICE)
     if kind == "instances" and not asked.inherited:
         lines += below(asked, about, repr(names[0]))
     else:
         lines += [*([NO_TOPS] if kind == "roots" else []), listing(asked, about)]
-    return ["rows", "column", "listed"], [*lines, said(done="True", rows="len(names)")]
+    return ["number_of", "column", "listed"], [*lines, said(done="True", rows="len(names)")]
 
 
 def others(asked: Asked) -> list[str]:
     """The lines that add what has the text in a name that the query does not look at."""
     return [f"more, all_more = rows({OTHER_NAMES.format(literal(asked.text.lower()))!r})",
             "found, whole = found + more, whole and all_more"]  # fmt: skip
-
-
-def below(asked: Asked, about: str, term: str) -> list[str]:
-    """The lines that answer with the instances of subclasses where a class has none. `term` is an expression."""
-    query = below_query(replace(asked, kind="instances"), "$ENTITY_1")
-    lines = [
-        "below = []",
-        "if not names:",
-        f'    found, whole = rows({query!r}.replace("$ENTITY_1", {term}))',
-        '    names = below = column(found, "x")',
-        listing(asked, about),
-    ]
-    said_so = 'reply += "\\nIt has none of its own: these are the instances of its subclasses." if below else ""'
-    return lines if asked.kind == "count" else [*lines, said_so]
 
 
 def joined(query: str) -> list[str]:

@@ -1,0 +1,148 @@
+"""The words of an answer over an ontology. Sent into the REPL as source text and run there, as the functions of `repl`.
+
+What was asked for stands in the first line; a notice about how the question was taken goes before it. Terms come with
+their labels where the name does not say the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from rlm.llm.offline.graph.repl import rows, words
+
+
+def label_shown(name: str, label: str) -> str:
+    """The label behind a name, in brackets; nothing where the name says the same, or the label looks like a name."""
+    local = re.split(r"[/#:]", name.strip("<>").rstrip("/#"))[-1].replace("\\", "")
+    label = " ".join(label.split())
+    plain = label.isprintable() and not re.search(r"""[<>"`“”]|://|\w:\w""", label)
+    if not plain or words(label).replace(" ", "") in ("", words(local).replace(" ", "")):
+        return ""
+    return f" ({label if len(label) <= 60 else label[:59] + '…'})"
+
+
+def labelled(names: list[str], most: int = 200) -> list[str]:
+    """The names with their labels, as many as there is time for: English ones first, then those of no language."""
+    found: dict[str, str] = {}
+    asked = [name for name in names[:most] if re.fullmatch(r"<[^\s<>\"{}|^`\\…]+>|[\w.-]*:\w[\w-]*", name)]
+    for start in range(0, len(asked), 40):
+        query = (
+            "SELECT ?x (MIN(CONCAT(IF(LANGMATCHES(LANG(?l), 'en'), '0', IF(LANG(?l) = '', '1', '2')), "
+            "SUBSTR(STR(?l), 1, 61))) AS ?n) WHERE { VALUES ?x { " + " ".join(asked[start : start + 40]) + " } "
+            "?x rdfs:label|skos:prefLabel ?l FILTER(isLiteral(?l)) } GROUP BY ?x"
+        )
+        try:
+            page, _ = rows(query)
+        except Exception:  # an endpoint may not have the time; the names alone are an answer
+            break
+        found |= {row["x"]: json.loads(row["n"])[1:] for row in page if row.get("n", "")[-1:] == '"'}
+    return [name + label_shown(name, found.get(name, "")) for name in names]
+
+
+def number_of(query: str) -> int:
+    """The number that a query counts; 0 where it cannot be had: it is said beside the answer only."""
+    try:
+        return int(rows(query)[0][0]["n"])
+    except Exception:
+        return 0
+
+
+def counted(number: int, one: str, many: str, wider: int = 0, how: str = "") -> str:
+    """The answer that is a number. Another one, `wider`, stands in brackets: it was not asked for."""
+    if wider > number:
+        one, many = (re.sub("^instance", "direct instance", noun) for noun in (one, many))
+    return f"{number} {one if number == 1 else many}" + f" ({wider} {how})" * (wider > number) + "."
+
+
+def listed(names: list[str], one: str, many: str, whole: bool = True, wider: int = 0, how: str = "") -> str:
+    """The answer that is a list. Its first line names nothing that is not in the list."""
+    if not names:
+        return f"None: there are no {many}." + f"\n{how.capitalize()} there are {wider}." * (wider > 0)
+    number = counted(len(names), one, many, wider, how)[:-1] if whole else f"More than {len(names)} {many}, among them"
+    return "\n".join([f"{number}:", *(f"- {name}" for name in labelled(names))])
+
+
+def spaces_told(spaces: dict[str, str], total: int) -> str:
+    """The answer that lists namespaces, and says how many it does not have."""
+    if not spaces:
+        return "None: there are no namespaces with a prefix."
+    more = total - len(set(spaces.values()))
+    lines = [f"- {name}: {iri}" for name, iri in spaces.items()]
+    return "\n".join([f"{len(spaces)} namespaces:", *lines, *([f"{more} more are bound and not shown."] * (more > 0))])
+
+
+def part_told(about: dict[str, Any], part: str) -> str:
+    """The sentence about the one part of a description that was asked for."""
+    name, noun = about["curie"], {"inverse_of": "inverse", "comment": "definition", "uri": "IRI"}.get(part, part)
+    noun = {"alternatives": "other label", "superproperties": "superproperty", "types": "type"}.get(part, noun)
+    found = about.get(part) or []
+    if not found:
+        return f"{name} has no {noun} that is stated."
+    if part == "comment":
+        return f"Definition of {name}: {found}"
+    if part == "label":
+        return f"The label of {name} is “{found}”."
+    found = [found] if isinstance(found, str) else found
+    more = about.get("left_out", {}).get(part, 0)
+    last = [*found[7:8], *([f"{len(found) + more - 8} more"] if len(found) + more > 8 else [])]
+    shown = [*found[:7], *last]
+    joint = " or " if about.get(f"{part}_is_union") else " and "
+    said = ", ".join(shown[:-1]) + joint + shown[-1] if len(shown) > 1 else shown[0]
+    many = len(shown) > 1 and not about.get(f"{part}_is_union")
+    plural = re.sub("y$", "ie", noun) + "s" if many else noun
+    return f"The {plural} of {name} {'are' if many else 'is'} {said}."
+
+
+def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | tuple[str, ...] = ()) -> str:
+    """The answer that describes one term: the parts that were asked for first."""
+    article = "an" if about["kind"][:1] in "aeiou" else "a"
+    lines = [part_told(about, part) for part in parts]
+    called = f" with the label “{about['label']}”" * ("label" not in parts)
+    lines.append(f"{about['curie']} is {article} {about['kind'].replace(', ', ' and ')}{called}.")
+    if also:
+        lines.append("Of the same name: " + ", ".join(also))
+    lines.append(f"IRI: {about['uri']}")
+    if about.get("comment") and "comment" not in parts:
+        lines.append(f"Definition: {about['comment']}")
+    if about.get("deprecated"):
+        lines.append("It is deprecated" + "".join(f"; use {name}" for name in about.get("use", [])[:3]) + ".")
+    plain = r"(?:owl|rdfs?):(?:(?:Object|Datatype|Annotation)?Property|Class|NamedIndividual)"
+    about = {**about, "types": [name for name in about["types"] if not re.fullmatch(plain, name)]}  # its kind says that
+    keys = ["types", "traits", "alternatives", "superclasses", "subclasses", "equivalent_to", "disjoint_with"]
+    keys += ["superproperties", "domain", "range", "inverse_of", "properties", "range_of", "examples"]
+    for key in [key for key in keys if about.get(key) and key not in parts]:
+        shown, whole = about[key][:8], len(about[key]) + about.get("left_out", {}).get(key, 0)
+        counted = {"subclasses": "subclass_count", "properties": "property_count", "examples": "instances"}.get(key, "")
+        more = about.get(counted, whole) - len(shown)
+        deep = about.get("all_subclass_count", 0) if key == "subclasses" else 0
+        note = " (any of them)" * bool(about.get(f"{key}_is_union"))
+        note += f" ({deep} at any depth)" * (deep > about.get("subclass_count", 0))
+        head = {"inverse_of": "inverse", "alternatives": "other labels", "properties": "domain of"}.get(key, key)
+        head = {"examples": "instances"}.get(key, head).replace("_", " ").capitalize()
+        lines.append(f"{head}: {', '.join(shown)}" + f" and {more} more" * (more > 0) + note)
+    return "\n".join([*lines, *links_told(about)])
+
+
+def links_told(about: dict[str, Any]) -> list[str]:
+    """What else it points to: nothing that the lines above have said."""
+    said = "rdfs:domain rdfs:range rdfs:subPropertyOf rdfs:subClassOf owl:inverseOf rdfs:isDefinedBy owl:deprecated"
+    said += " owl:equivalentClass owl:disjointWith skos:altLabel"
+    sample = about.get("outgoing_sample", [])
+    left = [each for each in sample if each["predicate"] not in said.split()]
+    shown = [
+        f"{each['predicate']} {each['object']}{label_shown(each['object'], each.get('label', ''))}" for each in left
+    ]
+    if not shown or "class" in about["kind"]:
+        return []
+    more = len(shown) > 5 or len(sample) >= 20 or bool(about.get("left_out", {}).get("outgoing_sample"))
+    return ["Links: " + "; ".join(shown[:5]) + "; and more" * more]
+
+
+def chains(found: dict[str, Any]) -> str:
+    """The answer that is a path: the shortest ones, with every property."""
+    least = min(path["length"] for path in found["paths"])
+    shown = [path["text"] for path in found["paths"] if path["length"] == least]
+    steps = "1 step" if least == 1 else f"{least} steps"
+    return "\n".join([f"They are connected in {steps}:", *(f"- {text}" for text in shown)])
