@@ -12,14 +12,16 @@ from rlm.learning.grounding import iris_in
 from rlm.learning.words import number_in
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.graph import telling
-from rlm.llm.offline.graph.prompt import key_class
+from rlm.llm.offline.graph.planner import not_read
+from rlm.llm.offline.graph.prompt import key_classes
 from rlm.llm.offline.graph.saying import parts_asked
 from rlm.llm.offline.graph.telling import counted, label_shown, labelled, part_told, told
 
 USED: dict[str, Any] = {
     "uri": "http://ex.example/used", "curie": "ex:used", "label": "used", "kind": "object property",
-    "types": ["owl:ObjectProperty", "owl:FunctionalProperty"], "domain": ["ex:A", "ex:B"], "range": ["ex:C", "ex:D"],
-    "range_is_union": True,
+    "types": ["owl:ObjectProperty", "owl:FunctionalProperty", "ex:Link"], "traits": ["functional"],
+    "domain": ["ex:A", "ex:B"], "range": ["ex:C", "ex:D"],
+    "range_is_union": True, "alternatives": ["use"],
 }  # fmt: skip
 
 
@@ -31,6 +33,7 @@ USED: dict[str, Any] = {
         ("label", "The label of ex:used is “used”."),
         ("inverse_of", "ex:used has no inverse that is stated."),
         ("comment", "ex:used has no definition that is stated."),
+        ("alternatives", "The other label of ex:used is “use”."),
         ("uri", "The IRI of ex:used is http://ex.example/used."),
     ],
 )
@@ -47,8 +50,23 @@ def test_a_long_part_is_cut_with_its_true_number() -> None:
 def test_links_say_nothing_twice() -> None:
     links = [{"predicate": "rdfs:domain", "object": "ex:A"}, {"predicate": "ex:by", "object": "ex:X_1", "label": "Ann"}]
     lines = told({**USED, "outgoing_sample": links}).split("\n")
-    assert lines[2:] == ["Types: owl:FunctionalProperty", "Domain: ex:A, ex:B", "Range: ex:C, ex:D (any of them)",
-                         "Links: ex:by ex:X_1 (Ann)"]  # fmt: skip
+    assert lines[2:] == ["Types: ex:Link", "Traits: functional", "Other labels: use", "Domain: ex:A, ex:B",
+                         "Range: ex:C, ex:D (any of them)", "Links: ex:by ex:X_1 (Ann)"]  # fmt: skip
+
+
+def test_what_a_class_demands_is_written_as_people_write_it() -> None:
+    said = [
+        "[ a owl:Restriction ; owl:onProperty ex:part ; owl:someValuesFrom ex:Wheel ]",
+        "[ a owl:Restriction ; owl:allValuesFrom […] ; owl:onProperty ex:of ]",
+        '[ a owl:Restriction ; owl:maxCardinality "1"^^xsd:nonNegativeInteger ; owl:onProperty ex:in ]',
+        "[ a owl:Class ; owl:unionOf […] ]",
+    ]
+    car = {
+        **USED,
+        "kind": "class",
+        "outgoing_sample": [{"predicate": "rdfs:subClassOf", "object": one} for one in said],
+    }
+    assert told(car).split("\n")[-1] == "Restrictions: ex:part some ex:Wheel; ex:of only […]; ex:in max 1"
 
 
 @pytest.mark.parametrize(
@@ -110,10 +128,12 @@ def test_the_number_that_was_asked_for_is_the_one_that_is_read(number: int, wide
 @pytest.mark.parametrize(
     ("line", "name"),
     [
-        ('Key classes: sio:SIO_000776 "object", sio:X', "object"),
+        ('Key classes: ex:property, sio:SIO_000004 "material entity"', '"material entity"'),
         ("Key classes: ex:Car, ex:B", "Car"),
         ("Classes: 3", ""),
     ],
 )
 def test_the_class_of_the_examples(line: str, name: str) -> None:
-    assert key_class([{"role": "system", "content": f"T\n{line}\n"}]) == name
+    """The first whose name makes questions about it: “What is property?” is none."""
+    said = not_read("?", key_classes([{"role": "system", "content": f"T\n{line}\n"}]))
+    assert (f"What is {name}?" in said) == bool(name) and said.count("?") == (6 if name else 2)

@@ -180,7 +180,7 @@ def test_of_two_with_one_label_it_says_which(tmp_path: Path) -> None:
         "ex:K a owl:Class ; rdfs:subClassOf ex:New ."
     )
     answer = asked(tmp_path, turtle, "What are the subclasses of boat?").answer
-    first = "Several terms are called “boat”: this is about “New” of “ex”.\n"
+    first = "Of several called “boat” this is “New” of “ex”.\n"
     assert listed(answer) == {"ex:K"} and answer.startswith(first)
 
 

@@ -17,7 +17,7 @@ from rlm.llm.offline.graph import steps
 from rlm.llm.offline.graph.accept import best_plan
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
-from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_class, read_prompt
+from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
 from rlm.llm.types import Message
 
@@ -25,7 +25,7 @@ EXAMPLES = (
     "What is {0}?",
     "What are the subclasses of {0}?",
     "Which properties have the domain {0}?",
-    "How many instances has {0}?",
+    "How many instances does {0} have?",
     "Which classes are there?",
 )
 """Questions that are understood, to be shown with the name of a class."""
@@ -44,21 +44,28 @@ def graph_reply(messages: Sequence[Message], question: str) -> str | None:
         if not bare:
             return None
         uses = "Uses: none\n\n" if seen.entries else ""
-        return uses + final(not_read(question, key_class(messages)))
+        return uses + final(not_read(question, key_classes(messages)))
     if not bare and seen.last is not None and _is_missing(seen.last):
         return None  # no such term: it may be about the text
     return _Planner(question, asked, seen).reply()
 
 
-def not_read(question: str, name: str) -> str:
-    """What is said of a question that no rule knows: what can be asked, and who reads anything."""
+def not_read(question: str, names: Sequence[str]) -> str:
+    """What is said of a question that no rule knows: what can be asked, with one of these names; who reads anything."""
     asked = tidy(question)
+    written = [name if re.fullmatch(r"\w+", name) else f'"{name}"' for name in names]
+    name = next((name for name in written if _is_asked_about(name)), "")
     examples = [each.format(name) for each in EXAMPLES if name or "{0}" not in each]
     return (
         f"{OFFLINE_UNANSWERED} offline has no rule for “{asked[:MENTION_CHARS]}{'…' * (len(asked) > MENTION_CHARS)}”.\n"
         f"Ask in plain English, for example: {' '.join(examples)}\n"
         "A language model reads any question: --model openai/NAME or anthropic/NAME."
     )
+
+
+def _is_asked_about(name: str) -> bool:
+    """Whether the examples with this name are understood, and as questions about it: “What is class?” is none."""
+    return all((asked := understand(each.format(name))) and asked.mentions for each in EXAMPLES if "{0}" in each)
 
 
 def _is_missing(turn: Turn) -> bool:
@@ -141,9 +148,9 @@ class _Planner:
         for name, term in zip(self.asked.mentions, terms, strict=False):
             if term["how"] >= 3:
                 said.append(f"“{_shown(name)}” is taken for “{tidy(term['label'])}”, the nearest name")
-            elif term["same"]:
+            elif term["same"] and self.kind != "describe":  # a description names the others itself
                 prefix, own = term["curie"].partition(":")[0].strip("<"), _shown(term["curie"])
-                said.append(f"several terms are called “{_shown(name)}”: this is about “{own}” of “{prefix}”")
+                said.append(f"of several called “{_shown(name)}” this is “{own}” of “{prefix}”")
             elif term["odd"] and self.kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
                 said.append(f"“{_shown(name)}” is {_article(term['kind'])} here, not a class")
         return said

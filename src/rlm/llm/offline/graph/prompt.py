@@ -28,7 +28,8 @@ _TOOL = re.compile(r"^(?:- `)?([A-Za-z_]\w*)\(", re.MULTILINE)
 _STEP = re.compile(r"^# plan: graph ([a-z]+)(?: (\d+))?$", re.MULTILINE)
 _ERROR = re.compile(r"^Error in block 1 \((\w+)\):\n(.*)", re.MULTILINE)
 _CONTEXT = re.compile(r"^Context: \S+ \((\d+) characters, \d+ lines\)$", re.MULTILINE)
-_KEY_CLASS = re.compile(r'^Key classes: ([^\s,"]+)(?: "([^"\n]+)")?', re.MULTILINE)
+_KEY_CLASSES = re.compile(r"^Key classes: (.+)$", re.MULTILINE)
+_KEY_CLASS = re.compile(r'([^\s,"]+)(?: "([^"]+)")?')
 _VARIABLES = re.compile(r"^Variables: (.*)$", re.MULTILINE)
 
 
@@ -150,10 +151,9 @@ def is_bare(messages: Sequence[Message]) -> bool:
     )
 
 
-def key_class(messages: Sequence[Message]) -> str:
-    """What the first class that the prompt tells of is called; '' when it tells of none."""
+def key_classes(messages: Sequence[Message]) -> list[str]:
+    """What the classes that the prompt tells of are called."""
     system = next((message["content"] for message in messages if message["role"] == "system"), "")
-    match = _KEY_CLASS.search(system)
-    if match is None:
-        return ""
-    return match[2] or re.split(r"[/#:]", match[1].strip("<>").rstrip("/#"))[-1]
+    line = _KEY_CLASSES.search(system)
+    found = _KEY_CLASS.findall(line[1]) if line else []
+    return [label or re.split(r"[/#:]", name.strip("<>").rstrip("/#"))[-1] for name, label in found]

@@ -31,7 +31,8 @@ Term = dict[str, Any]
 _NEEDS = {
     "link": ("words", "singular", "slip", "closeness", "link"),
     "listed": ("words", "longest_text", "rows", "label_shown", "labelled", "counted", "listed"),
-    "told": ("words", "label_shown", "part_told", "links_told", "told"),
+    "told": ("words", "label_shown", "part_told", "rules_told", "links_told", "told"),
+    "chains": ("words", "longest_text", "rows", "label_shown", "labelled", "chains"),
     "number_of": ("longest_text", "rows", "number_of"),
     "column": ("is_name", "column"),
     "rows": ("longest_text", "rows"),

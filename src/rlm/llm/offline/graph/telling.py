@@ -84,7 +84,7 @@ def part_told(about: dict[str, Any], part: str) -> str:
         return f"Definition of {name}: {found}"
     if part == "label":
         return f"The label of {name} is “{found}”."
-    found = [found] if isinstance(found, str) else found
+    found = [found] if isinstance(found, str) else [f"“{text}”" for text in found] if part == "alternatives" else found
     more = about.get("left_out", {}).get(part, 0)
     last = [*found[7:8], *([f"{len(found) + more - 8} more"] if len(found) + more > 8 else [])]
     shown = [*found[:7], *last]
@@ -108,8 +108,9 @@ def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | t
         lines.append(f"Definition: {about['comment']}")
     if about.get("deprecated"):
         lines.append("It is deprecated" + "".join(f"; use {name}" for name in about.get("use", [])[:3]) + ".")
-    plain = r"(?:owl|rdfs?):(?:(?:Object|Datatype|Annotation)?Property|Class|NamedIndividual)"
-    about = {**about, "types": [name for name in about["types"] if not re.fullmatch(plain, name)]}  # its kind says that
+    plain = r"(?:owl|rdfs?):(?:\w*Property|Class|NamedIndividual)"
+    types = [name for name in about["types"] if not re.fullmatch(plain, name)]  # the kind and the traits say the rest
+    about = {**about, "types": types}
     keys = ["types", "traits", "alternatives", "superclasses", "subclasses", "equivalent_to", "disjoint_with"]
     keys += ["superproperties", "domain", "range", "inverse_of", "properties", "range_of", "examples"]
     for key in [key for key in keys if about.get(key) and key not in parts]:
@@ -122,7 +123,22 @@ def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | t
         head = {"inverse_of": "inverse", "alternatives": "other labels", "properties": "domain of"}.get(key, key)
         head = {"examples": "instances"}.get(key, head).replace("_", " ").capitalize()
         lines.append(f"{head}: {', '.join(shown)}" + f" and {more} more" * (more > 0) + note)
-    return "\n".join([*lines, *links_told(about)])
+    return "\n".join([*lines, *(rules_told(about) if "class" in about["kind"] else links_told(about))])
+
+
+def rules_told(about: dict[str, Any]) -> list[str]:
+    """What a class demands of its instances, as `ex:part some ex:Wheel`; what cannot be read so is left out."""
+    signs = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value", "hasSelf": "self"}
+    found = []
+    for each in about.get("outgoing_sample", []):
+        on = re.search(r"\bowl:onProperty (\S+)", each["object"])
+        rule = re.search(r"\bowl:(\w+(?:From|Value|Self|ardinality)) (\[…\]|[^\s\]]+)", each["object"])
+        if each["object"][:1] == "[" and on and rule and on[1] != "[…]":
+            bound = re.match("min|max", rule[1])
+            number = rule[2].partition("^^")[0].strip('"')
+            found.append(f"{on[1]} {signs.get(rule[1]) or (bound[0] if bound else 'exactly')} {number}")
+    more = len(found) > 5 or bool(found and about.get("left_out", {}).get("outgoing_sample"))
+    return ["Restrictions: " + "; ".join(found[:5]) + "; and more" * more] if found else []
 
 
 def links_told(about: dict[str, Any]) -> list[str]:
@@ -134,7 +150,7 @@ def links_told(about: dict[str, Any]) -> list[str]:
     shown = [
         f"{each['predicate']} {each['object']}{label_shown(each['object'], each.get('label', ''))}" for each in left
     ]
-    if not shown or "class" in about["kind"]:
+    if not shown:
         return []
     more = len(shown) > 5 or len(sample) >= 20 or bool(about.get("left_out", {}).get("outgoing_sample"))
     return ["Links: " + "; ".join(shown[:5]) + "; and more" * more]
@@ -143,6 +159,9 @@ def links_told(about: dict[str, Any]) -> list[str]:
 def chains(found: dict[str, Any]) -> str:
     """The answer that is a path: the shortest ones, with every property."""
     least = min(path["length"] for path in found["paths"])
-    shown = [path["text"] for path in found["paths"] if path["length"] == least]
+    texts = [path["text"].split(" ") for path in found["paths"] if path["length"] == least]
+    nodes = sorted({name for text in texts for name in text if re.match(r"<?\w[^<>\s]*:", name)})
+    names = dict(zip(nodes, labelled(nodes), strict=True))
+    shown = [" ".join(names.get(name, name) for name in text) for text in texts]
     steps = "1 step" if least == 1 else f"{least} steps"
     return "\n".join([f"They are connected in {steps}:", *(f"- {text}" for text in shown)])
