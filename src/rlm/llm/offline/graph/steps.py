@@ -43,8 +43,9 @@ _SPACES = (
     'whole, total = 0 < len(spaces) < 15 and "…" not in "".join(spaces.values()), len(set(spaces.values()))',
 )
 _ROLES = (
-    "class|classes|concept|concepts|type|types|property|relation|entity|object|objects|feature|features|thing|term|"
-    "instance|individual|category|element|resource|kind|kinds|label|name|description|descriptions|number|value"
+    "class|classes|concept|concepts|type|types|property|properties|relation|relations|entity|object|objects|feature|"
+    "features|thing|term|instance|individual|category|element|resource|kind|kinds|label|name|description|"
+    "descriptions|number|value"
 )
 _LEADS = "model|dataset|data|ontology|vocabulary|graph|schema|file"
 """What may stand before a name, or be its first word."""
@@ -242,6 +243,7 @@ def joined(query: str) -> list[str]:
         f"query = {query!r}",
         "found, whole = rows(query)",
         SLICE,
+        'names = [name for name in names if f"-{name}-" not in reply]',
         'reply += "\\nProperties that join them directly: " + ", ".join(names) if names else ""',
     ]
 
