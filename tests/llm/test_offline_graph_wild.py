@@ -161,6 +161,7 @@ def test_a_label_is_said_as_it_is(tmp_path: Path, label: str) -> None:
         ("Node", "What are the instances of Node kind?", ["Node kind", "Node"]),
         ("Node kind", "What are the instances of Node kind?", ["Node kind", "Node"]),
         ("Node", "What are the instances of Node?", ["Node"]),
+        ("Peptide", "Every superclass of Peptide properties?", ["Peptide properties", "Peptide"]),
     ],
 )
 def test_a_word_beside_a_name_may_be_a_part_of_it(name: str, question: str, forms: list[str]) -> None:
