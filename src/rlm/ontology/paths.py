@@ -1,5 +1,8 @@
 """Paths between two nodes: the shortest first, every statement followed in both directions, to the depth asked for.
 
+Of the same length, those that say what two things have in common come before those that say that they have nothing
+(owl:disjointWith and the like), else by their text.
+
 Every combination of directions is one query to the engine, so that a path may pass through blank nodes. Some ways
 are not taken, because they join everything with everything and say nothing:
 
@@ -30,6 +33,7 @@ DEEPEST = 4
 SECONDS = 20.0
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
 _AVOIDED = v.RDFS + "isDefinedBy"
+_APART = ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf")
 
 Step = tuple[str, str, Term]  # direction, predicate, the node reached
 
@@ -76,11 +80,17 @@ def _search(
                     path = _path(meta, start, end, ways, row)
                     level.setdefault(path["text"], path)
             if left <= 0.1:
-                return found + [level[text] for text in sorted(level)], depth - 1, True
-        found += [level[text] for text in sorted(level)]
+                return found + _ordered(meta, level), depth - 1, True
+        found += _ordered(meta, level)
         if len(found) > limit:
             return found, max_depth, True
     return found, max_depth, False
+
+
+def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    apart = {meta.curie(v.OWL + name) for name in _APART}
+    parts = {text: sum(edge["predicate"] in apart for edge in path["edges"]) for text, path in level.items()}
+    return [level[text] for text in sorted(level, key=lambda text: (parts[text], text))]
 
 
 def _query(start: str, end: str, ways: tuple[str, ...]) -> str:
