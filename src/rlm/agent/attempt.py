@@ -42,31 +42,32 @@ class Extra:
     """Further keywords of `rlm_run`."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What all attempts at a question share."""
+
+    query: str
+    models: Models
+    store: MemoryBackend
+    options: RunOptions
+    graph: Graph | None
+    extra: Extra = field(default_factory=Extra)
+
+
 class Attempt:
     """One pass: what it is given, what the REPL gets, and what became of it."""
 
     def __init__(
-        self,
-        stack: ExitStack,
-        query: str,
-        models: Models,
-        store: MemoryBackend,
-        options: RunOptions,
-        graph: Graph | None,
-        run: Run,
-        recalled: Recalled,
-        hint: str = "",
-        extra: Extra | None = None,
-        number: int = 0,
+        self, stack: ExitStack, given: Setting, run_id: str, recalled: Recalled, *, hint: str = "", number: int = 0
     ) -> None:
-        self.extra = extra or Extra()
+        self.query, self.models, self.store = given.query, given.models, given.store
+        self.options, self.graph, self.extra = given.options, given.graph, given.extra
         self.number = number
         """Which of several attempts, from 1; 0 for the only one."""
-        self.query, self.models, self.store, self.options, self.graph = query, models, store, options, graph
         self.recalled = recalled
         self.meter, self.handles, self.trace = Meter(), stack.enter_context(Handles()), Trace()
-        self.trajectory = Trajectory(task_query=query, run_id=run.run_id)
-        self.guidance = "\n\n".join(part for part in (recalled.built.text, options.guidance, hint) if part)
+        self.trajectory = Trajectory(task_query=self.query, run_id=run_id)
+        self.guidance = "\n\n".join(part for part in (recalled.built.text, self.options.guidance, hint) if part)
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")

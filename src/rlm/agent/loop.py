@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rlm.agent.accept import check_lang, check_language, check_log_dir, check_question
-from rlm.agent.attempt import Attempt, Extra, OnStep
+from rlm.agent.attempt import Attempt, OnStep, Setting
 from rlm.agent.learn import Learned, learn
 from rlm.agent.parts import Graph, Models, loaded, opened
 from rlm.agent.recall import recall
@@ -77,9 +77,8 @@ def run(
         kept = stack.enter_context(store()) if callable(store) else store or opened(stack, db_path)
         if on_start is not None:
             on_start(models.root.model)
-        job = Job(stack, query, models, kept, options, graph, about, memory_k)
-        job.limits, job.log_dir, job.on_step, job.extract = limits, log_dir, on_step, enable_extraction
-        return job.run(scaling)
+        setting = Setting(query, models, kept, options, graph)
+        return Job(stack, setting, about, memory_k, limits, log_dir, on_step, enable_extraction).run(scaling)
 
 
 def _check(
@@ -93,9 +92,14 @@ def _check(
         raise ConfigError(f"memory_k is {memory_k!r}: use a whole number from 0 to {MOST_RECALLED}")
 
 
+@dataclass
 class Job:
     """One run on its way: one attempt, or several at the same question."""
 
+    stack: ExitStack
+    given: Setting
+    context: Any
+    memory_k: int
     limits: Limits | None = None
     log_dir: str | Path | None = None
     on_step: OnStep | None = None
@@ -103,23 +107,9 @@ class Job:
     lineage: Callable[[], Mapping[str, Any]] = dict
     """What else the provenance of a new memory says."""
 
-    def __init__(
-        self,
-        stack: ExitStack,
-        query: str,
-        models: Models,
-        store: MemoryBackend,
-        options: RunOptions,
-        graph: Graph | None,
-        context: Any,
-        memory_k: int,
-        extra: Extra | None = None,
-    ) -> None:
-        self.extra = extra or Extra()
-        self.stack, self.query, self.models, self.store = stack, query, models, store
-        self.options, self.graph, self.context = options, graph, context
-        self.memory_k = memory_k if options.recall else 0
-        self.record = Run(model=models.root.model, notes=options.notes)
+    def __post_init__(self) -> None:
+        graph, options = self.given.graph, self.given.options
+        self.record = Run(model=self.given.models.root.model, notes=options.notes)
         if graph is not None:
             self.record.ontology_name, self.record.ontology_path = graph.name, graph.engine.source
 
@@ -148,18 +138,17 @@ class Job:
         return self._keep(attempts, extract=self.extract)
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
-        remembered = recall(self.query, self.store, self.graph, self.memory_k, lang=self.options.lang, skip=skip)
-        return Attempt(
-            self.stack, self.query, self.models, self.store, self.options, self.graph, self.record, remembered, hint,
-            self.extra, number,
-        )  # fmt: skip
+        given = self.given
+        count = self.memory_k if given.options.recall else 0
+        remembered = recall(given.query, given.store, given.graph, count, lang=given.options.lang, skip=skip)
+        return Attempt(self.stack, given, self.record.run_id, remembered, hint=hint, number=number)
 
     def _pass(self, attempt: Attempt, on_step: OnStep | None) -> None:
         about = attempt.recalled.built.text if self.context is None else self.context
         logger = attempt.logger(self.stack, self.log_dir, self.record)
         limits = self.limits
         if limits is None:
-            limits = Limits() if self.graph is None else Limits(max_output_chars=AGENT_OUTPUT_CHARS)
+            limits = Limits() if self.given.graph is None else Limits(max_output_chars=AGENT_OUTPUT_CHARS)
         attempt.ask(about, limits, logger, on_step)
         attempt.judge()
 
@@ -168,11 +157,12 @@ class Job:
         if not attempts:
             return _NOTHING
         ordered = best_of(attempts)
-        learned = learn(ordered, self.store, extract=extract, lineage=self.lineage())
+        store = self.given.store
+        learned = learn(ordered, store, extract=extract, lineage=self.lineage())
         others = [attempt.trajectory.trajectory_id for attempt in ordered[1:]]
-        with self.store.together():
+        with store.together():
             for place, attempt in enumerate(ordered):
-                self.store.save_artifacts(
+                store.save_artifacts(
                     self.record,
                     attempt.kept(others if place == 0 else ()),
                     attempt.judgment,
@@ -210,7 +200,7 @@ class Job:
             usage=spent.to_dict(),
             new_memories=learned.outcomes,
             submitted=result.submitted,
-            model=self.models.root.model,
+            model=self.given.models.root.model,
             attempts=tried if len(tried) > 1 else [],
             result=result,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.agent.accept import check_language
-from rlm.agent.attempt import Extra
+from rlm.agent.attempt import Extra, Setting
 from rlm.agent.loop import Job
 from rlm.agent.parts import Graph, Models
 from rlm.agent.scaling import Scaling
@@ -72,9 +72,8 @@ def rlm_run_with_memory(
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
             tools = tools | dataset_tools(dataset, Meter())
-        extra = Extra(tools, values, kwargs)
-        job = Job(stack, query, models, memory_store, options, graph, context, k, extra)
-        job.limits, job.log_dir, job.extract = limits, log_dir, enable_memory_extraction
+        setting = Setting(query, models, memory_store, options, graph, Extra(tools, values, kwargs))
+        job = Job(stack, setting, context, k, limits, log_dir, extract=enable_memory_extraction)
         if dataset is not None and dataset_path is not None:
             path = str(Path(dataset_path).expanduser().absolute())
             job.lineage = lambda: {"dataset": path} if dataset.changed or dataset.saved else {}
