@@ -173,16 +173,21 @@ def _row(name: str, text: str, proofs: list[str]) -> str:
 # -- the command line ------------------------------------------------------------------------------------
 
 
+CLI_PREFACE = (
+    "Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands and options. Data goes",
+    "to stdout, talk to stderr.",
+    "",
+    "A table on a terminal fits its width. In a pipe or a file it is lines with tabs between the cells; the first line",
+    "has the names of the columns, and every column is there, also an empty one. `rlm memory list | tail -n +2 |",
+    "cut -f 1` gives the ids. A list that is empty prints nothing. `--json` is the form for programs.",
+)
+
+
 def cli_page() -> str:
     """The help of every command. Rendered here, because a library's own wording changes with its version."""
     from rlm.cli.app import app
 
-    lines = [
-        "# The command line",
-        "",
-        "Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands and options. "
-        "Data goes to stdout, talk to stderr.",
-    ]
+    lines = ["# The command line", "", *CLI_PREFACE]
     for path, command in _commands("rlm", app):
         lines += ["", f"## `{path}`", "", "```text", *_help(path, command), "```"]
     return "\n".join(lines).replace(str(Path.home()), "~")

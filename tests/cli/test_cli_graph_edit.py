@@ -32,7 +32,7 @@ def test_list_gives_nodes_newest_first_and_filters(rlm: Run, db: str, pair: tupl
     assert ids("--type", "fact") == [heat] and ids("--tier", "session") == [steam]
     assert ids("--min-confidence", "0.8") == [steam] and ids("--limit", "1") == [steam]
     table = rlm("graph", "list", "--db", db)
-    assert [line.split("\t")[0] for line in table.out.splitlines()] == [steam, heat] and table.err == ""
+    assert [line.split("\t")[0] for line in table.out.splitlines()] == ["id", steam, heat] and table.err == ""
     assert "--limit" in rlm("graph", "list", "--db", db, "--limit", "1").err
 
 

@@ -102,7 +102,7 @@ def test_list_filters_and_pages(rlm: Run, add: Callable[..., str], db: str) -> N
     assert ids("--limit", "1") == [bad] and ids("--limit", "1", "--offset", "1") == [good]
     assert ids("--ontology", "prov") == [] and ids("--pack", "core_v1") == [] and ids("--trust", "quarantined") == []
     table = rlm("memory", "list", "--db", db)
-    assert [line.split("\t")[0] for line in table.out.splitlines()] == [bad, good]
+    assert [line.split("\t")[0] for line in table.out.splitlines()] == ["id", bad, good]
 
 
 def test_show_takes_the_beginning_of_an_id(rlm: Run, add: Callable[..., str], db: str) -> None:

@@ -23,7 +23,7 @@ def test_review_lists_what_waits_and_why(rlm: Run, add: Callable[..., str], db: 
     listed = {entry["memory_id"]: entry["reason"] for entry in rlm("memory", "review", "--db", db, "--json").json}
     assert listed.keys() == {recalled, waiting}
     assert "recalled" in listed[recalled] and "not yet reviewed" in listed[waiting]
-    assert rlm("memory", "review", "--db", db).out.count("\n") == 2
+    assert rlm("memory", "review", "--db", db).out.count("\n") == 1 + 2
 
 
 def test_approving_makes_it_come_back_in_searches_and_notes_who(rlm: Run, db: str) -> None:

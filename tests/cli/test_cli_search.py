@@ -16,7 +16,7 @@ from rlm.store.sqlite.backend import SQLiteMemoryBackend
 def test_search_prints_score_id_title_and_description(rlm: Run, add: Callable[..., str], db: str) -> None:
     found = add("Find the subclasses", "Start at the root.", "--description", "How to list them")
     add("Bake bread", "Knead.")
-    line = rlm("memory", "search", "list", "subclasses", "--db", db).out.splitlines()[0].split("\t")
+    line = rlm("memory", "search", "list", "subclasses", "--db", db).out.splitlines()[1].split("\t")
     assert float(line[0]) > 0 and line[1:] == [found, "Find the subclasses", "How to list them"]
 
 

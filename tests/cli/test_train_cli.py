@@ -21,7 +21,8 @@ def test_a_curriculum_is_learnt_once_and_summed_up(rlm: Run, db: str, lesson: Pa
     line = ("memory", "train", "--db", db, "--curriculum", str(lesson), "--model", "offline")
     done = rlm(*line, "--log-dir", str(tmp_path / "logs"))
     assert done.code == 0, done.err
-    (row,) = [text.split("\t") for text in done.out.splitlines()]
+    heads, row = [text.split("\t") for text in done.out.splitlines()]
+    assert heads[:4] == ["kind", "tasks", "done before", "right"]
     assert row[:4] == ["subclasses", "2", "", "2/2"] and int(row[5]) >= 1
     assert "1/2 boats-sub-01: right in" in done.err and "2/2 boats-sub-02: right in" in done.err
     assert len(list((tmp_path / "logs").glob("*.jsonl"))) == 2

@@ -2,8 +2,8 @@
 
 Stored text comes from models and from other people's packs, so nothing of it may steer a terminal: control
 characters, escape codes and marks that reorder text are shown as `\\x1b`, never sent. rich gets finished
-`Text` and no markup. It is imported only for a table on a terminal (`table.py`); a pipe gets one line a row, tabs
-between.
+`Text` and no markup. It is imported only for a table on a terminal (`table.py`); a pipe gets the names of the columns,
+then one line a row, tabs between.
 """
 
 from __future__ import annotations
@@ -67,14 +67,18 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()) -> None:
-    """A table on a terminal, tab-separated lines elsewhere. Only the columns named in `prose` wrap."""
+    """A table on a terminal, tab-separated lines elsewhere, the first with the names of the columns.
+
+    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one, so that a program finds each
+    where it always is.
+    """
     cells = [[one_line(value) for value in row] for row in rows]
     if sys.stdout.isatty():
         from rlm.cli.table import show_table
 
         show_table(headers, cells, prose)
         return
-    for line in cells:
+    for line in [[one_line(name) for name in headers], *cells]:
         _write("\t".join(line))
 
 
