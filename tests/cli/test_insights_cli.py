@@ -39,11 +39,15 @@ def test_the_three_questions_are_answered(rlm: Run, db: str, seen: dict[str, str
     assert done.code == 0
     parts = done.out.split("\n\n")
     assert parts[0] == "24 runs, 24 judged, 67% of them a success; 2 memories were retrieved for them."
-    fewer, failing, tasks, every = parts[1:]
-    assert seen["good"] in fewer and "helps" in fewer and seen["bad"] not in fewer
-    assert seen["bad"] in failing and "harms" in failing and "0.20 out" in failing and seen["good"] not in failing
-    assert tasks.splitlines()[1].split("\t") == ["t-1", "boats_v1", "3", "1", "1", "7", "100%"]
-    assert seen["good"] in every and seen["bad"] in every and "8/8" in every
+    helps, harms, unused, unclear, tasks = parts[1:]
+    assert helps.startswith("helps: runs with it succeed more often, or take fewer steps")
+    assert seen["good"] in helps and "8/8" in helps and "3.0/5.0" in helps
+    assert harms.startswith("harms: ") and seen["bad"] in harms and "0.20 out" in harms
+    assert unused.splitlines() == ["unused: it takes a place in the prompt, and no run said that it used it", "  none"]
+    assert unclear.startswith("unclear: ") and unclear.endswith("\n  none")
+    assert tasks.splitlines()[1].split("\t")[:3] == ["task", "curriculum", "runs"]
+    assert tasks.splitlines()[2].split("\t") == ["t-1", "boats_v1", "3", "1", "1", "7", "100%"]
+    assert [done.out.count(each) for each in seen.values()] == [1, 1], "each memory is listed once"
     assert "\x1b" not in done.out and "with / without" in done.err
 
 
@@ -62,7 +66,7 @@ def test_it_fits_eighty_columns(db: str, seen: dict[str, str]) -> None:
     shown = on_a_terminal("memory", "insights", "--db", db, columns=80)
     lines = shown.replace("\r", "").splitlines()
     assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in lines) <= 80
-    assert "Find all subclasses of a class" in shown and "verdict" in shown
+    assert "Find all subclasses" in shown and "helps: " in shown
 
 
 def test_a_store_without_runs_says_what_to_do(rlm: Run, db: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rlm.cli.command import count
@@ -9,9 +10,15 @@ from rlm.cli.output import print_json, print_table, print_text
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
-    from rlm.learning.insights import Insights, MemoryInsight
+    from rlm.learning.insights import Insights, MemoryInsight, Verdict
 
-HEADERS = ("id", "given", "used", "success", "steps", "verdict", "conf", "title")
+HEADERS = ("id", "given", "used", "success", "steps", "conf", "title")
+VERDICTS: dict[Verdict, str] = {
+    "helps": "runs with it succeed more often, or take fewer steps, than without it",
+    "harms": "runs with it fail more often, or take more steps, than without it",
+    "unused": "it takes a place in the prompt, and no run said that it used it",
+    "unclear": "too few runs yet, or no difference larger than chance makes",
+}
 
 
 @count("--limit", default=10, doc="How many lines a table has, at most.")
@@ -19,8 +26,9 @@ HEADERS = ("id", "given", "used", "success", "steps", "verdict", "conf", "title"
 def insights(session: Session, limit: int, runs: int) -> None:
     """Say which memories help, and which harm.
 
-    Runs with a memory in their prompt are compared with runs of the same kind of question without it. Few runs prove
-    little: until there are more, the two numbers are drawn together, and the verdict is `unclear`.
+    Runs with a memory in their prompt are compared with runs of the same kind of question without it. Each memory has
+    one verdict: helps, harms, unused or unclear. Few runs prove little: until there are more, the two numbers are drawn
+    together, and the verdict is `unclear`.
     """
     from rlm.learning import insights as room
 
@@ -38,10 +46,8 @@ def _tell(session: Session, found: Insights, limit: int) -> None:
     if not found.memories and not found.tasks:
         session.talk("no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make some")
         return
-    _table("Which memories go with fewer steps?", found.fewer_steps, limit, "none shows yet")
-    _table("Which are retrieved often but go with failures?", found.failing, limit, "none")
-    if found.unused:
-        _table("Which take a place in the prompt and are never used?", found.unused, limit, "none")
+    for verdict in VERDICTS:
+        _table(verdict, found.of(verdict), limit)
     print_text("\nWhich curriculum tasks taught what was used again?")
     rows = [
         (task.task_id, task.curriculum_id, task.runs, task.memories, task.recalled, task.reused,
@@ -53,15 +59,14 @@ def _tell(session: Session, found: Insights, limit: int) -> None:
         print_table(headers, rows, prose=("curriculum",))
     else:
         print_text("  no curriculum was run yet: `rlm memory train --curriculum FILE`")
-    _table("Every memory that runs were given:", found.memories, limit, "none")
     session.talk("success, steps: with / without it, in runs of the same kind; steps of runs that")
     session.talk("did not fail. used: how often a run said so. out: it is not recalled any more")
 
 
-def _table(title: str, found: tuple[MemoryInsight, ...], limit: int, none: str) -> None:
-    print_text(f"\n{title}")
+def _table(verdict: Verdict, found: Sequence[MemoryInsight], limit: int) -> None:
+    print_text(f"\n{verdict}: {VERDICTS[verdict]}")
     if not found:
-        print_text(f"  {none}")
+        print_text("  none")
         return
     print_table(HEADERS, [_row(each) for each in found[:limit]], prose=("title",))
     if len(found) > limit:
@@ -76,7 +81,6 @@ def _row(each: MemoryInsight) -> tuple[object, ...]:
         f"{each.followed}/{each.said}" if each.said else "?",
         f"{each.success_with:.0%}/{each.success_without:.0%}" if each.judged else "?",
         f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}",
-        each.verdict,
         f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}" if each.confidence is not None else each.why_not,
         each.title,
     )

@@ -93,6 +93,11 @@ class Insights:
     unused: tuple[MemoryInsight, ...]
     tasks: tuple[TaskInsight, ...]
 
+    def of(self, verdict: Verdict) -> list[MemoryInsight]:
+        """The memories with this verdict: what cost most runs first where it harms, else what saved most steps."""
+        kept = [each for each in self.memories if each.verdict == verdict]
+        return sorted(kept, key=lambda each: -each.lost if verdict == "harms" else -each.saved)
+
     def to_dict(self, limit: int | None = None) -> dict[str, Any]:
         """As JSON types, at most `limit` of each list."""
         lists = ("memories", "fewer_steps", "failing", "unused", "tasks")
