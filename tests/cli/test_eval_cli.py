@@ -7,22 +7,48 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
+from rlm.cli import evaluate as cli
+from rlm.evaluate import Evaluation, Measured
+
+
+def tables_of(text: str) -> list[list[str]]:
+    """The lines of each table; an empty line ends one."""
+    parts = ([line for line in part.splitlines() if "\t" in line] for part in text.split("\n\n"))
+    return [part for part in parts if part]
+
 
 def test_the_arms_stand_side_by_side_and_a_page_is_written(rlm: Run, home: Path, lesson: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     line = ("eval", "--curriculum", str(lesson), "--model", "offline", "--store-dir", str(tmp_path / "stores"))
     done = rlm(*line, "--html", str(page))
     assert done.code == 0, done.err
-    rows = [text.split("\t") for text in done.out.splitlines() if "\t" in text]
-    assert [row[0] for row in rows] == ["off", "packs", "trained", "subclasses"]
-    assert all(row[1] == "1/1" for row in rows[:3]) and rows[3][1::2] == ["1/1", "1/1", "1/1"]
-    assert "trained against off: success +0% [" in done.out and "steps -" in done.out
+    arms, gaps, kinds = [[line.split("\t") for line in part] for part in tables_of(done.out)]
+    assert [row[0] for row in arms] == ["memory", "off", "packs", "trained"]
+    assert all(row[1] == "1/1" for row in arms[1:])
+    assert gaps[0] == ["against off", "success [95 %]", "steps [95 %]", "tokens"]
+    assert [row[0] for row in gaps[1:]] == ["packs", "trained"]
+    assert gaps[2][1].startswith("+0% [") and gaps[2][2].startswith("-")
+    assert kinds[0] == ["kind", "off", "packs", "trained"] and kinds[1][0] == "subclasses"
+    assert all(cell.startswith("1/1 in ") for cell in kinds[1][1:])
     assert "3/3 boats-sub-03 trained: right" in done.err and str(page) in done.err
     assert page.read_text("utf-8").startswith("<!doctype html>") and "boats-sub-03" in page.read_text("utf-8")
     found = rlm(*line, "--arms", "trained,off", "--json")
     assert found.err == "" and list(found.json["arms"]) == ["trained", "off"]
     assert found.json["trained"]["earlier"] == 2 and found.json["kinds"]["subclasses"]["off"]["tasks"] == 1
     assert not (home / ".claude").exists()
+
+
+def test_the_tables_fit_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """With a hundred runs, dozens of steps and a hundred thousand tokens each."""
+    runs = [
+        Measured(arm, f"t{task}", "properties_by_domain", "Q?", trial, task > 9, True, 9 + 7 * task, 123_456, 9.0, "",
+                 max_single_return=1_000, context_size=1_234_567, flags=("x",))
+        for arm in ("off", "packs", "trained") for task in range(12) for trial in range(12)
+    ]  # fmt: skip
+    cli._tell(Evaluation("c", "prov", "m", ("off", "packs", "trained"), 12, None, True, runs))
+    for table in tables_of(capsys.readouterr().out):
+        columns = zip(*[line.split("\t") for line in table], strict=True)
+        assert sum(max(len(cell) for cell in column) + 2 for column in columns) - 2 <= 80, table
 
 
 @pytest.mark.parametrize(

@@ -117,11 +117,16 @@ class Reader(HTMLParser):
 def test_the_page_is_one_file_with_plots_and_every_number(usual):
     text = page(usual)
     read = Reader(text)
-    assert read.tags.count("svg") == 2 + 3, "two plots and a sign for each arm"
+    assert read.attributes.count(("role", "img")) == 2, "two plots"
+    assert text.count("<title>path, memory off: 3 × 6 steps</title>") == 1, "a mark says what it is"
     assert {"circle", "rect", "polygon"} <= set(read.tags), "a shape for each arm"
     shown = "".join(read.text)
-    for part in ("memory off", "shipped packs", "83 %", "100 %", "Question t3?", "✗ · 6", "✓ · 2", "−67 %", "1,200"):
+    for part in ("memory off", "shipped packs", "83 %", "100 %", "Question t3?", "✗ · 6", "✓ · 2", "1,200",
+                 "67 % fewer steps", "no sure difference in success", "✗ memory off: as it should be",
+                 "tasks answered right", "steps of a run", "95 % interval"):  # fmt: skip
         assert part in shown, part
+    across = [value for name, value in read.attributes if name in ("x1", "x2")]
+    assert across and all(value.endswith("%") for value in across), "a plot has the width of the screen"
     assert "prefers-color-scheme: dark" in text and "default-src 'none'" in text
 
 

@@ -18,6 +18,7 @@ from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
     from rlm.evaluate import Evaluation, Measured
+    from rlm.evaluate.report import Difference, Summary
     from rlm.train import TaskOutcome
 
 app = new_group("Measuring.")
@@ -107,27 +108,38 @@ def _tell(made: Evaluation) -> None:
         low, high = each.success_interval
         steps_low, steps_high = each.steps_interval
         rows.append(
-            (arm, f"{each.successes}/{each.runs}", f"{each.success:.0%} [{low:.0%}, {high:.0%}]",
-             f"{each.steps:.1f} [{steps_low:.1f}, {steps_high:.1f}]", f"{each.tokens:,.0f}",
-             f"{each.max_single_return:,}/{each.context_size:,}", each.flagged)
+            (arm, f"{each.successes}/{each.runs}", f"{each.success:.0%} [{low:.0%}–{high:.0%}]",
+             f"{each.steps:.1f} [{steps_low:.1f}–{steps_high:.1f}]", _short(each.tokens),
+             f"{_short(each.max_single_return)}/{_short(each.context_size)}", each.flagged)
         )  # fmt: skip
     print_table(("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows)
-    for gap in made.differences():
-        (low, high), (steps_low, steps_high) = gap.success_interval, gap.steps_interval
-        print_text(
-            f"{gap.arm} against {gap.base}: success {gap.success:+.0%} [{low:+.0%}, {high:+.0%}], "
-            f"steps {gap.steps:+.0%} [{steps_low:+.0%}, {steps_high:+.0%}], tokens {gap.tokens:+.0%}"
-        )
-    print_text("")
-    headers = ["kind", *(f"{arm} {what}" for arm in made.arms for what in ("right", "steps"))]
-    table: list[tuple[object, ...]] = []
-    for kind in made.kinds:
-        cells: list[object] = [kind]
-        for arm in made.arms:
-            part = made.summary(arm, kind)
-            cells += [f"{part.successes}/{part.runs}", f"{part.steps:.1f}"]
-        table.append(tuple(cells))
-    print_table(headers, table)
+    gaps = made.differences()
+    if gaps:
+        print_text("")
+        headers = (f"against {gaps[0].base}", "success [95 %]", "steps [95 %]", "tokens")
+        print_table(headers, [_gap(gap) for gap in gaps])
+    print_text("\nBy kind: right answers in steps on average")
+    by_kind = [(kind, *(_in_steps(made.summary(arm, kind)) for arm in made.arms)) for kind in made.kinds]
+    print_table(("kind", *made.arms), by_kind)
     for arm, each in sums.items():
         for flag in each.flags:
             output.talk(f"leakage, {arm}: {one_line(flag)}")
+
+
+def _gap(gap: Difference) -> tuple[object, ...]:
+    (low, high), (steps_low, steps_high) = gap.success_interval, gap.steps_interval
+    return (
+        gap.arm,
+        f"{gap.success:+.0%} [{low:+.0%}, {high:+.0%}]",
+        f"{gap.steps:+.0%} [{steps_low:+.0%}, {steps_high:+.0%}]",
+        f"{gap.tokens:+.0%}",
+    )
+
+
+def _in_steps(part: Summary) -> str:
+    return f"{part.successes}/{part.runs} in {part.steps:.1f}" if part.runs else ""
+
+
+def _short(number: float) -> str:
+    """`9,999`, `12k`: a table must fit."""
+    return f"{number:,.0f}" if number < 10_000 else f"{number / 1_000:,.0f}k"

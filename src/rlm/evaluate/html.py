@@ -5,12 +5,13 @@ Task texts come from other people: every text is escaped, and the page forbids i
 
 from __future__ import annotations
 
-from rlm.evaluate.plots import marker, percent, safe, steps_plot, success_plot
+from rlm.evaluate.plots import legend, marker, percent, safe, steps_plot, success_plot
 from rlm.evaluate.report import Difference, Evaluation, Measured, Summary
-from rlm.evaluate.stats import mean
+from rlm.evaluate.stats import Interval, mean
 
 ARM_NAMES = {"off": "memory off", "packs": "shipped packs", "trained": "trained"}
 QUESTION_CHARS = 160
+REASON_CHARS = 240
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #dfe4ea; --page: #f6f7f9; --card: #ffffff;
@@ -30,17 +31,21 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 .tile b { display: block; font-size: 2rem; line-height: 1.2; } .tile svg { width: 14px; height: 14px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { font-weight: 600; } td.n, th.n { text-align: right; white-space: nowrap; }
+th { font-weight: 600; } td.n, th.n { text-align: right; } td.n { white-space: nowrap; }
 td.ok, td.no { text-align: center; white-space: nowrap; } td.ok { background: var(--good-bg); color: var(--good); }
 td.no { background: var(--bad-bg); color: var(--bad); font-weight: 600; }
-td.question { overflow-wrap: anywhere; }
-section > svg { width: 100%; min-width: 32rem; height: auto; display: block; }
-svg text { fill: var(--ink); font: 13px system-ui, sans-serif; } svg .name { text-anchor: end; }
-svg .tick { text-anchor: middle; fill: var(--soft); font-size: 12px; } svg .grid { stroke: var(--line); }
-svg .value { fill: var(--soft); } svg .mean { stroke-width: 2.5; } svg .range { stroke-width: 1.5; opacity: .4; }
-svg .whisker { stroke-width: 3; stroke-linecap: round; opacity: .55; }
+td.task { overflow-wrap: anywhere; min-width: 9rem; } td.task small { display: block; }
+.plot { display: block; overflow: visible; }
+.legend { margin: 0 0 .5rem; } .legend span { margin-right: 1rem; white-space: nowrap; }
+.legend svg { width: 14px; height: 14px; vertical-align: -2px; }
+svg text { fill: var(--ink); font: 13px system-ui, sans-serif; } svg .tick { fill: var(--soft); font-size: 12px; }
+svg .grid { stroke: var(--line); } svg .value { fill: var(--soft); } svg .mean { stroke-width: 2.5; }
+svg .range { stroke-width: 1.5; opacity: .4; } svg .whisker { stroke-width: 3; opacity: .55; }
+svg .end { stroke-width: 2; opacity: .55; }
 .a0 { fill: var(--a0); stroke: var(--a0); } .a1 { fill: var(--a1); stroke: var(--a1); }
 .a2 { fill: var(--a2); stroke: var(--a2); }
+@media (max-width: 40rem) { section { padding: 1rem .75rem; } th, td { padding: .3rem .35rem; }
+  table { font-size: .85rem; } }
 @media print { body { background: none; } section, .tile { break-inside: avoid; } }
 """
 
@@ -51,7 +56,7 @@ def page(made: Evaluation) -> str:
     sums = [made.summary(arm) for arm in made.arms]
     parts = [_head(made), _tiles(names, sums, made.differences())]
     parts.append(_section("Success", success_plot(names, sums), _intervals()))
-    parts.append(_section("Steps by kind of question", steps_plot(made, names), _reading()))
+    parts.append(_section("Steps by kind of question", legend(names) + steps_plot(made, names), _reading()))
     parts.append(_section("By kind", _kinds(made, names)))
     parts.append(_section("Every task", _grid(made, names)))
     parts.append(_section("Tokens and leakage", _leakage(names, sums)))
@@ -106,13 +111,23 @@ def _tile(name: str, place: int, each: Summary, gap: Difference | None) -> str:
 
 
 def _gap(gap: Difference) -> str:
-    low, high = gap.steps_interval
-    success_low, success_high = gap.success_interval
+    """Both differences in words, each with its interval; what chance alone may make is not called a difference."""
+    points = f"{abs(round(100 * gap.success))} points"
+    success = _told(gap.success, gap.success_interval, f"{points} more success", f"{points} less success", "success")
+    few = f"{abs(round(100 * gap.steps))} %"
+    steps = _told(gap.steps, gap.steps_interval, f"{few} more steps", f"{few} fewer steps", "steps")
+    low, high = gap.success_interval
+    steps_low, steps_high = gap.steps_interval
     return (
-        f"against {safe(ARM_NAMES.get(gap.base, gap.base))}: steps {signed(gap.steps)} "
-        f"({signed(low)} to {signed(high)}), success {signed(gap.success, 'points')} "
-        f"({signed(success_low, 'points')} to {signed(success_high, 'points')})"
+        f"against {safe(ARM_NAMES.get(gap.base, gap.base))}:<br><strong>{steps}</strong> "
+        f"({signed(steps_low)} to {signed(steps_high)})<br><strong>{success}</strong> "
+        f"({signed(low, '').strip()} to {signed(high, 'points')})"
     )
+
+
+def _told(change: float, interval: Interval, more: str, less: str, what: str) -> str:
+    low, high = interval
+    return f"no sure difference in {what}" if low <= 0 <= high else more if change > 0 else less
 
 
 def signed(share: float, unit: str = "%") -> str:
@@ -126,30 +141,33 @@ def _section(title: str, body: str, note: str = "") -> str:
 
 
 def _intervals() -> str:
-    return '<p class="soft">The bars are Wilson intervals at 95 %, over tasks. Trials of one task count as one.</p>'
+    return (
+        '<p class="soft">The mark is what was seen. The bar around it is the 95 % interval: so few tasks leave any '
+        "true rate within it likely (Wilson's interval; a task counts once, however often it was tried). Where the bars "
+        "of two arms overlap widely, the difference may be chance.</p>"
+    )
 
 
 def _reading() -> str:
     return (
-        '<p class="soft">One mark for each number of steps, larger where more runs took it; the stroke and the number '
-        "on the right are the mean.</p>"
+        '<p class="soft">One mark for each number of steps, larger where more runs took it. The upright stroke and the '
+        "number on the right are the mean; further left is quicker.</p>"
     )
 
 
 def _kinds(made: Evaluation, names: list[str]) -> str:
-    head = "".join(f'<th class="n">{safe(name)}</th><th class="n">steps</th>' for name in names)
+    head = "".join(f'<th class="n">{safe(name)}</th>' for name in names)
     rows = []
     for kind in made.kinds:
         cells = []
         for arm in made.arms:
             each = made.summary(arm, kind)
             low, high = each.success_interval
-            cells.append(
-                f'<td class="n" title="95 %: {percent(low)} to {percent(high)}">{each.successes}/{each.runs}</td>'
-                f'<td class="n">{each.steps:.1f}</td>'
-            )
+            told = f"{each.successes}/{each.runs} in {each.steps:.1f}" if each.runs else ""
+            cells.append(f'<td class="n" title="success, 95 %: {percent(low)} to {percent(high)}">{told}</td>')
         rows.append(f"<tr><td>{safe(kind)}</td>{''.join(cells)}</tr>")
-    return f"<table><thead><tr><th>kind</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    table = f"<table><thead><tr><th>kind</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return table + '<p class="soft">Right answers of all runs, in steps on average.</p>'
 
 
 def _grid(made: Evaluation, names: list[str]) -> str:
@@ -160,13 +178,20 @@ def _grid(made: Evaluation, names: list[str]) -> str:
     for task, by_arm in runs.items():
         first = next(iter(by_arm.values()))[0]
         cells = "".join(_cell(by_arm.get(arm, [])) for arm in made.arms)
+        wrong = "".join(_wrong(name, by_arm.get(arm, [])) for arm, name in zip(made.arms, names, strict=True))
         rows.append(
-            f"<tr><td>{safe(task)}<br><small>{safe(first.kind)}</small></td>"
-            f'<td class="question">{safe(first.query, QUESTION_CHARS)}</td>{cells}</tr>'
+            f'<tr><td class="task">{safe(first.query, QUESTION_CHARS)}<small>{safe(task, QUESTION_CHARS)}, '
+            f"{safe(first.kind, QUESTION_CHARS)}</small>{wrong}</td>{cells}</tr>"
         )
     head = "".join(f"<th>{safe(name)}</th>" for name in names)
-    table = f"<table><thead><tr><th>task</th><th>question</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return table + '<p class="soft">✓ right, ✗ wrong; the number is the steps. Point at a cell for the verdict.</p>'
+    table = f"<table><thead><tr><th>task</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return table + '<p class="soft">✓ right, ✗ wrong; the number after the dot is the steps.</p>'
+
+
+def _wrong(name: str, runs: list[Measured]) -> str:
+    """Why runs of an arm were not right, each reason once."""
+    why = "; ".join(dict.fromkeys(run.reason for run in runs if not run.success))
+    return f"<small>✗ {safe(name)}: {safe(why, REASON_CHARS)}</small>" if why else ""
 
 
 def _cell(runs: list[Measured]) -> str:
@@ -175,8 +200,7 @@ def _cell(runs: list[Measured]) -> str:
     right = sum(run.success for run in runs)
     steps = mean([float(run.steps) for run in runs])
     mark = ("✓" if right else "✗") if len(runs) == 1 else f"{'✓' if right == len(runs) else '✗'} {right}/{len(runs)}"
-    why = "; ".join(dict.fromkeys(run.reason for run in runs))
-    return f'<td class="{"ok" if right == len(runs) else "no"}" title="{safe(why, 300)}">{mark} · {steps:g}</td>'
+    return f'<td class="{"ok" if right == len(runs) else "no"}">{mark} · {steps:g}</td>'
 
 
 def _leakage(names: list[str], sums: list[Summary]) -> str:

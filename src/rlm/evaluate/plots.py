@@ -1,6 +1,7 @@
 """Plots as SVG, drawn by hand: no script, no picture, colours from the page's style sheet so that dark pages work.
 
-Every arm has a colour and a shape of its own, for those who see no colours.
+Every arm has a colour and a shape of its own, for those who see no colours. Across, all places are shares of the width,
+so that a plot fits a telephone as well as a desk and its letters stay as large as those around them.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Sequence
 from rlm.evaluate.report import Evaluation, Summary
 from rlm.evaluate.stats import mean
 
-WIDTH = 720
-LEFT = 172
-RIGHT = 96
+LEFT, RIGHT = 4.0, 84.0
+"""Where the axis begins and ends, in per cent of the width; the numbers stand right of it."""
+FOOT = 42
+"""Room for the ticks and the name of the axis."""
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -47,84 +49,99 @@ def marker(place: int, x: float, y: float, size: float = 5.0) -> str:
 
 def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
     """The success rate of every arm with its interval."""
-    row, top = 40, 8
+    row, top = 44, 4
     bottom = top + row * len(names)
-    parts = [_axis([(share / 4, percent(share / 4)) for share in range(5)], 1.0, top, bottom)]
+    parts = [_axis([(share / 4, percent(share / 4)) for share in range(5)], 1.0, top, bottom, "tasks answered right")]
     for place, (name, each) in enumerate(zip(names, summaries, strict=True)):
-        y = top + row * (place + 0.5)
-        (low, high), x = each.success_interval, _x(each.success, 1.0)
+        y = top + row * place + 28
+        low, high = each.success_interval
+        told = f"{name}: {percent(each.success)}, 95 % interval {percent(low)} to {percent(high)}"
         parts += [
-            _label(name, y),
-            f'<line class="whisker a{place % 3}" x1="{_x(low, 1.0):.1f}" x2="{_x(high, 1.0):.1f}" y1="{y}" y2="{y}"/>',
-            f"<g>{marker(place, x, y, 7)}<title>{safe(name)}: {percent(each.success)}, "
-            f"95 % interval {percent(low)} to {percent(high)}</title></g>",
-            f'<text class="value" x="{WIDTH - RIGHT + 20}" y="{y + 4}">{percent(each.success)}</text>',
+            _label(name, y - 14),
+            f'<line class="whisker a{place % 3}" x1="{_x(low, 1.0)}" x2="{_x(high, 1.0)}" y1="{y}" y2="{y}"/>',
+            *(_stroke("end", place, end, 1.0, y) for end in (low, high)),
+            _mark(place, each.success, 1.0, y, 7, told),
+            _value(percent(each.success), y),
         ]
     told = "; ".join(f"{name} {percent(each.success)}" for name, each in zip(names, summaries, strict=True))
-    return _svg(bottom + 24, f"Success rate by arm, with 95 % intervals: {told}", parts)
+    return _svg(bottom + FOOT, f"Success rate by arm, with 95 % intervals: {told}", parts)
 
 
 def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
     """How many steps the runs took, by kind and arm: a mark for each number, larger where there are more runs."""
-    lane, gap, top = 15, 12, 30
+    lane, head, gap, top = 15, 17, 12, 4
     most = max((run.steps for run in made.runs), default=1) or 1
-    parts = [_legend(names)]
+    parts = []
     y = float(top)
     for kind in made.kinds:
-        parts.append(_label(kind, y + lane * len(made.arms) / 2))
+        parts.append(_label(kind, y + 12))
+        y += head
         for place, arm in enumerate(made.arms):
             middle, steps = y + lane * (place + 0.5), [run.steps for run in made.of(arm, kind)]
             parts += _lane(place, middle, steps, most, f"{kind}, {names[place]}")
         y += lane * len(made.arms) + gap
     ticks = range(0, most + 1, -(-most // 8))
-    axis = _axis([(float(tick), str(tick)) for tick in ticks], float(most), top, y - gap / 2)
-    return _svg(y + 18, "Steps of every run, by kind of question and arm", [axis, *parts])
+    axis = _axis([(float(tick), str(tick)) for tick in ticks], float(most), top, y - gap / 2, "steps of a run")
+    return _svg(y - gap / 2 + FOOT, "Steps of every run, by kind of question and arm", [axis, *parts])
 
 
 def _lane(place: int, y: float, steps: Sequence[int], most: int, what: str) -> list[str]:
     """The runs of one kind under one arm: from the fewest steps to the most, a mark for each number, their mean."""
     if not steps:
         return []
-    low, high, middle = (_x(value, most) for value in (min(steps), max(steps), mean(steps)))
-    style = f"a{place % 3}"
+    low, high = _x(min(steps), most), _x(max(steps), most)
     parts = [
-        f'<line class="range {style}" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>',
-        f'<line class="mean {style}" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 6}" y2="{y + 6}"/>',
-        f'<text class="value" x="{WIDTH - RIGHT + 20}" y="{y + 4}">{mean(steps):.1f}</text>',
+        f'<line class="range a{place % 3}" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>',
+        _stroke("mean", place, mean(steps), most, y),
+        _value(f"{mean(steps):.1f}", y),
     ]
     for count, many in sorted(Counter(steps).items()):
         size = min(3 + 0.9 * (many - 1), 6.5)
-        told = f"{safe(what)}: {many} × {count} steps"
-        parts.append(f"<g>{marker(place, _x(count, most), y, size)}<title>{told}</title></g>")
+        parts.append(_mark(place, count, most, y, size, f"{what}: {many} × {count} steps"))
     return parts
 
 
-def _legend(names: Sequence[str]) -> str:
-    parts, x = [], float(LEFT)
-    for place, name in enumerate(names):
-        parts.append(f'{marker(place, x + 6, 10)}<text x="{x + 18:.0f}" y="14">{safe(name, 24)}</text>')
-        x += 40 + 8 * min(len(name), 24)
-    return "".join(parts)
+def legend(names: Sequence[str]) -> str:
+    """Which mark is which arm, as HTML that wraps."""
+    marks = (f'<svg viewBox="0 0 14 14" aria-hidden="true">{marker(place, 7, 7)}</svg>' for place in range(len(names)))
+    shown = (f"<span>{mark} {safe(name, 24)}</span>" for mark, name in zip(marks, names, strict=True))
+    return f'<p class="legend">{" ".join(shown)}</p>'
 
 
-def _x(value: float, most: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * value / most
+def _x(value: float, most: float) -> str:
+    return f"{LEFT + (RIGHT - LEFT) * value / most:.2f}%"
+
+
+def _mark(place: int, value: float, most: float, y: float, size: float, told: str) -> str:
+    shape = f"<g>{marker(place, 0, 0, size)}<title>{safe(told)}</title></g>"
+    return f'<svg x="{_x(value, most)}" y="{y}" overflow="visible">{shape}</svg>'
+
+
+def _stroke(name: str, place: int, value: float, most: float, y: float) -> str:
+    x = _x(value, most)
+    return f'<line class="{name} a{place % 3}" x1="{x}" x2="{x}" y1="{y - 6}" y2="{y + 6}"/>'
 
 
 def _label(text: str, y: float) -> str:
-    return f'<text class="name" text-anchor="end" x="{LEFT - 12}" y="{y + 4:.1f}">{safe(text, 24)}</text>'
+    return f'<text x="0" y="{y:.1f}">{safe(text, 40)}</text>'
 
 
-def _axis(ticks: Sequence[tuple[float, str]], most: float, top: float, bottom: float) -> str:
-    return "".join(
-        f'<line class="grid" x1="{_x(value, most):.1f}" x2="{_x(value, most):.1f}" y1="{top}" y2="{bottom:.1f}"/>'
-        f'<text class="tick" text-anchor="middle" x="{_x(value, most):.1f}" y="{bottom + 16:.1f}">{safe(text)}</text>'
+def _value(text: str, y: float) -> str:
+    return f'<text class="value" text-anchor="end" x="100%" y="{y + 4}">{text}</text>'
+
+
+def _axis(ticks: Sequence[tuple[float, str]], most: float, top: float, bottom: float, title: str) -> str:
+    lines = "".join(
+        f'<line class="grid" x1="{_x(value, most)}" x2="{_x(value, most)}" y1="{top}" y2="{bottom:.1f}"/>'
+        f'<text class="tick" text-anchor="middle" x="{_x(value, most)}" y="{bottom + 16:.1f}">{safe(text)}</text>'
         for value, text in ticks
     )
+    middle = f"{(LEFT + RIGHT) / 2:.0f}%"
+    return f'{lines}<text class="tick" text-anchor="middle" x="{middle}" y="{bottom + 34:.1f}">{safe(title)}</text>'
 
 
 def _svg(height: float, told: str, parts: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{safe(told)}" '
+        f'<svg class="plot" width="100%" height="{height:.0f}" role="img" aria-label="{safe(told)}" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
     )
