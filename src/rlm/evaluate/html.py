@@ -143,8 +143,8 @@ def _section(title: str, body: str, note: str = "") -> str:
 def _intervals() -> str:
     return (
         '<p class="soft">The mark is what was seen. The bar around it is the 95 % interval: so few tasks leave any '
-        "true rate within it likely (Wilson's interval; a task counts once, however often it was tried). Where the bars "
-        "of two arms overlap widely, the difference may be chance.</p>"
+        "true rate within it likely (Wilson's interval; a task counts once, however often it was tried). Where the "
+        "bars of two arms overlap widely, the difference may be chance.</p>"
     )
 
 
