@@ -20,9 +20,40 @@ settings.register_profile("rlm", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "rlm")
 
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 << 30
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Default tests write to memory where there is room: two thousand stores wait for a disk longer than they compute.
+
+    The slow tests, those of crashes among them, stay on the disk; so does whoever names a folder.
+    """
+    default = str(config.getoption("markexpr")).startswith("not slow")
+    if default and config.getoption("basetemp") is None and os.access(MEMORY, os.W_OK):
+        room = os.statvfs(MEMORY)
+        if room.f_bavail * room.f_frsize > ENOUGH:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+WARM = ("agent", "llm")
+"""Tests in these folders ask the same ontologies again and again: they share a cache, so that each is parsed once.
+How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
+
+
+@pytest.fixture(scope="session")
+def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of ontologies for all tests of a process."""
+    return tmp_path_factory.mktemp("warm")
+
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clean_environment(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    warm_cache: Path,
+) -> Path:
     """An empty HOME, none of the caller's RLM_* variables, no key. Returns that home."""
     for name in [name for name in os.environ if name.startswith("RLM_") and not name.startswith("RLM_LIVE")]:
         monkeypatch.delenv(name)
@@ -31,6 +62,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
+    if request.path.parent.name in WARM:
+        monkeypatch.setenv("RLM_CACHE_DIR", str(warm_cache))
     return home
 
 
