@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import pty
@@ -10,6 +12,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
+
+from rlm.cli import main
 
 
 @dataclass(frozen=True)
@@ -29,8 +35,27 @@ class Result:
 Run = Callable[..., Result]
 
 
+class _Screen(io.StringIO):
+    """Takes what a terminal would be sent."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def on_a_terminal(*args: str, columns: int = 160) -> str:
-    """What a pseudo-terminal is sent by one run of `rlm`."""
+    """What a terminal of this width is sent by one run of `rlm`, in this process."""
+    screen = _Screen()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TERM", "xterm-256color")
+        patch.setenv("COLUMNS", str(columns))
+        with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+            code = main(args)
+    assert code == 0, screen.getvalue()
+    return screen.getvalue()
+
+
+def on_a_pty(*args: str, columns: int = 160) -> str:
+    """What a real pseudo-terminal is sent by one run of `rlm`."""
     outer, inner = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env) as process:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from cli_running import Run
 
 from rlm import MemoryItem, open_store
+from rlm.cli import main
 from rlm.cli.app import app
 from rlm.store.types import Run as RunRow
 from rlm.store.types import Trajectory
@@ -87,44 +91,78 @@ tasks:
 """
 
 
+def made(*line: str) -> str:
+    """What a line prints that makes something."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(line) == 0
+    return out.getvalue().strip()
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder with a store that has one of everything, and the ids in it: made once, copied for every test."""
+    folder = tmp_path_factory.mktemp("filled")
+    db = str(folder / "store.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("USER", "ada")
+        patch.setenv("RLM_EMBEDDER", "none")
+        patch.chdir(folder)
+        with open_store(db, embedder="none") as store:
+            title = MemoryItem("Find the subclasses", "", "First start at the root, then go down.")
+            ids = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
+            store.delete(ids[1])
+            store.save_artifacts(RunRow(model="m"), Trajectory("What?", final_answer="That."))
+        node = made("graph", "add", "fact", "Water is wet", "--db", db)
+        edge = made("graph", "link", "relation", "is", node, "--db", db)
+        made("pack", "import", "core_v1", "--db", db)
+        made("pack", "keygen", str(folder / "key.pem"))
+    (folder / "hand.jsonl").write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
+    log = '{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n'
+    (folder / "log.jsonl").write_text(log, "utf-8")
+    (folder / "boats.ttl").write_text(BOATS, "utf-8")
+    (folder / "boats.yaml").write_text(TASKS, "utf-8")
+    return folder, {"id": ids[0], "old": ids[1], "held": ids[2], "node": node, "edge": edge}
+
+
 @pytest.fixture
-def filled(rlm: Run, db: str, tmp_path: Path) -> dict[str, str]:
-    """A store with one of everything, and the names that `LINES` uses."""
-    with open_store(db, embedder="none") as store:
-        title = MemoryItem("Find the subclasses", "", "First start at the root, then go down.")
-        made = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
-        store.delete(made[1])
-        store.save_artifacts(RunRow(model="m"), Trajectory("What?", final_answer="That."))
-    node = rlm("graph", "add", "fact", "Water is wet", "--db", db).out.strip()
-    edge = rlm("graph", "link", "relation", "is", node, "--db", db).out.strip()
-    rlm("pack", "import", "core_v1", "--db", db)
-    pack, key = tmp_path / "hand.jsonl", str(tmp_path / "key.pem")
-    pack.write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
-    rlm("pack", "keygen", key)
-    log = tmp_path / "log.jsonl"
-    log.write_text('{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n', "utf-8")
-    ttl = tmp_path / "boats.ttl"
-    ttl.write_text(BOATS, "utf-8")
-    (tmp_path / "boats.yaml").write_text(TASKS, "utf-8")
-    names = {"id": made[0], "old": made[1], "held": made[2], "node": node, "edge": edge}
-    names["lesson"] = str(tmp_path / "boats.yaml")
-    return {**names, "pack": str(pack), "key": key, "log": str(log), "ttl": str(ttl), "dir": str(tmp_path)}
+def filled(db: str, tmp_path: Path, template: tuple[Path, dict[str, str]]) -> dict[str, str]:
+    """That folder as the test's own, and the names that `LINES` uses."""
+    shutil.copytree(template[0], tmp_path, dirs_exist_ok=True)
+    files = {"lesson": "boats.yaml", "pack": "hand.jsonl", "key": "key.pem", "log": "log.jsonl", "ttl": "boats.ttl"}
+    return {**template[1], "dir": str(tmp_path), **{name: str(tmp_path / file) for name, file in files.items()}}
 
 
 def test_every_command_has_a_line_here() -> None:
     assert {" ".join(name) for name in ALL} == LINES.keys()
 
 
+def keys(value: object) -> Iterator[str]:
+    """Every key of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys(part)
+
+
+NO_MEMORY = ("memory review", "memory stats", "memory train", "memory insights")
+"""Commands about memories that do not name one."""
+
+
 @pytest.mark.parametrize("name", LINES)
-def test_json_is_one_document_and_the_default_store_is_never_touched(
+def test_json_is_one_document_in_which_an_id_has_one_name(
     rlm: Run, home: Path, db: str, filled: dict[str, str], name: str
 ) -> None:
+    """`memory_id` for a memory, as in packs and in seed 000; `id` for nodes and edges, as in seed 004. And the default
+    store is never touched."""
     line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
     done = rlm(*name.split(), *line, "--db", db, "--json")
     assert done.code == 0, done.err
     assert done.err == ""
     assert done.out.endswith("\n") and done.out.count("\n") == 1
-    json.loads(done.out)
+    found = set(keys(done.json))
+    assert "id" not in found if name.split()[0] != "graph" else "memory_id" not in found and "id" in found
+    assert "memory_id" in found or not name.startswith("memory ") or name in NO_MEMORY
     assert not (home / ".claude").exists()
 
 
@@ -136,30 +174,6 @@ def test_without_json_the_same_line_also_works(
     done = rlm(*name.split(), *line, "--db", db)
     assert done.code == 0 and done.out, done.err
     assert "Traceback" not in done.err and not (home / ".claude").exists()
-
-
-def keys(value: object) -> Iterator[str]:
-    """Every key of a JSON value, at any depth."""
-    if isinstance(value, dict):
-        yield from value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from keys(part)
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_an_id_has_one_name(rlm: Run, db: str, filled: dict[str, str], name: str) -> None:
-    """`memory_id` for a memory, as in packs and in seed 000; `id` for nodes and edges, as in seed 004."""
-    line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
-    found = set(keys(rlm(*name.split(), *line, "--db", db, "--json").json))
-    group = name.split()[0]
-    assert "id" not in found if group != "graph" else "memory_id" not in found and "id" in found
-    one_memory = name.startswith("memory ") and name not in (
-        "memory review",
-        "memory stats",
-        "memory train",
-        "memory insights",
-    )
-    assert not one_memory or "memory_id" in found
 
 
 @pytest.mark.parametrize("name", [" ".join(name) for name in ALL])

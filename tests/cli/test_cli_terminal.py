@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_running import Run, on_a_terminal
+from cli_running import Run, on_a_pty
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ def test_plain_text_is_harmless_and_json_loses_nothing(text: str) -> None:
 def test_on_a_terminal_a_table_shows_markup_as_text(add: Callable[..., str], db: str) -> None:
     add()
     poison(db)
-    text = on_a_terminal("memory", "list", "--db", db)
+    text = on_a_pty("memory", "list", "--db", db)
     assert "outcome" in text and "[bold red]X[/]" in text and ":smile:" in text
     assert "\\x1b]0;pwned" in text and "\x1b]0;" not in text and "\x1b[2J" not in text and "\u202e" not in text
 
