@@ -120,7 +120,7 @@ def test_an_endpoint_that_fails_ends_in_a_stored_run(store, endpoint, answer):
     endpoint.answer = answer
     url = f"http://127.0.0.1:{endpoint.server_address[1]}/v1"
     client = OpenAIClient("m", base_url=url, wire=Wire(retry=Retry(tries=2, sleep=lambda s: None)))
-    result = agent.run("What?", context=TEXT, client=client, store=store, limits=Limits(wall_s=1.5))
+    result = agent.run("What?", context=TEXT, client=client, store=store, limits=Limits(wall_s=0.8))
     client.close()
     assert not result.converged and result.iterations == 0 and result.reason
     assert "127.0.0.1" in result.reason or "time" in result.reason

@@ -170,9 +170,24 @@ DAMAGE = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A cache with one sound entry, to be copied."""
+    place = tmp_path_factory.mktemp("whole")
+    (place / "x.ttl").write_text(TEXT, "utf-8")
+    with LocalEngine(place / "x.ttl", cache_dir=place / "cache") as engine:
+        settled(engine)
+    return place / "cache"
+
+
+def test_a_copy_of_a_cache_is_a_cache(opening, folder, whole):
+    shutil.copytree(whole, folder)
+    assert opening().loaded_from_cache
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_entry_is_built_again(opening, folder, damage):
-    opening().close()
+def test_a_damaged_entry_is_built_again(opening, folder, whole, damage):
+    shutil.copytree(whole, folder)
     (entry,) = entries(folder)
     DAMAGE[damage](entry)
     engine = opening()

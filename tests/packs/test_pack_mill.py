@@ -17,14 +17,14 @@ from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
 from rlm.store.types import MemoryItem
 
-LINES = 4_000
+LINES = 2_000
 
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory):
     """A pack that is large enough for workers."""
     folder = tmp_path_factory.mktemp("big")
-    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa " * 8
+    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa " * 16
     with open_store(folder / "source.db", embedder="none") as db:
         db.add_many(
             MemoryItem(title=f"Step {n} of many", description=f"about {n}", content=f"{n}: {words}", tags=[f"t{n % 7}"])
@@ -48,34 +48,27 @@ def children():
 
 @needs_fork
 def test_workers_and_one_process_give_the_same_store(big, tmp_path):
-    packs = []
-    for name, workers in (("milled", 2), ("plain", 0)):
-        with open_store(tmp_path / f"{name}.db", embedder="none") as db:
-            report = import_pack(big, db, trust=True, workers=workers)
-            assert (report.count, report.added) == (LINES, LINES)
-            assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
-            assert db.retrieve("step 3210 of many", k=1)[0].item.title == "Step 3210 of many"
-            out = tmp_path / f"{name}_v1.jsonl"
-            export_pack(db, out, name="same_v1", threshold=0.0)
-            packs.append(out.read_bytes())
-    assert packs[0] == packs[1]
-    assert children() is None
-
-
-@needs_fork
-def test_the_rows_are_those_of_a_plain_import(big, tmp_path):
+    """The same rows, vectors too, the same answers and the same pack; also as adding each memory by itself."""
     from rlm.packs.format import PackReader, item_of
 
-    with open_store(tmp_path / "milled.db") as milled, open_store(tmp_path / "plain.db") as plain:
-        import_pack(big, milled, trust=True, workers=2)
-        plain.add_many(item_of(record) for _, record in PackReader(big))
-        columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding"
-        sql = f"SELECT {columns} FROM memory_items ORDER BY memory_id"
-        assert milled.db.rows(sql) == plain.db.rows(sql)
-        ask = [f"step {n} epsilon" for n in (5, 800, 3_999)]
-        found = [[(h.item.memory_id, round(h.why.similarity, 5)) for h in s.retrieve(q, k=5, explain=True)]
-                 for s in (milled, plain) for q in ask]  # fmt: skip
-        assert found[:3] == found[3:]
+    columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding"
+    stores = []
+    for name, workers in (("milled", 2), ("plain", 0), ("added", None)):
+        with open_store(tmp_path / f"{name}.db") as db:
+            if workers is None:
+                db.add_many(item_of(record) for _, record in PackReader(big))
+            else:
+                report = import_pack(big, db, trust=True, workers=workers)
+                assert (report.count, report.added) == (LINES, LINES)
+                assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+                assert db.retrieve("step 1210 of many", k=1)[0].item.title == "Step 1210 of many"
+                export_pack(db, tmp_path / f"{name}_v1.jsonl", name="same_v1", threshold=0.0)
+            found = [[(h.item.memory_id, round(h.why.similarity, 5)) for h in db.retrieve(q, k=5, explain=True)]
+                     for q in (f"step {n} epsilon" for n in (5, 800, LINES - 1))]  # fmt: skip
+            stores.append((db.db.rows(f"SELECT {columns} FROM memory_items ORDER BY memory_id"), found))
+    assert stores[0] == stores[1] == stores[2]
+    assert (tmp_path / "milled_v1.jsonl").read_bytes() == (tmp_path / "plain_v1.jsonl").read_bytes()
+    assert children() is None
 
 
 @needs_fork
@@ -106,11 +99,11 @@ def test_one_memory_that_the_gate_holds_back_takes_none_with_it(big, tmp_path, w
         stats = db.stats()
         assert (stats["memories"], stats["quarantined"]) == (LINES + 1, 1)
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
-        assert db.retrieve("step 3210 of many", k=1)[0].item.title == "Step 3210 of many"
+        assert db.retrieve("step 1210 of many", k=1)[0].item.title == "Step 1210 of many"
 
 
 @needs_fork
-@pytest.mark.parametrize("where", [3, 3_500])
+@pytest.mark.parametrize("where", [3, 1_900])
 def test_an_error_in_a_worker_names_its_line_and_leaves_nothing(big, tmp_path, where):
     lines = big.read_bytes().splitlines(keepends=True)
     lines[where - 1] = lines[where - 1].replace(b'"title":"Step', b'"title":"Stop')

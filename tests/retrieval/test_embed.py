@@ -233,6 +233,18 @@ def damage_header(copied: Path, **changes: Any) -> None:
     damage_weights(copied, change)
 
 
+def copy_model(target: Path) -> None:
+    for name in ("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"):
+        (target / name).parent.mkdir()
+        copy(folder() / name, target / name)
+
+
+def test_rewriting_the_files_does_no_harm(tmp_path: Path) -> None:
+    copy_model(tmp_path)
+    damage_header(tmp_path)
+    assert StaticEmbedder(tmp_path).embed(["hello"]).any()
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -251,11 +263,7 @@ def damage_header(copied: Path, **changes: Any) -> None:
 def test_damaged_files_are_a_model_error_with_the_install_line(
     tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:
-    for name in ("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"):
-        (tmp_path / name).parent.mkdir()
-        copy(folder() / name, tmp_path / name)
-    damage_header(tmp_path)  # rewriting alone does no harm
-    assert StaticEmbedder(tmp_path).embed(["hello"]).any()
+    copy_model(tmp_path)
     damage(tmp_path)
     with pytest.raises(ModelError) as caught:
         StaticEmbedder(tmp_path).embed(["hello"])

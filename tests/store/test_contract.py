@@ -440,10 +440,10 @@ NASTY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query", NASTY, ids=[repr(q[:12]) for q in NASTY])
-def test_any_string_is_a_query(backend, make_item, query):
+def test_any_string_is_a_query(backend, make_item):
     backend.add(make_item("Find a class", content="search for 検索 then x and a b c"))
-    assert isinstance(backend.retrieve(query, k=5), list)
+    for query in NASTY:
+        assert isinstance(backend.retrieve(query, k=5), list), query[:12]
 
 
 @given(query=st.text(max_size=200), k=st.integers(-1, 5))
