@@ -68,6 +68,11 @@ class Settings:
         "", "RLM_SUB_MODEL", "The model that `llm_query` asks inside a run. Empty: the same as `model`."
     )
     base_url: str = _setting("", "RLM_BASE_URL", "Base URL of an OpenAI-compatible model server, with its `/v1`.")
+    model_timeout_s: float = _setting(
+        120.0,
+        "RLM_MODEL_TIMEOUT_S",
+        "How long one call of a model may take in all. Slow servers need more.",
+    )
     api_key: str = _secret("RLM_API_KEY", "The key for that server; without one, for the provider of the model.")
     openai_api_key: str = _secret("OPENAI_API_KEY", "The key for OpenAI, sent to OpenAI only.")
     anthropic_api_key: str = _secret("ANTHROPIC_API_KEY", "The key for Anthropic, sent to Anthropic only.")

@@ -73,7 +73,8 @@ def learnt(engine, question: str, answer: str, *doings: Doing, judgment: Judgmen
 def serving(reply: Callable[[dict[str, Any], int], Any]) -> Iterator[tuple[OpenAIClient, list[dict[str, Any]]]]:
     """A client of an OpenAI-compatible server whose text is `reply(body, number)`; and the bodies that it got.
 
-    A reply that is an int is sent as that HTTP status.
+    A reply that is an int is sent as that HTTP status; one that is a pair, as a status and what the server says, or as
+    how the reply ended and its text.
     """
     bodies: list[dict[str, Any]] = []
 
@@ -82,10 +83,11 @@ def serving(reply: Callable[[dict[str, Any], int], Any]) -> Iterator[tuple[OpenA
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             bodies.append(body)
             said = reply(body, len(bodies))
-            status = said if isinstance(said, int) else 200
-            message = {"role": "assistant", "content": said}
-            whole = {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-            raw = json.dumps(whole if status == 200 else {"error": {"message": "no"}}).encode()
+            first, text = said if isinstance(said, tuple) else (said, "no") if isinstance(said, int) else ("stop", said)
+            status = first if isinstance(first, int) else 200
+            message = {"role": "assistant", "content": text}
+            whole = {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": first}]}
+            raw = json.dumps(whole if status == 200 else {"error": {"message": text}}).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()

@@ -11,10 +11,11 @@ from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.extract_llm import read_items
 from rlm.learning.extract_prompts import CONTRAST, FAILURE, SCHEMA, SUCCESS
 from rlm.learning.gates import REASON, REPEATS
+from rlm.learning.prompts import JUDGE_SCHEMA
 from rlm.llm import Usage
 from rlm.llm.offline.client import OfflineClient
 from rlm.llm.schema import is_strict
-from rlm.tools import Recalled
+from rlm.tools import Call, Recalled, Trace
 
 pytestmark = pytest.mark.req("PM-05")
 
@@ -83,6 +84,49 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(learn, broken):
     assert [item.title for item in items] == ["Find each subclass of a class"]
     assert len(bodies) == 2 and len(bodies[1]["messages"]) == 4
     assert len(bodies[1]["messages"][2]["content"]) <= 2_000
+
+
+def test_a_reply_that_was_cut_off_is_asked_for_in_short(learn):
+    items, bodies = learn(("length", '{"items": [{"title": "Find all'), lessons(lesson()))
+    assert [item.trust for item in items] == ["unverified"]
+    assert "cut off" in bodies[1]["messages"][3]["content"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model's maximum context length is 4096 tokens. However, you requested 5200 tokens (1200 in the messages)",
+        "'max_tokens' is too large: 4000. This model's maximum context length is 4096 tokens",
+        "the request exceeds the available context size, try increasing it",
+    ],
+)
+def test_what_is_too_long_for_a_model_is_asked_in_little(learn, words):
+    """vLLM refuses more tokens than are left in the window; llama.cpp a prompt that fills it."""
+    items, (whole, little) = learn((400, words), lessons(lesson("Find each subclass of a class")))
+    assert [item.title for item in items] == ["Find each subclass of a class"]
+    assert (whole["max_tokens"], little["max_tokens"]) == (4_000, 600)
+    (item,), bodies = learn((400, words))  # it is too long as well: the calls of the run speak
+    assert "subClassOf+ $ENTITY_1" in item.content and len(bodies) == 2
+    long = Trace([Call("sparql_query", {"query": f"{number} " + ALL_SUBS * 9}, key="r") for number in range(30)])
+    _, (whole, little) = learn((400, words), lessons(lesson()), trace=long)
+    sizes = [sum(len(message["content"]) for message in body["messages"]) for body in (whole, little)]
+    assert sizes[1] < 4_500 < 6_500 < sizes[0]
+
+
+def test_no_text_in_a_reply_is_without_bounds():
+    """A small model may write one text for ever: with bounds the server ends it."""
+
+    def unbounded(schema):
+        if not isinstance(schema, dict):
+            return []
+        kind = schema.get("type")
+        free = (kind == "string" and not {"maxLength", "enum"} & schema.keys()) or (
+            kind == "array" and "maxItems" not in schema
+        )
+        inner = [*schema.get("properties", {}).values(), schema.get("items")]
+        return [schema] * free + [found for part in inner for found in unbounded(part)]
+
+    assert unbounded(SCHEMA) == unbounded(JUDGE_SCHEMA) == []
 
 
 @pytest.mark.parametrize("replies", [("no", "no"), (500,), (lessons(),), ("no", 401)])

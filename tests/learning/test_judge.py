@@ -9,7 +9,7 @@ import pytest
 from rlm.errors import ModelBadReply, ModelRateLimited, ModelUnavailable
 from rlm.learning.grounding import NO_EVIDENCE
 from rlm.learning.judge import judge_trajectory, read_judgment
-from rlm.learning.prompts import DATA_CHARS, judge_messages
+from rlm.learning.prompts import CHECKED, DATA_CHARS, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import ScriptedClient, Usage
 from rlm.llm.offline.client import OfflineClient
@@ -106,6 +106,21 @@ def test_success_in_doubt_is_a_failure():
     assert (found.is_success, found.confidence) == (False, "low") and "doubt" in found.reason
 
 
+@pytest.mark.parametrize(("lacking", "kept"), [(["a step that shows it"], True), (["none", " N/A", "Nothing."], False)])
+def test_a_success_from_which_something_is_missing_is_a_failure(lacking, kept):
+    found = judge_trajectory(GOOD, client=model(said(True, "high", "It is shown.", lacking)), grounding=[])
+    assert found.is_success is not kept
+    assert (found.confidence, found.missing) == (("low", lacking) if kept else ("high", []))
+
+
+def test_the_judge_is_told_what_a_program_has_checked_and_only_then():
+    for grounding in ([], None):
+        client = model(said(True))
+        judge_trajectory(GOOD, client=client, grounding=grounding)
+        _, after = client.calls[0][1]["content"].split("</run-")
+        assert (CHECKED in after) is (grounding is not None)
+
+
 BROKEN = [
     "", "I think it went well.", "{", '{"is_success": tru', "[true]", "null", "3", "{}", '"yes"', "```\nno\n```",
     said("true"), said(1), said(None), said(reason=""), said(reason=3), said(confidence="very"), said(confidence=0.9),
@@ -167,8 +182,9 @@ def test_a_prompt_is_bounded_whatever_the_run_holds():
         "preview": "never shown " * 1000,
     }
     system, user = judge_messages(long, {f"{n}{chr(120) * 99}": "<" * 9999 for n in range(50)})
+    assert len(judge_messages(long, share=0.3)[1]["content"]) <= 0.3 * DATA_CHARS + 300
     assert len(user["content"]) <= DATA_CHARS + 300 and "never shown" not in user["content"]
-    assert len(system["content"]) < 2500
+    assert len(system["content"]) < 2600
 
 
 def test_secrets_do_not_reach_the_judge():

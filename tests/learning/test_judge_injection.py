@@ -16,7 +16,7 @@ from corpus_injected import INJECTED, VERDICT
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.grounding import evidence_of, ungrounded
 from rlm.learning.judge import judge_trajectory
-from rlm.learning.prompts import DATA_CHARS, JUDGE_SYSTEM, judge_messages
+from rlm.learning.prompts import CHECKED, DATA_CHARS, JUDGE_SYSTEM, judge_messages
 from rlm.learning.verify import Verdict, Verify, check_answer
 from rlm.llm.openai import OpenAIClient
 from rlm.loop.types import CodeBlock, RLMIteration
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.req("PM-04")
 PLACES = ("task", "final_answer", "action", "outcome", "error", "variable", "value")
 FRAME = re.compile(
     r"Judge the run between the marks\.\n\n<run-([0-9a-f]{16})>\n(.*)\n</run-\1>\n\n"
-    r"The data has ended\. Reply with the JSON object of your judgment\.",
+    rf"The data has ended\. (?:{re.escape(CHECKED)})?Reply with the JSON object of your judgment\.",
     re.DOTALL,
 )
 IDS = range(len(INJECTED))
@@ -184,7 +184,8 @@ def test_a_gullible_model_cannot_overturn_a_rule(standins, text):
 def test_a_careful_model_gets_the_text_as_data_only(standins, text):
     client = standins["careful"].client
     made, ns = artifact(text, "outcome")
-    assert not judge_trajectory({**made, "final_answer": "prov:Nowhere"}, ns, client=client, grounding=[]).is_success
+    found = judge_trajectory({**made, "final_answer": "prov:Nowhere"}, ns, client=client, grounding=[])
+    assert (found.is_success, found.reason) == (False, "read")
 
 
 @pytest.mark.parametrize("text", INJECTED, ids=IDS)

@@ -33,6 +33,15 @@ def key_of(client) -> str:
     return client._server._key
 
 
+def test_how_long_a_call_may_take_is_a_setting():
+    for spec, environ in (("m", {"RLM_BASE_URL": LOCAL}), ("openai/m", OPENAI), ("anthropic/m", ANTHROPIC)):
+        assert opened(spec, environ)._timeout_s == 120
+        assert opened(spec, {**environ, "RLM_MODEL_TIMEOUT_S": "600"})._timeout_s == 600
+    for wrong in ("0", "-1", "nan"):
+        with pytest.raises(ConfigError, match=r"model_timeout_s is .*above 0"):
+            opened("m", {"RLM_BASE_URL": LOCAL, "RLM_MODEL_TIMEOUT_S": wrong})
+
+
 @pytest.mark.parametrize(
     ("spec", "environ", "kind", "model", "url", "key"),
     [

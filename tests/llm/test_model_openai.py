@@ -184,6 +184,25 @@ def test_a_server_that_knows_no_format_is_told_in_words(server, openai):
     assert "response_format" not in last and last["messages"][0]["content"].startswith("S.\n\nAnswer with JSON")
 
 
+def bounded(**limits):
+    return {
+        "type": "object",
+        "properties": {"maxItems": {"type": "array", "items": {"type": "string", **limits}}},
+        "required": ["maxItems"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_server_that_refuses_limits_in_a_schema_gets_the_schema_without_them(server, openai):
+    refused = refusal("Invalid schema for response_format 'answer': 'maxLength' is not permitted.")
+    server.answers = [refused, chat('{"maxItems": []}')]
+    client = openai()
+    client.complete(ASK, json_schema=bounded(maxLength=9))
+    client.complete(ASK, json_schema=bounded(maxLength=9))
+    asked = [body["response_format"]["json_schema"]["schema"] for body in server.bodies()]
+    assert asked == [bounded(maxLength=9), bounded(), bounded()]
+
+
 # -- habits of servers ------------------------------------------------------------------------------------
 
 
@@ -202,6 +221,7 @@ def test_the_token_limit_has_two_names(server, openai):
 def test_openai_itself_gets_the_new_name():
     client = OpenAIClient("gpt-5", key=KEY)
     assert client._habits.tokens_field == "max_completion_tokens" and client.at_home()
+    assert not client._habits.limits  # its strict mode refuses them
     client.close()
 
 

@@ -7,11 +7,13 @@ question they are for is not for the model to say.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
+from rlm.learning.asking import Build, ask_json
 from rlm.learning.calls import CallLike
 from rlm.learning.compact import TITLE_WORDS, listed
 from rlm.learning.confidence import START
@@ -19,18 +21,19 @@ from rlm.learning.extract_offline import tags_of
 from rlm.learning.extract_prompts import (
     MOST_ITEMS,
     MOST_STEPS,
+    REPAIR,
     SCHEMA,
     contrast_messages,
     extract_messages,
-    repair_messages,
 )
 from rlm.learning.gates import TOOLS, is_hardcoded
-from rlm.llm import Client, Message, Usage
+from rlm.llm import Client, Usage
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.store.types import Judgment, MemoryItem, Scope
 
+log = logging.getLogger("rlm.learning")
+
 TEMPERATURE = 1.0
-REPLY_TOKENS = 4_000
 READ_CHARS = 40_000
 TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS, TASK_CHARS = 120, 300, 600, 2_000
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
@@ -48,8 +51,7 @@ def extract_llm(
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
     """The items that a model wrote; None when it could not be asked, or its replies could not be read."""
-    messages = extract_messages(artifact, judgment, calls)
-    found = ask_for_items(messages, client, usage)
+    found = ask_for_items(lambda share: extract_messages(artifact, judgment, calls, share=share), client, usage)
     return None if found is None else [_item(one, judgment.is_success, question, asked, ontology) for one in found]
 
 
@@ -65,25 +67,18 @@ def contrast_llm(
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
     """The same for several runs of one task: what the good ones did and the others did not."""
-    found = ask_for_items(contrast_messages(artifacts, judgments, traces), client, usage)
+    found = ask_for_items(lambda share: contrast_messages(artifacts, judgments, traces, share=share), client, usage)
     success = any(judgment.is_success for judgment in judgments)
     return None if found is None else [_item(one, success, question, asked, ontology) for one in found]
 
 
-def ask_for_items(messages: list[Message], client: Client, usage: Usage | None = None) -> list[dict[str, Any]] | None:
+def ask_for_items(build: Build, client: Client, usage: Usage | None = None) -> list[dict[str, Any]] | None:
     """What a model replies to the prompt, asked once more when that cannot be read. Never raises an RLMError."""
-    for _ in range(2):
-        try:
-            reply = client.complete(messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, json_schema=SCHEMA)
-        except RLMError:
-            return None
-        if usage is not None:
-            usage.add(reply)
-        try:
-            return read_items(reply.text)
-        except ValueError as exc:
-            messages = repair_messages(messages, reply.text, str(exc))
-    return None
+    try:
+        return ask_json(client, build, read_items, schema=SCHEMA, temperature=TEMPERATURE, repair=REPAIR, usage=usage)
+    except (RLMError, ValueError) as exc:
+        log.info("no lessons from %s: %s", client.model, exc)
+        return None
 
 
 def read_items(text: str) -> list[dict[str, Any]]:

@@ -8,14 +8,12 @@ from typing import Any
 from rlm.learning.calls import CallLike
 from rlm.learning.prompts import clipped, marked, shown
 from rlm.llm import Message
-from rlm.store.sanitize import clean_text
 from rlm.store.types import Judgment
 
 MOST_ITEMS = 3
 MOST_STEPS = 6
 MOST_CALLS = 12
 CALL_CHARS = 300
-REPLY_CHARS = 2_000
 MOST_RUNS = 5
 
 _RULES = """\
@@ -39,7 +37,8 @@ Take the specifics out: a thing that the question named is $ENTITY_1, $ENTITY_2;
 names, no IRIs, no numbers and no answer of this run; terms of rdf, rdfs, owl and skos may stay. Use only tools that \
 the steps of the data show. Fewer and better lessons are more: one is usual, {most} is the most.
 
-Reply with JSON only."""
+Reply with JSON only: {{"items": [{{"title": …, "description": …, "steps": […], "general": …}}]}}, and {{"items": []}} \
+when there is nothing to learn."""
 
 SUCCESS = """\
 The run was judged a success. Say why it worked: which calls led to the answer, in the fewest steps, so that the next \
@@ -75,9 +74,14 @@ SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "title": {"type": "string"},
-                    "description": {"type": "string"},
-                    "steps": {"type": "array", "items": {"type": "string"}},
+                    "title": {"type": "string", "minLength": 1, "maxLength": 80},
+                    "description": {"type": "string", "minLength": 1, "maxLength": 160},
+                    "steps": {
+                        "type": "array",
+                        "items": {"type": "string", "minLength": 1, "maxLength": 300},
+                        "minItems": 1,
+                        "maxItems": 4,
+                    },
                     "general": {"type": "boolean"},
                 },
                 "required": ["title", "description", "steps", "general"],
@@ -90,26 +94,26 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def extract_messages(artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike]) -> list[Message]:
-    """The prompt for one run; a success and a failure are asked about in different words."""
+def extract_messages(
+    artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike], *, share: float = 1.0
+) -> list[Message]:
+    """The prompt for one run; a success and a failure are asked about in different words. `share` shows less of it."""
     system = _RULES.format(what="one run", it="it", task=SUCCESS if judgment.is_success else FAILURE, most=MOST_ITEMS)
-    return _messages(system, _run(artifact, judgment, calls))
+    return _messages(system, _run(artifact, judgment, calls, share))
 
 
 def contrast_messages(
-    artifacts: Sequence[Mapping[str, Any]], judgments: Sequence[Judgment], traces: Sequence[Iterable[CallLike]]
+    artifacts: Sequence[Mapping[str, Any]],
+    judgments: Sequence[Judgment],
+    traces: Sequence[Iterable[CallLike]],
+    *,
+    share: float = 1.0,
 ) -> list[Message]:
     """The prompt for several runs of one task, successes first."""
-    runs = [_run(*each) for each in zip(artifacts, judgments, traces, strict=True)]
+    runs = [_run(*each, share) for each in zip(artifacts, judgments, traces, strict=True)]
     runs.sort(key=lambda run: not run["judged_a_success"])
     system = _RULES.format(what="several runs", it="them", task=CONTRAST, most=MOST_ITEMS)
     return _messages(system, runs[:MOST_RUNS])
-
-
-def repair_messages(before: Sequence[Message], reply: str, problem: str) -> list[Message]:
-    """The same prompt, what was replied, and what was wrong with it."""
-    told = {"role": "user", "content": REPAIR.format(problem=problem)}
-    return [*before, {"role": "assistant", "content": clean_text(reply)[:REPLY_CHARS] or "(empty)"}, told]
 
 
 def _messages(system: str, data: Any) -> list[Message]:
@@ -118,18 +122,20 @@ def _messages(system: str, data: Any) -> list[Message]:
     return [{"role": "system", "content": system}, {"role": "user", "content": ask}]
 
 
-def _run(artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike]) -> dict[str, Any]:
+def _run(artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike], share: float) -> dict[str, Any]:
     made = [
         {
             "tool": clipped(call.tool, 60),
-            "arguments": clipped(", ".join(f"{name}={value!r}" for name, value in call.args.items()), CALL_CHARS),
+            "arguments": clipped(
+                ", ".join(f"{name}={value!r}" for name, value in call.args.items()), int(CALL_CHARS * share)
+            ),
             "worked": bool(call.ok),
             "rows": call.rows,
         }
-        for call in list(calls)[-MOST_CALLS:]
+        for call in list(calls)[-max(1, int(MOST_CALLS * share)) :]
     ]
     return {
-        **shown(artifact),
+        **shown(artifact, share=share),
         "calls": made,
         "judged_a_success": judgment.is_success,
         "judged_because": clipped(judgment.reason, 300),

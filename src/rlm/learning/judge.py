@@ -14,16 +14,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.prompts import JUDGE_SCHEMA, clipped, judge_messages, repair_messages
+from rlm.learning.asking import ask_json
+from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clipped, judge_messages
 from rlm.learning.verify import Verdict
-from rlm.llm import OFFLINE_UNANSWERED, Client, Usage
+from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage
 from rlm.store.types import Judgment
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
-REPLY_TOKENS = 4_000
 NO_MODEL = "offline"
 
+_NOTHING = re.compile(r"\W*(?:none|nothing(?: (?:is )?missing)?|n/?a|empty)\W*", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ def judge_trajectory(
     if found is not None:
         return found
     if client is not None and client.model != NO_MODEL:
-        return _by_model(artifact, ns, client, usage)
+        return _by_model(artifact, ns, client, usage, checked=grounding is not None)
     if grounding is None:
         return Judgment(False, "nobody looked whether the answer is grounded, and there is no model to judge it", LOW)
     return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
@@ -86,22 +87,21 @@ def _short(text: str) -> str:
 
 
 def _by_model(
-    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, client: Client, usage: Usage | None
+    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, client: Client, usage: Usage | None, *, checked: bool
 ) -> Judgment:
-    messages, problem = judge_messages(artifact, ns), ""
-    for _ in range(2):
-        try:
-            reply = client.complete(messages, max_tokens=REPLY_TOKENS, temperature=0.0, json_schema=JUDGE_SCHEMA)
-        except RLMError as exc:
-            return _failure(f"the judge could not be asked: {exc}", LOW, ["a judgment"])
-        if usage is not None:
-            usage.add(reply)
-        try:
-            return _in_doubt(read_judgment(reply.text))
-        except ValueError as exc:
-            problem = str(exc)
-            messages = repair_messages(messages, reply.text, problem)
-    return _failure(f"the judge's reply could not be read, twice: {problem}", LOW, ["a judgment"])
+    def build(share: float) -> list[Message]:
+        return judge_messages(artifact, ns, checked=checked, share=share)
+
+    try:
+        return _in_doubt(
+            ask_json(
+                client, build, read_judgment, schema=JUDGE_SCHEMA, temperature=0.0, repair=JUDGE_REPAIR, usage=usage
+            )
+        )
+    except RLMError as exc:
+        return _failure(f"the judge could not be asked: {exc}", LOW, ["a judgment"])
+    except ValueError as exc:
+        return _failure(f"the judge's reply could not be read, twice: {exc}", LOW, ["a judgment"])
 
 
 def read_judgment(text: str) -> Judgment:
@@ -128,7 +128,12 @@ def read_judgment(text: str) -> Judgment:
 
 
 def _in_doubt(found: Judgment) -> Judgment:
-    """A success that the judge is not sure of is none."""
-    if found.is_success and found.confidence == LOW:
+    """A success that the judge is not sure of is none; nor is one that it says something is missing from."""
+    if not found.is_success:
+        return found
+    if found.confidence == LOW:
         return _failure(f"in doubt, so no success: {found.reason}", LOW, found.missing)
-    return found
+    lacking = [part for part in found.missing if _NOTHING.fullmatch(part) is None]
+    if lacking:
+        return _failure(f"in doubt, so no success: it says what is missing: {found.reason}", LOW, lacking)
+    return Judgment(True, found.reason, found.confidence)

@@ -95,7 +95,9 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             body["tools"] = [{"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
         elif ask.schema is not None and habits.way == 1:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": schema.closed(ask.schema)}}
+            body["output_config"] = {
+                "format": {"type": "json_schema", "schema": schema.closed(schema.unlimited(ask.schema))}
+            }
         elif ask.schema is not None:
             system = f"{system}\n\n{schema.instruction(ask.schema)}".strip()
         if system:

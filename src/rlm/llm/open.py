@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
 from rlm.llm.http import same_host
 from rlm.llm.scripted import ScriptedClient
 from rlm.llm.types import Client
+
+if TYPE_CHECKING:
+    from rlm.llm.chat import Wire
 
 DEFAULT_OPENAI_MODEL = "gpt-6-luna"
 DEFAULT_ANTHROPIC_MODEL = "claude-haiku-5-5"
@@ -77,9 +80,9 @@ def _openai(name: str, settings: config.Settings, base_url: str | None) -> Clien
 
     url = base_url or settings.base_url or OPENAI_URL
     if not same_host(url, OPENAI_URL):
-        return OpenAIClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY")
+        return OpenAIClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings))
     key, key_name = _own_key(settings, settings.openai_api_key, "OPENAI_API_KEY", f"openai/{name}", OPENAI_URL)
-    return OpenAIClient(name, base_url=url, key=key, key_name=key_name)
+    return OpenAIClient(name, base_url=url, key=key, key_name=key_name, wire=_wire(settings))
 
 
 def _anthropic(name: str, settings: config.Settings, base_url: str | None) -> Client:
@@ -87,10 +90,18 @@ def _anthropic(name: str, settings: config.Settings, base_url: str | None) -> Cl
 
     url = base_url or ANTHROPIC_URL  # RLM_BASE_URL is of a server that speaks the other protocol
     if not same_host(url, ANTHROPIC_URL):
-        return AnthropicClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY")
+        return AnthropicClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings))
     own = settings.anthropic_api_key
     key, key_name = _own_key(settings, own, "ANTHROPIC_API_KEY", f"anthropic/{name}", ANTHROPIC_URL)
-    return AnthropicClient(name, base_url=url, key=key, key_name=key_name)
+    return AnthropicClient(name, base_url=url, key=key, key_name=key_name, wire=_wire(settings))
+
+
+def _wire(settings: config.Settings) -> Wire:
+    from rlm.llm.chat import Wire
+
+    if not settings.model_timeout_s > 0:
+        raise ConfigError(f"model_timeout_s is {settings.model_timeout_s:g}: give a number of seconds above 0")
+    return Wire(timeout_s=settings.model_timeout_s)
 
 
 def _own_key(settings: config.Settings, own: str, own_name: str, spec: str, url: str) -> tuple[str, str]:

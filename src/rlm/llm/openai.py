@@ -36,9 +36,13 @@ class OpenAIHabits:
     swapped: bool = False
     temperature: bool = True
     way: int = 0
+    limits: bool = True
+    """Whether a schema may say how long a text or a list may be."""
 
     def mended(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIHabits | None:
         # llama-cpp-python answers 500 where it means 400.
+        if "response_format" in body and self.limits and re.search("|".join(schema.LIMITS), said):
+            return replace(self, limits=False)
         if "response_format" in body and re.search(r"response_format|json_schema|json_object|schema", said):
             return replace(self, way=self.way + 1)
         if status >= 500 or not _UNSUPPORTED.search(said):
@@ -78,8 +82,8 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
             key_name=key_name,
             wire=wire,
             prices=prices,
-            # OpenAI's newer models refuse the old name, and all of them know the new one.
-            habits=OpenAIHabits("max_completion_tokens" if own else "max_tokens"),
+            # OpenAI's newer models refuse the old name, all of them know the new one; its strict mode refuses limits.
+            habits=OpenAIHabits("max_completion_tokens" if own else "max_tokens", limits=not own),
         )
 
     def _body(self, ask: Ask, habits: OpenAIHabits) -> dict[str, Any]:
@@ -91,7 +95,8 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         if ask.schema is None:
             return body
         if habits.way == 0:
-            named = {"name": "answer", "schema": ask.schema, "strict": schema.is_strict(ask.schema)}
+            wanted = ask.schema if habits.limits else schema.unlimited(ask.schema)
+            named = {"name": "answer", "schema": wanted, "strict": schema.is_strict(wanted)}
             return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
         if habits.way == 1:
             body["response_format"] = {"type": "json_object", "schema": ask.schema}

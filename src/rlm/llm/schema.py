@@ -47,6 +47,22 @@ def is_strict(schema: Any) -> bool:
     return all(is_strict(part) for part in schema.values())
 
 
+LIMITS = ("maxLength", "minLength", "maxItems", "minItems")
+
+
+def unlimited(schema: Any) -> Any:
+    """A copy that does not say how long a text or a list may be: some servers refuse to be told."""
+    if isinstance(schema, list):
+        return [unlimited(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {name: unlimited(part) for name, part in schema.items() if not _is_limit(name, part)}
+
+
+def _is_limit(name: str, part: Any) -> bool:
+    return name in LIMITS and isinstance(part, int)  # a property may be called so
+
+
 def closed(schema: Any) -> Any:
     """A copy in which every object that says nothing about further properties forbids them."""
     if isinstance(schema, list):
