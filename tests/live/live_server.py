@@ -5,12 +5,16 @@ The model has 135 million parameters and fits into 100 MB. It solves no task; it
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
@@ -54,7 +58,7 @@ class CannotServe(Exception):
 class LiveServer:
     """`python -m llama_cpp.server` on a free port of the loopback. Use it as a block, or call `close`."""
 
-    def __init__(self, log: Path, *, python: str = PYTHON) -> None:
+    def __init__(self, log: Path, *, python: str = PYTHON, context_tokens: int = CONTEXT_TOKENS) -> None:
         """Returns when the server answers. Raises CannotServe."""
         model = find_model(python)
         port = free_port()
@@ -63,7 +67,7 @@ class LiveServer:
         options = {
             "model": model,
             "model_alias": MODEL,
-            "n_ctx": CONTEXT_TOKENS,
+            "n_ctx": context_tokens,
             "chat_format": "chatml",
             "host": "127.0.0.1",
             "port": port,
@@ -177,3 +181,51 @@ class Brief:
 
     def close(self) -> None:
         self._client.close()
+
+
+class Led(Brief):
+    """Its turns are a script, its opinions the model's: a small model ends no run, but can be asked about one.
+
+    What the model was asked and what it replied is kept in `said`.
+    """
+
+    def __init__(self, client: Client, *turns: str) -> None:
+        super().__init__(client, 600)
+        self._turns = iter(turns)
+        self.said: list[tuple[Sequence[Message], Reply]] = []
+
+    def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
+        if options.get("json_schema") is None:
+            return Reply(next(self._turns), self.model, 1, 1, None, "stop", 0.0)
+        self.said.append((messages, super().complete(messages, **options)))
+        return self.said[-1][1]
+
+
+@contextmanager
+def hurried(server: LiveServer, max_tokens: int) -> Iterator[str]:
+    """The address of the same model for commands that set no limit: every turn is cut after so many tokens."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "response_format" not in body:
+                body["max_tokens"] = max_tokens
+            found = httpx.post(server.root + self.path, json=body, timeout=CALL_S, trust_env=False)
+            self.send_response(found.status_code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(found.content)))
+            self.end_headers()
+            self.wfile.write(found.content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    between = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=between.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{between.server_port}/v1"
+    finally:
+        between.shutdown()
+        thread.join()
+        between.server_close()

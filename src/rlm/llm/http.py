@@ -110,9 +110,7 @@ class Server:
         """The parsed answer or the fault, and the exception behind it."""
         import httpx
 
-        late = Fault(
-            ModelUnavailable, f"did not answer within {deadline.seconds:g} s (see RLM_MODEL_TIMEOUT_S)"
-        )
+        late = Fault(ModelUnavailable, f"did not answer within {deadline.seconds:g} s (see RLM_MODEL_TIMEOUT_S)")
         line, left_s = self._take(), deadline.left_s()
         if left_s <= 0:
             self._give_back(line, whole=True)
