@@ -195,5 +195,6 @@ def test_several_runs_are_shown_together_successes_first(prov, trace):
     assert [item.outcome for item in found] == ["success"]
 
 
-def test_a_reply_in_a_fence_is_read():
+def test_a_reply_in_a_fence_is_read_and_one_with_line_ends_in_its_texts():
+    assert read_items(json.dumps({"items": [lesson("a b")]}).replace("a b", "a\nb"))[0]["title"] == "a\nb"
     assert read_items(f"```json\n{json.dumps({'items': [lesson()]})}\n```") == [lesson()]

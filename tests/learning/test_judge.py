@@ -146,6 +146,8 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(reply):
 def test_a_fence_around_the_json_is_no_fault():
     for text in (f"```json\n{said()}\n```", f"```\n{said()}```", f" {said()}\n", said(extra=1)):
         assert read_judgment(text).is_success
+    # llama-cpp-python's grammar lets a model write line ends as they are into a text
+    assert read_judgment(said(reason="One. Two.").replace(". ", ".\n\t")).reason == "One. Two."
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("is down"), ModelRateLimited("too many"), ModelBadReply("HTML")])

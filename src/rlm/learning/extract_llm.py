@@ -87,7 +87,7 @@ def read_items(text: str) -> list[dict[str, Any]]:
         raise ValueError("it is too long")
     fenced = _FENCE.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text)
+        found = json.loads(fenced[1] if fenced else text, strict=False)  # line ends inside of a text are no fault
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
     items = found.get("items") if isinstance(found, dict) else found

@@ -108,7 +108,7 @@ def read_judgment(text: str) -> Judgment:
     """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with what is wrong."""
     fenced = _FENCE.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text)
+        found = json.loads(fenced[1] if fenced else text, strict=False)  # line ends inside of a text are no fault
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
     if not isinstance(found, dict):
