@@ -83,6 +83,7 @@ def test_what_a_person_asked_is_not_kept_when_it_wants_to_be_obeyed():
         (['`sparql_query("SELECT ?x WHERE { ?x rdfs:label")`'], "may not run"),
         (['`sparql_query("INSERT DATA { <a:b> <a:c> <a:d> }")`'], ""),
         (['`sparql_query("SELECT ?x'], "does not end"),
+        (["search_entity({", "type:"], "call that does not end"),  # a small model wrote it
         (["search, then\n```python\nx = 1\n```"], "block of code"),
     ],
 )
@@ -132,6 +133,8 @@ def test_what_was_recalled_is_said_to_be_so_unless_a_call_is_new():
     "bad",
     [
         item(title="a b c d e f g h i j k"),
+        item(title="Agent"),
+        item(title="143765206 }, {"),
         item(steps=" "),
         item(steps="- search\n" * 2000),
         item(description="x" * 500),

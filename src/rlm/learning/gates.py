@@ -91,6 +91,7 @@ _TOLD = re.compile(
     r"|\bthe question (?:was|asked)\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"[\w.:/-][\w .:/-]{0,39}")
 _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
@@ -159,7 +160,7 @@ class Gate:
         for dot, name in [*_CALL.findall(spans), *(call for call in _CALL.findall(prose) if "_" in call[1] or call[0])]:
             if name not in (METHODS if dot else self.tools | PLAIN):
                 return f"calls {name[:40]}, which is no tool that reads"
-        return ""
+        return "holds a call that does not end" if _is_open(text) else ""
 
     def _names(self, item: MemoryItem, text: str) -> str:
         """Hard-coded names: none without an ontology in the scope, and with one only those of known namespaces."""
@@ -213,11 +214,27 @@ def _form(item: MemoryItem) -> str:
         return "is empty"
     if len(item.title.split()) > TITLE_WORDS or "\n" in item.title:
         return f"has a title of more than {TITLE_WORDS} words"
+    if len(_WORD.findall(item.title)) < 2:
+        return "has a title that does not say what it is for"
     if len(item.content) > CONTENT_CHARS or len(item.description) > DESCRIPTION_CHARS:
         return "is too long for a procedure"
     if not all(_TAG.fullmatch(tag) and len(tag.split()) <= TAG_WORDS for tag in item.tags):
         return "has a tag that is no tag"
     return ""
+
+
+def _is_open(text: str) -> bool:
+    """Whether a call is opened and not closed again: what a model leaves that has lost its thread."""
+    return any(not _closes(text[match.end() :]) for match in _CALL.finditer(text))
+
+
+def _closes(rest: str) -> bool:
+    depth = 1
+    for bracket in re.findall(r"[()]", rest):
+        depth += 1 if bracket == "(" else -1
+        if not depth:
+            return True
+    return False
 
 
 def _refused(query: str) -> str:
