@@ -31,6 +31,14 @@ def test_a_curriculum_is_learnt_once_and_summed_up(rlm: Run, db: str, lesson: Pa
     assert again.json["all"]["successes"] == 2 and again.json["stopped"] == ""
 
 
+def test_a_task_may_spend_so_much(rlm: Run, db: str, lesson: Path) -> None:
+    line = ("--curriculum", str(lesson), "--model", "offline", "--max-iters", "1", "--json")
+    trained = rlm("memory", "train", "--db", db, *line).json["outcomes"]
+    assert [(each["success"], each["steps"]) for each in trained] == [(False, 1), (False, 1)]
+    measured = rlm("eval", *line, "--arms", "off").json["runs"]
+    assert measured and not any(run["success"] for run in measured) and {run["steps"] for run in measured} == {1}
+
+
 def spoilt(lesson: Path, old: str, new: str) -> Path:
     text = lesson.read_text("utf-8")
     assert old in text

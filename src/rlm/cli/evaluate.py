@@ -11,6 +11,7 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import command, count, new_group, scaling_option
+from rlm.cli.limits import limit_options, taken_limits
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.cli.train import INTERRUPTED, checked_first, tell_odd_tags, tell_task
@@ -29,6 +30,7 @@ app = new_group("Measuring.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
+@limit_options(" for a task")
 @scaling_option()
 @click.option("--arms", default="off,packs,trained", metavar="LIST", help="Which to compare [off,packs,trained].")
 @click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
@@ -55,6 +57,7 @@ def evaluate(
     tell_odd_tags(session, lesson)
     named = tuple(part.strip() for part in arms.split(",") if part.strip())
     lessons = len(lesson.training) if "trained" in named else 0
+    given["limits"] = taken_limits(given)
     runs = len(lesson.tasks if all_tasks else lesson.held_out) * given["trials"] * len(named)
     with output.progress(f"evaluating {lesson.id}", lessons + runs) as advance:
 

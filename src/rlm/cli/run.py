@@ -13,6 +13,7 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import command, lang_option, new_group, scaling_option, words
+from rlm.cli.limits import limit_options, taken_limits
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -41,12 +42,7 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@click.option("--max-iters", type=click.IntRange(1), metavar="N", help="Steps at most (30).")
-@click.option("--max-depth", type=click.IntRange(0), metavar="N", help="How deep rlm_query may recurse (1).")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds at most in all.")
-@click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="Tokens at most, all calls together.")
-@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
-              help="Dollars at most, where the price is known.")  # fmt: skip
+@limit_options()
 @click.option("--log-dir", metavar="DIR", help="Write the whole run there, as JSON lines (`rlm logs show`).")
 @click.option("--record", metavar="FILE", help="Write every model call to a cassette.")
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
@@ -88,7 +84,7 @@ def run(
             model=given["model"],
             store=session.store,
             log_dir=given["log_dir"],
-            limits=_limits(given, over_text=context is not None),
+            limits=taken_limits(given, over_text=context is not None),
             on_start=on_start,
             on_step=None if session.json else _teller(verbose),
             options=_options(given, session),
@@ -125,7 +121,7 @@ def _talking(session: Session) -> Iterator[None]:
         def emit(self, record: logging.LogRecord) -> None:
             session.talk(record.getMessage())
 
-    logs, handler = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent")], Talk()
+    logs, handler = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")], Talk()
     before = [log.level for log in logs]
     for log in logs:
         log.addHandler(handler)
@@ -173,16 +169,6 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
             session.talk(f"{key} was read as {how}")
         texts[name if key in texts else key] = text
     return next(iter(texts.values())) if len(names) == 1 else texts
-
-
-def _limits(given: dict[str, Any], *, over_text: bool) -> Any:
-    from rlm.agent import AGENT_OUTPUT_CHARS
-    from rlm.loop import Limits
-
-    names = {"max_iters": "max_iters", "max_depth": "max_depth", "wall_s": "timeout", "max_tokens": "max_tokens",
-             "max_cost_usd": "max_cost"}  # fmt: skip
-    chosen = {field: given[option] for field, option in names.items() if given[option] is not None}
-    return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)
 
 
 def _options(given: dict[str, Any], session: Session) -> Any:

@@ -11,6 +11,7 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import scaling_option
+from rlm.cli.limits import limit_options, taken_limits
 from rlm.cli.output import one_line, print_json, print_table
 from rlm.cli.session import Session
 
@@ -25,6 +26,7 @@ INTERRUPTED = 130
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
 @click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
+@limit_options(" for a task")
 @scaling_option()
 @click.option("--again", is_flag=True, help="Run also what is done already.")
 def train(
@@ -35,6 +37,7 @@ def train(
     base_url: str | None,
     scaling: str | None,
     again: bool,
+    **given: Any,
 ) -> int:
     """Learn from the tasks of a curriculum.
 
@@ -51,8 +54,9 @@ def train(
     options = RunOptions(base_url=base_url, scaling=scaling)
     checked(lesson, log_dir, checked_first(model, options))  # before the store is made
     tell_odd_tags(session, lesson)
+    more = {"limits": taken_limits(given), "options": options}
     with session.store() as store, _telling(session, f"training {lesson.id}", total) as tell:
-        report = teach(lesson, store, model=model, log_dir=log_dir, resume=not again, options=options, on_task=tell)
+        report = teach(lesson, store, model=model, log_dir=log_dir, resume=not again, on_task=tell, **more)
     _tell(session, report, curriculum)
     return INTERRUPTED if report.interrupted else 2 if report.stopped else 0
 
