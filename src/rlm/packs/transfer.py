@@ -12,8 +12,10 @@ or to roll back there.
 from __future__ import annotations
 
 import marshal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -22,10 +24,11 @@ from typing import Any
 import apsw
 
 from rlm import clock
-from rlm.errors import PackError, ValidationError
+from rlm.errors import PackError, RLMError, ValidationError
 from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
-from rlm.packs.mill import Mill, workers_for
+from rlm.packs.mill import WORTH_BYTES, Mill, workers_for
 from rlm.packs.source import PackSource, open_pack, standing
+from rlm.retrieval.embed import ReadingEmbedder
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import memory_id as stable_id
@@ -39,6 +42,8 @@ from rlm.store.types import LEVELS, LOCAL, MemoryItem, Tenant
 CHUNK = 2_000
 LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8_192
 """So many lines a worker gets at a time; they become one sealed segment."""
+TAPER = 3
+"""The last bundles are a third of what is left, so that no worker is alone for long."""
 LINE_GUESS = 700
 
 
@@ -145,8 +150,9 @@ class _Intake:
         """Whole lines in bundles of about `size`, each with the number of its first line."""
         if size is None:
             guess = self.source.path.stat().st_size // LINE_GUESS // 8
-            size = min(MOST_BUNDLE, max(LEAST_BUNDLE, guess))
-        yield from self.reader.blocks(size)
+            yield from self.reader.blocks(min(MOST_BUNDLE, max(LEAST_BUNDLE, guess)), TAPER)
+        else:
+            yield from self.reader.blocks(size)
         self.source.check_read(self.reader)
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
@@ -229,7 +235,8 @@ def import_pack(
     """
     if level not in LEVELS:
         raise ValidationError(f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level")
-    source = open_pack(pack_path)
+    with _readied(db, pack_path):
+        source = open_pack(pack_path)
     given, signer = standing(source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys)
     intake = _Intake(source, db.tenant, trust=given, level=level)
     if isinstance(db, SQLiteMemoryBackend):
@@ -250,6 +257,30 @@ def import_pack(
     )
 
 
+@contextmanager
+def _readied(db: MemoryBackend, pack: str | Path) -> Iterator[None]:
+    """Load what a large pack will need while its bytes are hashed, which needs another core."""
+    embedder = db.embedder if isinstance(db, SQLiteMemoryBackend) else None
+    try:
+        large = Path(pack).expanduser().stat().st_size >= WORTH_BYTES
+    except (OSError, ValueError, RuntimeError):
+        large = False  # who opens it says what is wrong
+    if not large or not isinstance(embedder, ReadingEmbedder) or threading.active_count() > 1:
+        yield
+        return
+
+    def load() -> None:
+        with suppress(RLMError):  # said again when it is needed
+            embedder.prepare()
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
 def _into_sqlite(
     db: SQLiteMemoryBackend,
     intake: _Intake,
@@ -261,11 +292,13 @@ def _into_sqlite(
     trust, signer = standing_
     added: list[str] = []
     done = 0
-    with db.db.write() as connection:
+    db.db.settle()
+    size = intake.source.path.stat().st_size
+    if workers is None:
+        workers = workers_for(size)
+    with db.db.write(large=size >= WORTH_BYTES) as connection:
         space = db.spaces.ensure(level)
         first = ledger.last_number(connection) + 1
-        if workers is None:
-            workers = workers_for(intake.source.path.stat().st_size)
         with db.bulk(connection) as bulk, paused_collector():
             steps = (
                 _milled(db, connection, bulk, space, intake, trust, workers)

@@ -10,6 +10,7 @@ This module knows no table. It maps every apsw error to ours, in `mapped`, and n
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,7 @@ NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs",
 PAGE_BYTES = 8_192
 """A memory with its vector takes some 1,300 bytes: a page of 4 kB wastes a sixth of itself, one of 8 kB a thirtieth."""
 CACHE_KIB = 65_536
+CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
 
 Value = str | int | float | bytes | None
@@ -54,6 +56,7 @@ class Database:
         self._mutex = threading.RLock()
         self._depth = self._reading = 0
         self._pid = os.getpid()
+        self._copying: threading.Thread | None = None
         try:
             self._prepare_file(read_only)
         except OSError as exc:
@@ -108,6 +111,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection; a closed database opens again at its next use after a fork only."""
+        self.settle()
         with self._guard:
             if self._pid == os.getpid():
                 self._connection.close()
@@ -131,6 +135,7 @@ class Database:
             self._pid = os.getpid()
             self._mutex = threading.RLock()
             self._depth = self._reading = 0
+            self._copying = None
             _abandoned.append(self._connection)
             self.lock.forget()
             self._connection = self._connect()
@@ -188,8 +193,12 @@ class Database:
                 _end_stray(connection)
 
     @contextmanager
-    def write(self, *, wait_s: float | None = None) -> Iterator[apsw.Connection]:
-        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one."""
+    def write(self, *, wait_s: float | None = None, large: bool = False) -> Iterator[apsw.Connection]:
+        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one.
+
+        What is committed is safe in the log; SQLite then copies it into the file. After a `large` write that takes
+        long, so it is done behind the caller's back, and no other writer waits for it.
+        """
         with self._guard, mapped(self.path):
             if self.read_only:
                 raise StoreReadOnly(f"{self.path} is read-only: check its permissions and its folder's")
@@ -207,6 +216,7 @@ class Database:
                 _end_stray(connection)
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
+                connection.wal_autocheckpoint(0 if large else CHECKPOINT_PAGES)
                 connection.execute("COMMIT")
                 self.writes += 1
             finally:  # also on ctrl-C, wherever it strikes: what is not committed goes back
@@ -215,6 +225,33 @@ class Database:
                     _end_stray(connection)
                 finally:
                     self.lock.release()
+        if large:
+            self._copy_later()
+
+    def _copy_later(self) -> None:
+        """Copy the log into the file in a thread, over a connection of its own."""
+        self.settle()
+        self._copying = threading.Thread(target=self._copy, name="rlm checkpoint")
+        try:
+            self._copying.start()
+        except RuntimeError:  # no room for one, or the interpreter is about to end
+            self._copying = None
+            self._copy()
+
+    def _copy(self) -> None:
+        with contextlib.suppress(apsw.Error):  # somebody else does it, or the next writer will
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            finally:
+                connection.close()
+
+    def settle(self) -> None:
+        """Wait for what a large write left to be done."""
+        copying = self._copying
+        if copying is not None and self._pid == os.getpid():
+            copying.join()
+            self._copying = None
 
     def data_version(self) -> tuple[int, ...]:
         """Changes whenever this or any other process has committed."""
