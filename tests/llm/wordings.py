@@ -11,6 +11,19 @@ from rlm.llm.offline.asked import Asked
 
 TEXT = Path(__file__).with_name("corpus_wordings.txt").read_text(encoding="utf-8")
 
+MENDED = frozenset((
+    "whats the prefix situation in here",
+    "show @prefix declarations",
+    "looking for the definition of skos:Concept",
+    "list every class that Barge inherits from, directly or not",
+    "what can I say about a Ship using properties of this ontology",
+    'find stuff about "pilotage" by name',
+    "what is the longest path in the hierarchy",
+    "what's the license",
+    "subproperties of prov:wasInfluencedBy",
+))  # fmt: skip
+"""Read wrongly when they were held out, and put right since: they prove nothing of wordings that are new."""
+
 
 class Wording(NamedTuple):
     question: str
@@ -20,7 +33,7 @@ class Wording(NamedTuple):
 
     @property
     def held_out(self) -> bool:
-        return bool(crc32(self.question.encode()) & 1)
+        return bool(crc32(self.question.encode()) & 1) and self.question not in MENDED
 
     def verdict(self, found: Asked | None) -> str:
         """right, wrong (another question would be answered), or none (not understood)."""

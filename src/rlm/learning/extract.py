@@ -124,7 +124,7 @@ def _specifics(artifact: Mapping[str, Any], asked: Asked | None, prefixes: Mappi
     named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound)
     found = {*named, *map(bound.shrink, named), *map(local_name, named)}
     if asked is not None:
-        found |= {*asked.mentions, asked.text}
+        found |= {*asked.mentions, *asked.several, asked.text}
     if 20 < len(answer) <= 200:
         found.add(answer)
     return frozenset(name for name in found if name)

@@ -79,7 +79,7 @@ def extract_offline(
     question = question or str(artifact.get("task") or "")
     answer = str(artifact.get("final_answer") or "").strip()
     calls = list(trace.calls) if trace is not None else []
-    if not calls or answer.startswith(OFFLINE_UNANSWERED):
+    if not calls or answer.startswith(OFFLINE_UNANSWERED) or _is_special(asked):
         return []
     run = _Run(calls, question, answer, asked, ontology, Prefixes(prefixes or {}))
     if judgment.is_success:
@@ -99,6 +99,8 @@ def procedure_of(
     prefixes: Mapping[str, str] | None = None,
 ) -> MemoryItem | None:
     """The procedure that ends in one call, which somebody says is the decisive one."""
+    if _is_special(asked):
+        return None
     run = _Run(calls, question, "", asked, ontology, Prefixes(prefixes or {}))
     chosen = [step for step in run.steps if step.call is last]
     return run.procedure(chosen) if chosen else None
@@ -121,6 +123,15 @@ def pitfall_of(
         return lesson_of_errors([*failed, *failed], run.tags)
     chosen = [step for step in run.steps if step.call is last]
     return run.pitfall(judgment, chosen[0]) if chosen else None
+
+
+def _is_special(asked: Asked | None) -> bool:
+    """Whether a question is of a kind and yet not answered as the others of it: its calls would mislead them.
+
+    "Tug and Ferry" may be two names, and a procedure has a place for one; the ontology itself, and subproperties, are
+    described by other calls than a term is.
+    """
+    return asked is not None and (bool(asked.several) or asked.task_type in ("overview", "subproperties"))
 
 
 def tags_of(asked: Asked | None) -> list[str]:

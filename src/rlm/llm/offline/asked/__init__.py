@@ -21,9 +21,10 @@ from rlm.llm.offline.asked.names import looks_named, name_in, of_vocabulary, tex
 from rlm.llm.offline.asked.notation import in_signs, in_words
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
+from rlm.llm.offline.asked.several import may_be_several, parted, read_joined
 from rlm.llm.offline.asked.spelling import respelled
 from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
-from rlm.llm.offline.asked.text import ABOUT_THE_WHOLE, STEERING, Prepared, prepare
+from rlm.llm.offline.asked.text import ABOUT_THE_WHOLE, OVERVIEW, STEERING, Prepared, prepare
 from rlm.llm.offline.asked.title import generalised
 
 __all__ = ["COUNTED", "FAMILIES", "KINDS", "Asked", "family_of", "generalised", "understand"]
@@ -50,7 +51,12 @@ def understand(question: str) -> Asked | None:
     marked, names = hidden(question)
     if ABOUT_THE_WHOLE.search(marked):
         return None
-    found = in_signs(marked, names) or _understood_text(in_words(respelled(marked)), names)
+    if OVERVIEW.match(marked):
+        return Asked("describe")
+    text = in_words(respelled(marked)).replace("@prefix", "prefix")
+    found = in_signs(marked, names) or _understood_text(text, names)
+    if found is None or may_be_several(found, names):
+        found = read_joined(text, names, _understood_text) or (parted(text, found) if found else None)
     return _without_stars(found) if (found and "*" in question) or "^" in question or "$" in question else found
 
 
@@ -58,7 +64,12 @@ def _without_stars(asked: Asked | None) -> Asked | None:
     """ "*cable*", "^has.*": a piece of name as a pattern has it, or a name in bold."""
     if asked is None:
         return None
-    if asked.kind == "describe" and (one := asked.mentions[0]).count("*") == 1 and "*" in (one[0], one[-1]):
+    if (
+        asked.kind == "describe"
+        and asked.mentions
+        and (one := asked.mentions[0]).count("*") == 1
+        and "*" in (one[0], one[-1])
+    ):
         asked = Asked("search", text=one, what=asked.what)  # "port* classes"
     mentions = tuple(name.strip("*") or name for name in asked.mentions)
     text = asked.text.strip("*").removeprefix("^").removesuffix("$").removeprefix(".*").removesuffix(".*")
@@ -135,7 +146,7 @@ def _made(rule: Rule, match: re.Match[str], lead: str, ready: Prepared) -> Asked
         return Asked("search", text=text, where=rule.where or "contains", what=_noun(groups)) if text else None
     for place in ("x", "y"):
         if piece := groups.get(place):
-            cleaned = name_in(piece, ready.names)
+            cleaned = name_in(piece, ready.names, rule.kind == "describe" and rule.what == "property")
             if cleaned is None:
                 return None
             mentions.append(cleaned[0])
@@ -156,7 +167,8 @@ def _made(rule: Rule, match: re.Match[str], lead: str, ready: Prepared) -> Asked
     inherited = kind in ("properties_by_domain", "properties_by_range", "instances") and (
         ready.inherited or ready.deep or re.search(r"\binherit", frame, re.I) is not None
     )
-    return Asked(kind, tuple(mentions), what=what, inherited=inherited)
+    of = rule.where if kind == "describe" else ""
+    return Asked(kind, tuple(mentions), of, what=what, inherited=inherited)
 
 
 def _around(match: re.Match[str]) -> str:

@@ -11,7 +11,8 @@ _PIECES: tuple[tuple[tuple[Rule, ...], str], ...] = (
     (
         ABOUT,
         "about|known|said|stated|recorded|written|given|mean|stand|refer|denote|represent|domain|range|inverse|"
-        "explanation|account|idea|introduction|summary|tell|inform|teach|brief",
+        "explanation|account|idea|introduction|summary|tell|inform|teach|brief|"
+        "subprop|sub-prop|sub prop|superprop|super-prop|super prop",
     ),
     (NAMESPACES, "namespace|name space|prefix|vocabular|binding|mapping|declaration|ontologies"),
     (

@@ -57,9 +57,10 @@ class Asked:
     kind: str
     mentions: tuple[str, ...] = ()
     """The things named, quotes, articles and role words off. Two for path (from, to) and is_subclass (narrower, wider).
-    None for search: what it looks for is in `text`."""
+    None for search: what it looks for is in `text`. None for describe: the ontology itself is asked about."""
     of: str = ""
-    """For count: what is counted, one of COUNTED. For is_subclass: "direct" when only a direct one will do."""
+    """For count: what is counted, one of COUNTED. For is_subclass: "direct" when only a direct one will do. For
+    describe: "subproperties" when these are asked for."""
     text: str = ""
     """For search: the piece of a name. Empty when everything of the kind `what` is asked for ("List all classes")."""
     where: str = "contains"
@@ -68,12 +69,16 @@ class Asked:
     """The wanted kind of term: class, property, individual, or empty for any."""
     inherited: bool = False
     """Those inherited from superclasses, or those of subclasses, are asked for as well."""
+    several: tuple[str, ...] = ()
+    """The parts of the one mention, where it may be several names: "Tug, Ferry and Barge". The whole comes first."""
 
     @property
     def task_type(self) -> str:
         """The kind as the scope of a memory has it: a way to count classes is none to count instances."""
         if self.kind == "search" and not self.text.strip():  # everything of a kind: no piece of a name
             return f"list_{PLURALS.get(self.what, 'terms')}"
+        if self.kind == "describe" and (self.of or not self.mentions):
+            return self.of or "overview"
         return f"count_{self.of}" if self.kind == "count" and self.of else self.kind
 
 

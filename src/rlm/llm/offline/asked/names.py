@@ -47,11 +47,16 @@ _REFUSED = Lazy(
     re.I,
 )
 _VERB_FIRST = Lazy(r"^(?:was|is|has|had|were)\s?(?:[A-Z]|\w+(?:ed|en|by|of|for|with|to|at|in|from)\b)")
+_VERB = Lazy(r"^(?:is|has|was|had|are|were|does|have) (?=\w+(?: \w+){0,2}$)")
 _FOREIGN = Lazy(
     r"^(?:la|le|les|el|los|las|der|die|das|dem|den|ein|eine|il|lo|gli|una|une|un|uno|het|een|os|um|uma|du|des)\s"
 )
 _TEXT_ROLE = Lazy(r"^(?:(?:an?|the) (?=\S))?(?:(?:word|text|string|term|name|letters?|prefix|suffix)s? (?=\S))?", re.I)
-_IN_NAMES = Lazy(r" in (?:the |their |its |all |a |any )?(?:names?|labels?|terms|classes)$", re.I)
+_IN_NAMES = Lazy(
+    r" (?:in (?:the |their |its |all |a |any )?(?:names?|labels?|terms|classes)|"
+    r"by (?:the |their |its )?(?:name|label))$",
+    re.I,
+)
 _NO_TEXT = Lazy(
     r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]", re.I
 )
@@ -99,7 +104,9 @@ about of for to in and or on by with from
 _NO_NAMES = frozenset(("", "going on", *_EMPTY.split()))
 _OPINION = Lazy(
     r"^(?:most|least|best|worst|nicest|greatest|coolest|better|very|(?:deep|larg|bigg|small|long|short|high|low|new|old|"
-    r"lat|few|simpl)est)\b(?:\s\w+)?$|^(?:this |the )?ontology\b|^(?:there|it)\b|.* (?:best|most|worst|least|better)$",
+    r"lat|few|simpl)est)\b(?:\s\w+)?$|"
+    r"(?-i:^(?:deep|larg|bigg|small|long|short|high|low)est [a-z]+ [a-z ]+$)|"
+    r"^(?:this |the )?ontology\b|^(?:there|it)\b|.* (?:best|most|worst|least|better)$",
     re.I,
 )
 
@@ -109,8 +116,11 @@ def looks_named(word: str) -> bool:
     return bool(word) and (word[0] == OPEN or not word.islower() or any(c in ":_" or c.isdigit() for c in word))
 
 
-def name_in(piece: str, names: tuple[str, ...]) -> tuple[str, str] | None:
-    """The name in a piece of a question and the kind of term that its role word says; None when it is no name."""
+def name_in(piece: str, names: tuple[str, ...], verbal: bool = False) -> tuple[str, str] | None:
+    """The name in a piece of a question and the kind of term that its role word says; None when it is no name.
+
+    `verbal`: a property is named, and its name may begin with a verb: "has part".
+    """
     text, what, said = piece.strip(" ,.:;?!"), "", False
     for _ in range(6):
         before = text
@@ -125,7 +135,7 @@ def name_in(piece: str, names: tuple[str, ...]) -> tuple[str, str] | None:
             what, text = what or _ROLES[match["role"].lower()], match["rest"].strip()
         if text == before:
             break
-    return (whole, what) if (whole := _shown(text, names)) else None
+    return (whole, what) if (whole := _shown(text, names, verbal)) else None
 
 
 def text_in(piece: str, names: tuple[str, ...]) -> str:
@@ -170,7 +180,7 @@ def _role_after(match: re.Match[str], said: bool) -> bool:
     return said and role in ("class", "property", "concept", "term", "individual", "relation", "predicate")
 
 
-def _shown(text: str, names: tuple[str, ...]) -> str:
+def _shown(text: str, names: tuple[str, ...], verbal: bool) -> str:
     """The name as it was written, or nothing when this cannot be one."""
     if text[:1] == OPEN and text[-1:] == CLOSE and text.count(OPEN) == 1:
         return names[int(text[1:-1])][:MAX_NAME_CHARS]
@@ -180,6 +190,7 @@ def _shown(text: str, names: tuple[str, ...]) -> str:
     if not any(c.isalpha() for c in text) or any(c in text for c in "?!;\n{}|\\"):
         return ""
     tested = " ".join(word for word in text.split() if word == "I" or not looks_named(word)) if " " in text else text
+    tested = _VERB.sub("", tested) if verbal else tested
     if _REFUSED.search(tested) and not _VERB_FIRST.match(text) and " " in text:
         return ""
     if " " in text and (_RELATION.search(text) or _MIXED.match(text)):

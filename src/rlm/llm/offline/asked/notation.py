@@ -45,7 +45,7 @@ _JUDGED = Lazy(r"[,:;.?]* (?:true or false|yes or no|right or wrong|correct or n
 _STAR = Lazy(rf"(?<=rdfs:){OPEN}(\d+){CLOSE}")
 """`subClassOf*` looks like a piece of a name, and was hidden."""
 _DASH = Lazy(r"(?<=\w) (?:-+|–|—) (?=\w)|(?<=[A-Za-z])—(?=[A-Za-z])", only="_-_|–|—|--")
-_OR_NOT = Lazy(r",? or not(?=\W*$)", re.I, only="or_not")
+_OR_NOT = Lazy(r"(?<!direct)(?<!directly)(?<!immediate)(?<!immediately),? or not(?=\W*$)", re.I, only="or_not")
 _SIGNS = frozenset("?$>=→⟶({/")
 
 

@@ -125,6 +125,7 @@ SUBCLASSES: tuple[Rule, ...] = rules(
     r"{q}(?:{cls} )?{rel}{be} (?:there )?{q}(?:{sub}|{kinds}) (?:of|for) {x}",
     r"{q}(?:{cls} )?{rel}(?:are|is) (?:the )?{q}{sub} (?:of|to) {x}",
     r"{q}{sub} (?:does|do|has|have|did|can|could|may|will) {x} (?:have|has|got|possess)",
+    r"{q}sub-?classes has {x}",
     r"{q}{sub} (?:are|is) (?:there )?(?:of|for|under|below|in|known for|known of|defined for|listed for|listed under|"
     r"declared for|given for) {x}",
     r"{q}{sub} (?:that |which )?{x} (?:has|have)",

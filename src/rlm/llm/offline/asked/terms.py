@@ -19,6 +19,7 @@ INSTANCES: tuple[Rule, ...] = (
         rf"{{q}}{_INSTANCE} {{rel}}(?:have|has|having|with|of) (?:the |a )?(?:rdf:)?type {{x}}",
         rf"{{q}}{_INSTANCE} {{rel}}(?:are|is) (?:an? )?{{x}}",
         rf"{{q}}{_INSTANCE} (?:does|do|has|have|can) {{x}} have",
+        r"{q}(?:instances|individuals|members) has {x}",
         rf"{{q}}{_INSTANCE} (?:are|is) (?:there )?(?:of|for|in|known for|known of|listed for|recorded for|given for|"
         rf"under) {{x}}",
         rf"{{x}}(?:['’]s|s['’]) {{q}}{_INSTANCE}",
@@ -113,6 +114,16 @@ ABOUT: tuple[Rule, ...] = (
     *rules(
         "describe",
         r"(?:what |which )?(?:domain|range|inverse|domain and range|domain or range) (?:does|do) {x} have",
+        r"{q}(?:{attr} )?{rel}(?:(?:are|is) )?{q}super[- ]?propert(?:y|ies) (?:of|for) {x}",
+        r"{q}super[- ]?propert(?:y|ies) (?:does|do|has) {x} have",
+        what="property",
+    ),
+    *rules(
+        "describe",
+        r"{q}(?:{attr} )?{rel}(?:(?:are|is) )?{q}sub[- ]?propert(?:y|ies) (?:of|for|under|below) {x}",
+        r"{q}sub[- ]?propert(?:y|ies) (?:does|do|has) {x} have",
+        r"{x}(?:['’]s|s['’]) {q}sub[- ]?propert(?:y|ies)",
+        where="subproperties",
         what="property",
     ),
 )

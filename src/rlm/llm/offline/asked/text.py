@@ -35,7 +35,11 @@ _SCOPE = (
     rf"(?:my|our|your|its|a|an|these|those) (?:[\w:.-]+ ){{0,3}}{_SCOPE_NOUN}|"
     rf"(?-i:{_SCOPE_NAME})(?: {_SCOPE_NOUN})?|it|here|there)"
 )
-_TAIL = Lazy(rf"(?:,? {_SCOPE}|,? (?:here|please|exactly|thanks|thank you|for me|in general|again|at all))$", re.I)
+_TAIL = Lazy(
+    rf"(?:,? {_SCOPE}|,? (?:here|please|exactly|thanks|thank you|for me|in general|again|at all|"
+    r"(?:using|with|through) (?:the |its |only )*(?:properties|terms|predicates)))$",
+    re.I,
+)
 _HEAD = Lazy(
     rf"^{_SCOPE},? (?=\S)", re.I, first="in of from within inside for by under across throughout on according to"
 )
@@ -73,13 +77,16 @@ _COURTESY = Lazy(
     r"help me (?:find|understand|see|list)|help me) (?=(?:which|what (?!.* (?:is|means)$)|how|whether|if|who|where|"
     r"the number)\b)"
     r"|is it (?:true|the case|correct|right) that "
+    r"|(?:looking|searching) for (?=(?:the |an? )?(?:definition|meaning|description|explanation|domain|range|inverse|"
+    r"label|comment|iri) of )"
     r"|(?:question|query|task|q)\s?[:-] ?"
     r"|(?:any idea|do you happen to know|i wonder|wondering|be so kind as to|quick question[:,]?|"
     r"one more[:,]?) ?(?=\S))",
     re.I,
     first="please kindly now just quickly simply actually and so maybe perhaps briefly would can could will may might "
     "do does did i i'd i'm i’d i’m we we'd we’d tell show give let remind teach explain know say see find look "
-    "check figure work determine verify describe help is question query task q any wondering be quick one",
+    "check figure work determine verify describe help is question query task q any wondering be quick one "
+    "looking searching",
 )
 _GERUND = Lazy(
     r"^(?:(?:do|would) you )?mind (explain|list|show|tell|count|find|giv|nam|describ|defin|enumerat)ing\b",
@@ -111,11 +118,23 @@ ABOUT_THE_WHOLE = Lazy(
     r"^should\b|\b(?:purpose|goal|aim|scope|authors?|creators?|version|licen[cs]e|title|topic|size|structure|quality|"
     r"status|history|coverage|language|name|iri|uri|base iri) of (?:this|the|your|our|my) (?:\w+ )?(?:ontology|"
     r"vocabulary|graph|schema|model|dataset|file|taxonomy)\W*$|\b(?:english|german|french|spanish|italian|dutch|polish|chinese|"
-    r"japanese|portuguese|russian) (?:labels?|names?|titles?|comments?)\b",
+    r"japanese|portuguese|russian) (?:labels?|names?|titles?|comments?)\b|"
+    r"^(?:what(?:['’]?s| is| are)|who(?:['’]?s| is| are)|"
+    r"show(?: me)?|tell me|give me) the (?:licen[cs]es?|version|authors?|creators?|publishers?|maintainers?)\W*$",
     re.I,
-    only="should|_of_|label|name|title|comment",
+    only="should|_of_|label|name|title|comment|the_",
 )
 """Questions about the ontology as a whole, about languages, and for an opinion: none of the kinds."""
+_WHOLE = r"(?:this|the) (?:ontology|vocabulary|graph|schema|dataset|model|file)"
+OVERVIEW = Lazy(
+    rf"(?:(?:hi|hello|please|so|ok)[,!]? )*(?:what(?:['’]?s| is) (?:{_WHOLE}|this|it)(?: all)? about|"
+    rf"what(?:['’]?s| is) in {_WHOLE}|what does {_WHOLE} (?:cover|describe|model|contain)|"
+    r"(?:describe|summari[sz]e|introduce|explain|tell me about|give me an overview of|show me an overview of|"
+    rf"(?:an |short |quick )*overview of) {_WHOLE})(?:,? please)?[ ?.!]*$",
+    re.I,
+    only="this|the_|it_",
+)
+"""What the ontology is about: its title, its description and its sizes."""
 _INHERITED = Lazy(
     r",? ?\(?\b(?:(?:and )?(?:also )?(?:including|include|counting|with|plus|as well as|and|or|even|along with|"
     r"together with|whether|both)"

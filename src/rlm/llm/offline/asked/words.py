@@ -139,7 +139,7 @@ namespace~declarations namespace~mappings namespace~map namespace~table prefix~l
 namespace~abbreviations namespace~manager prefix~to~namespace~mappings prefix-namespace~pairs prefix~namespace~pairs
 namespace~binding namespace~list ns ns~bindings ns~prefixes ns~declarations ns~mappings prefix~lines
 prefix~statements prefix~header prefix~headers prefix~to~iri~mapping prefix~to~iri~mappings prefix~to~uri~mapping
-prefix~to~namespace~mapping prefix~iri~mapping base~list~of~prefixes bindings
+prefix~to~namespace~mapping prefix~iri~mapping prefix~situation namespace~situation base~list~of~prefixes bindings
 """,
     "o": """
 root roots root~class root~classes root~concept root~concepts root~node root~nodes root~terms top~class top~classes

@@ -21,10 +21,11 @@ from rlm.llm.offline.graph.kinds import (
     query_for,
     searched_types,
 )
-from rlm.llm.offline.graph.saying import below, counting, listing, parts_asked, widened
+from rlm.llm.offline.graph.saying import below, counting, listing, widened
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     SLICE,
+    described,
     joined,
     links,
     orient,
@@ -36,6 +37,7 @@ from rlm.llm.offline.graph.steps import (
     yes_no,
 )
 
+Program = tuple[list[str], list[str], dict[str, str]]
 _E1 = "$ENTITY_1"
 _ONE, _IRI = 'terms[0]["curie"]', '"<" + terms[0]["uri"] + ">"'
 
@@ -47,26 +49,25 @@ def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[st
         return schema(asked)
     if plan.tool == "graph_stats":
         return orient(asked)
-    helpers, lines = _followed(asked, plan, about, question)
+    helpers, lines, found = followed(asked, plan, about, question)
     if not asked.mentions:
-        return helpers, lines
-    inner = [f"    {line}" for line in lines]
+        return helpers, [*lines, said(**found)]
+    inner = [f"    {line}" for line in (*lines, said(**found, terms="terms"))]
     lines = [links(asked, question), "if all(terms):", *inner, "else:", f"    {said(terms='terms')}"]
     return ["link", *helpers], lines
 
 
-def _followed(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[str], list[str]]:
+def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
+    """What a procedure says for the terms in `terms`: helpers, lines, and what they come to, as expressions."""
     kind = base_kind(asked)
     if plan.tool == "describe_entity":
-        lines = ['about = describe_entity(terms[0]["uri"])']
-        lines.append(f'reply = told(about, {parts_asked(question, asked)!r}, terms[0]["also"])')
-        return ["told"], [*lines, said(done="True", terms="terms")]
+        return *described(asked, question, 'terms[0]["uri"]', 'terms[0]["also"]'), {"done": "True"}
     if plan.tool == "find_path":
         both = 'all("class" in term["kind"] for term in terms)'
         lines = [*paths(['terms[0]["uri"]', 'terms[1]["uri"]'], 2, both), 'if unsure or not found["complete"]:']
         first, *rest = joined(JOINING.format("$ENTITY_1", "$ENTITY_2"))
         lines += [f"    {line}" for line in (first, *_filling(2), *rest)]
-        return ["chains", "rows", "column"], [*lines, said(done="bool(shown)", terms="terms")]
+        return ["chains", "rows", "column"], lines, {"done": "bool(shown)"}
     if plan.tool == "probe_relationships":
         helpers, lines = probed(*PROBES[kind], 'terms[0]["uri"]', _ONE)
         lines = [*widened(asked, _IRI), *lines]
@@ -74,24 +75,23 @@ def _followed(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list
         more = [f"query = {query!r}", *_filling(1), "found, whole = rows(query)", SLICE]
         lines += ["if not whole:", *(f"    {line}" for line in more)]  # one look does not show them all
         lines += below(asked, about, _IRI) if kind == "instances" else [listing(asked, about)]
-        return [*helpers, "number_of", "column", "listed"], [*lines, said(done="whole", terms="terms")]
+        return [*helpers, "number_of", "column", "listed"], lines, {"done": "whole"}
     if plan.tool in ("search_entity", "search_by_label") and kind == "search":
         lines = [f"hits = search_entity({asked.text!r}, 25)", "whole = len(hits) < 25 and len(json.dumps(hits)) < 600"]
         lines.append(f"names = containing(hits, {asked.text.lower()!r}, {asked.where!r}, {asked.what!r})")
-        return ["containing", "listed"], [*lines, listing(asked, about), said(done="whole and bool(names)")]
+        return ["containing", "listed"], [*lines, listing(asked, about)], {"done": "whole and bool(names)"}
     if plan.tool in ("search_entity", "search_by_label"):
-        return [], [said(done="True", terms="terms")]
+        return [], [], {"done": "True"}
     return _asked_so(asked, plan, kind, about)
 
 
-def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str], list[str]]:
+def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
     """The procedure's own query, its gaps filled."""
     query = plan.query.replace("$TEXT_1", literal(asked.text.lower()))
     lines = [f"query = {query!r}", *_filling(len(asked.mentions)), "found, whole = rows(query)"]
     lines = [*widened(asked, _IRI), *lines]
-    terms = {"terms": "terms"} if asked.mentions else {}
     if kind == "is_subclass":
-        return ["rows"], [*lines, *yes_no(asked, 'terms[0]["curie"]', 'terms[1]["curie"]'), said(done="True", **terms)]
+        return ["rows"], [*lines, *yes_no(asked, 'terms[0]["curie"]', 'terms[1]["curie"]')], {"done": "True"}
     if plan.form == "COUNT":
         lines.append("number = int(list(found[0].values())[0])")
         if plan.loop:  # a class is none of its own subclasses
@@ -99,7 +99,7 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
             lines.append(f'number -= rows({loop!r}.replace({_E1!r}, {_IRI}))[0][0]["boolean"]')
         lines += ["own = number", *counting(asked, about)]
         check, number = _expected(asked, plan, kind)
-        return ["number_of", "counted"], [*lines, *check, said(rows="own", expected=number, **terms)]
+        return ["number_of", "counted"], [*lines, *check], {"rows": "own", "expected": number}
     reached = f"whole and len(found) < {plan.limit}" if plan.limit is not None else "whole"
     if kind == "search":
         x, label, type_ = plan.columns
@@ -108,12 +108,8 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
         ]
         lines += [f"whole = {reached}", *others(asked)]
         lines.append(f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})")
-        done = {"done": "whole"}
-        return ["rows", "matching", "listed"], [
-            *lines,
-            listing(asked, about),
-            said(rows="len(names)", **done, **terms),
-        ]
+        found = {"rows": "len(names)", "done": "whole"}
+        return ["rows", "matching", "listed"], [*lines, listing(asked, about)], found
     lines.append(f'names = column(found, "{plan.columns[0]}")')
     if plan.drop_self:
         lines.append('names = [name for name in names if name != terms[0]["curie"]]')
@@ -123,8 +119,8 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> tuple[list[str
     check, expected = _expected(asked, plan, kind)
     own = kind == "instances" and not asked.inherited
     lines += below(asked, about, _IRI) if own else [listing(asked, about)]
-    report = said(rows="own", expected=expected, whole="reached and whole", **terms)
-    return ["number_of", "column", "listed"], [*lines, *check, report]
+    found = {"rows": "own", "expected": expected, "whole": "reached and whole"}
+    return ["number_of", "column", "listed"], [*lines, *check], found
 
 
 def _filling(number: int) -> list[str]:

@@ -14,9 +14,11 @@ from typing import Any
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import steps
-from rlm.llm.offline.graph.accept import best_plan
+from rlm.llm.offline.graph.accept import Plan, best_plan
+from rlm.llm.offline.graph.each import MOST_NAMES, Section, answer_each, find_each, found_parts, own_plan, single
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
+from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, notes_on, shown, with_article
 from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
 from rlm.llm.types import Message
@@ -30,7 +32,6 @@ EXAMPLES = (
 )
 """Questions that are understood, to be shown with the name of a class."""
 INTRO = "offline is no language model. Its next step by rule: {}."
-MENTION_CHARS = 80
 _TEXT_STEP = re.compile(r"^# plan: look$", re.MULTILINE)
 
 
@@ -77,18 +78,25 @@ class _Planner:
     """The next step of one run. Made anew for every prompt."""
 
     def __init__(self, question: str, asked: Asked, seen: Seen) -> None:
-        self.question, self.asked, self.seen = question, asked, seen
+        self.question, self.seen = question, seen
+        self.several = asked.several
+        self.asked = single(asked, asked.mentions[0]) if asked.several else asked
         self.kind = base_kind(asked)
-        self.about = _about(asked)
+        self.about = about_of(self.asked)
 
     def reply(self) -> str:
         last = self.seen.last
-        if last is not None and (answer := self._answer(last)) is not None:
+        answer = None if last is None else self._answer_each(last) if last.step == "each" else self._answer(last)
+        if answer is not None:
             return answer
         if self.seen.is_last:
             return final(f"{OFFLINE_UNANSWERED} the turns were over before offline had an answer.")
-        if last is None:
+        if last is None and self.several:
+            return self._block("join", *find_each(self.asked, self.several, self.question))
+        if last is None or (last.step == "join" and found_parts(last.found) is None):
             return self._begin()
+        if last.step in ("join", "each"):
+            return self._each(last)
         if last.step == "follow":
             return "Uses: none\n\n" + self._explore("")
         return self._explore(last.step)
@@ -97,7 +105,7 @@ class _Planner:
         plan = best_plan(self.asked, self.seen.entries, self.seen.tools, self.question)
         if plan is None:
             said = "Uses: none\n\n" if self.seen.entries else ""
-            return said + self._explore("")
+            return said + self._explore("find" if self.several else "")
         helpers, lines = follow(self.asked, plan, self.about, self.question)
         code = steps.block(f"follow {plan.entry}", lines, helpers)
         return f"Uses: {plan.entry}\n{INTRO.format(f'what procedure {plan.entry} says')}\n\n{code}"
@@ -118,42 +126,70 @@ class _Planner:
         if not found.get("done") and turn.step != "follow":
             return None
         terms = self._terms() or []
-        notes = self._notes(terms)
+        named = zip(self.asked.mentions, terms, strict=False)
+        notes = [note for name, term in named if (note := notes_on(self.kind, name, term))]
         if not notes:
             return "FINAL_VAR(reply)"
-        taken = {_shown(name): tidy(term["label"]) for name, term in zip(self.asked.mentions, terms, strict=False)
+        taken = {shown(name): tidy(term["label"]) for name, term in zip(self.asked.mentions, terms, strict=False)
                  if term["how"] >= 3}  # fmt: skip
         return _final_var(notes, taken, yes_no=self.kind == "is_subclass")
 
     def _absent(self, terms: Sequence[Any]) -> str:
         missing = [
-            f"{kinds[0] or 'term'} called “{_shown(name)}”"
+            f"{kinds[0] or 'term'} called “{shown(name)}”"
             for name, term, kinds in zip(self.asked.mentions, terms, wanted_kinds(self.asked), strict=False)
             if term is None
         ]
+        if self.several:
+            names = [f"“{shown(name)}”" for name in self.several[:MOST_NAMES]]
+            missing[0] += f" (nor {', '.join(names[:-1])} or {names[-1]})"
         said = f"There is no {' and no '.join(missing)} in this ontology."
         return f"No. {said}" if self.kind in ("exists", "is_subclass") else said
 
     def _exists(self, terms: Sequence[dict[str, Any]]) -> str:
-        term, wanted, name = terms[0], self.asked.what, _shown(self.asked.mentions[0])
-        what = _article(term["kind"])
+        term, wanted, name = terms[0], self.asked.what, shown(self.asked.mentions[0])
+        what = with_article(term["kind"])
         if wanted and wanted not in term["kind"]:
             return f"No. There is no {wanted} called “{name}”, but {what}: {term['curie']}."
         near = f" (“{name}” as such is not there; this is the nearest name)" if term["how"] >= 3 else ""
         return f"Yes. {term['curie']} is {what}, labelled “{tidy(term['label'])}”{near}."
 
-    def _notes(self, terms: Sequence[dict[str, Any]]) -> list[str]:
-        """What the answer should say about how the names were taken; without a digit, which could pass for a count."""
-        said = []
-        for name, term in zip(self.asked.mentions, terms, strict=False):
-            if term["how"] >= 3:
-                said.append(f"“{_shown(name)}” is taken for “{tidy(term['label'])}”, the nearest name")
-            elif term["same"] and self.kind != "describe":  # a description names the others itself
-                prefix, own = term["curie"].partition(":")[0].strip("<"), _shown(term["curie"])
-                said.append(f"of several called “{_shown(name)}” this is “{own}” of “{prefix}”")
-            elif term["odd"] and self.kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
-                said.append(f"“{_shown(name)}” is {_article(term['kind'])} here, not a class")
-        return said
+    # -- several names -------------------------------------------------------------------------------------
+
+    def _each(self, last: Turn) -> str:
+        """The step that answers for each name: as a procedure says, or, where that led nowhere, without one."""
+        joined = next(turn for turn in self.seen.turns if turn.step == "join")
+        plan: Plan | None = None
+        if last.step == "join":
+            plan = best_plan(self.asked, self.seen.entries, self.seen.tools, self.question)
+        elif not last.entry:
+            return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer.")
+        sections, before = self._sections(found_parts(joined.found) or []), ""
+        if len(self.several) > MOST_NAMES:
+            before = "Only the first five names are answered for; ask for the others in another question."
+        program = answer_each(self.asked, plan or own_plan(self.asked), sections, before, self.question)
+        uses = f"Uses: {plan.entry if plan else 'none'}\n\n" if self.seen.entries else ""
+        return uses + self._block(f"each {plan.entry}" if plan else "each", *program)
+
+    def _sections(self, parts: Sequence[dict[str, Any] | None]) -> list[Section]:
+        kind = wanted_kinds(self.asked)[0][0] or "term"
+        made, seen = [], set()
+        for place, (name, term) in enumerate(zip(self.several, parts, strict=False)):
+            if term is None:
+                made.append(Section(name, said=f"There is no {kind} called “{shown(name)}” in this ontology."))
+            elif term["curie"] not in seen:
+                seen.add(term["curie"])
+                note = notes_on(self.kind, name, term)
+                called = single(self.asked, tidy(term["label"]) if term["how"] >= 3 else name)
+                said = f"{note[0].upper()}{note[1:]}.\n" if note else ""
+                made.append(Section(name, place, about_of(called), said))
+        return made
+
+    def _answer_each(self, turn: Turn) -> str | None:
+        parts = (turn.found or {}).get("parts")
+        if not isinstance(parts, list) or (turn.entry and not all(map(_is_sound, parts))):
+            return None
+        return "FINAL_VAR(reply)"
 
     # -- the fixed order -----------------------------------------------------------------------------------
 
@@ -171,8 +207,9 @@ class _Planner:
         if not after or (last is not None and last.found is None and done in ("find", "ask")):
             error = f" ({tidy(last.error)[:200]})" if last is not None and last.error else ""
             return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer{error}.")
-        step = after[0]
-        helpers, lines = self._step(step)
+        return self._block(after[0], *self._step(after[0]))
+
+    def _block(self, step: str, helpers: Sequence[str], lines: Sequence[str]) -> str:
         code = steps.block(step, [line for line in lines if line], helpers, self.seen.variables)
         return f"{INTRO.format(step)}\n\n{code}"
 
@@ -212,32 +249,6 @@ def _is_sound(found: dict[str, Any]) -> bool:
     if not isinstance(rows, int) or found.get("whole") is False:
         return False
     return rows == expected if expected is not None else rows > 0
-
-
-def _about(asked: Asked) -> str:
-    """What stands behind the noun of an answer."""
-    kind = base_kind(asked)
-    if kind == "search":
-        where = {"starts": "that begins with ", "ends": "that ends with "}.get(asked.where, "")
-        return f" with a name {where}“{_shown(asked.text)}”" if where else f" with “{_shown(asked.text)}” in the name"
-    if len(asked.mentions) == 1:
-        name = _shown(asked.mentions[0])
-        return f" “{name}”" if kind.startswith("properties_by") else f" of “{name}”" if kind in PROBES else ""
-    return ""
-
-
-def _shown(name: str) -> str:
-    """A name from the question without what would make it an IRI."""
-    name = tidy(name).strip("<> ")
-    if re.search(r"\s", name):  # a label: what is no IRI in it stays
-        local = re.sub(r"\S+://\S*[/#]|(?<!\w)[\w.-]*:(?=\w)", "", name)
-    else:
-        local = re.split(r"[/#:]", name.rstrip("/#:"))[-1] or "it"
-    return local if len(local) <= MENTION_CHARS else local[: MENTION_CHARS - 1] + "…"
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
 
 
 def final(text: str) -> str:

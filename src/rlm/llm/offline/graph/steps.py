@@ -36,6 +36,7 @@ _NEEDS = {
     "number_of": ("longest_text", "rows", "number_of"),
     "column": ("is_name", "column"),
     "rows": ("longest_text", "rows"),
+    "about_told": ("longest_text", "rows", "about_told"),
     "bound_spaces": ("longest_text", "rows", "bound_spaces", "spaces_told"),
 }
 _SPACES = (
@@ -47,6 +48,7 @@ _ROLES = (
     "features|thing|term|instance|individual|category|element|resource|kind|kinds|label|name|description|"
     "descriptions|number|value"
 )
+_DC = ("terms", "elements/1.1")
 _LEADS = "model|dataset|data|ontology|vocabulary|graph|schema|file"
 """What may stand before a name, or be its first word."""
 SLICE = 'names = column(found, "x")'
@@ -88,15 +90,13 @@ def orient(asked: Asked) -> tuple[list[str], list[str]]:
         lines += _overview()
         done = "True"
     lines.append(said(done=done, triples='stats["triples"]', classes='stats["classes"]'))
-    return ["spaces_told"] if kind == "namespaces" else ["counted"], lines
+    return [{"namespaces": "spaces_told", "describe": "about_told"}.get(kind, "counted")], lines
 
 
 def _overview() -> list[str]:
-    return [
-        'sizes = ", ".join(f"{stats[name]} {name}" for name in ("triples", "classes", "properties", "individuals"))',
-        "reply = f\"{stats['title'] or 'This ontology'}: {sizes}.\"",
-        'reply += f"\\nKey classes: {\', \'.join(stats[\'key_classes\'])}." if stats["key_classes"] else ""',
-    ]
+    ways = " ".join(f"<http://purl.org/dc/{name}/{what}>" for what in ("description", "abstract") for name in _DC)
+    query = f"SELECT ?x WHERE {{ VALUES ?p {{ {ways} rdfs:comment }} ?o a owl:Ontology ; ?p ?x FILTER(isLiteral(?x)) }}"
+    return [f"found, _ = rows({query!r})", 'reply = about_told(stats, [row["x"] for row in found])']
 
 
 def schema(asked: Asked) -> tuple[list[str], list[str]]:
@@ -118,18 +118,20 @@ def find(asked: Asked, question: str) -> tuple[list[str], list[str]]:
 
 def links(asked: Asked, question: str) -> str:
     """The line that finds the terms. A word like “class” behind a name, or “model” before it, may be a part of it."""
-    calls = []
-    for name, kinds in zip(asked.mentions, wanted_kinds(asked), strict=True):
-        forms = [name]
-        if behind := re.search(rf"{re.escape(name)} ({_ROLES})\b", question):
-            forms = [f"{name} {behind[1]}", name]
-        elif ahead := re.search(rf"\b({_LEADS}) {re.escape(name)}", question, re.IGNORECASE):
-            forms = [f"{ahead[1]} {name}", name]
-        elif within := re.fullmatch(rf"(.*\S) (?:{_ROLES})", name):
-            forms = [name, within[1]]
-        each = [f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms]
-        calls.append(" or ".join(each))
-    return f"terms = [{', '.join(calls)}]"
+    return f"terms = [{', '.join(link_call(asked, question, place) for place in range(len(asked.mentions)))}]"
+
+
+def link_call(asked: Asked, question: str, place: int = 0) -> str:
+    """The expression that finds the term of one name."""
+    name, kinds = asked.mentions[place], wanted_kinds(asked)[place]
+    forms = [name]
+    if behind := re.search(rf"{re.escape(name)} ({_ROLES})\b", question):
+        forms = [f"{name} {behind[1]}", name]
+    elif ahead := re.search(rf"\b({_LEADS}) {re.escape(name)}", question, re.IGNORECASE):
+        forms = [f"{ahead[1]} {name}", name]
+    elif within := re.fullmatch(rf"(.*\S) (?:{_ROLES})", name):
+        forms = [name, within[1]]
+    return " or ".join(f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms)
 
 
 def _trimmed(*parts: str) -> list[str]:
@@ -140,11 +142,26 @@ def _trimmed(*parts: str) -> list[str]:
 
 
 def describe(asked: Asked, terms: Sequence[Term], question: str) -> tuple[list[str], list[str]]:
-    lines = [f"about = describe_entity({terms[0]['uri']!r})"]
+    uri = repr(terms[0]["uri"])
     if base_kind(asked) == "describe":
-        lines.append(f"reply = told(about, {parts_asked(question, asked)!r}, {terms[0]['also']!r})")
-        return ["told"], [*lines, said(done="True", kind='about["kind"]')]
-    return [], [*lines, said(kind='about["kind"]', subclasses='about.get("subclass_count")')]
+        helpers, lines = described(asked, question, uri, repr(terms[0]["also"]))
+        return helpers, [*lines, said(done="True", kind='about["kind"]')]
+    return [], [f"about = describe_entity({uri})", said(kind='about["kind"]', subclasses='about.get("subclass_count")')]
+
+
+def described(asked: Asked, question: str, uri: str, also: str) -> tuple[list[str], list[str]]:
+    """The lines that describe a term; its IRI and those of the same name are expressions."""
+    lines = [f"about = describe_entity({uri})", f"reply = told(about, {parts_asked(question, asked)!r}, {also})"]
+    if asked.of != "subproperties":
+        return ["told"], lines
+    query = "SELECT DISTINCT ?x WHERE { ?x rdfs:subPropertyOf $ENTITY_1 FILTER(isIRI(?x) && ?x != $ENTITY_1) }"
+    nouns = '*(f"direct {noun} of {about[\'curie\']}" for noun in ("subproperty", "subproperties")), whole'
+    lines += [
+        f'found, whole = rows({query!r}.replace("$ENTITY_1", "<" + {uri} + ">"))',
+        SLICE,
+        f'reply = listed(names, {nouns}) + "\\n" + reply',
+    ]
+    return ["told", "rows", "column", "listed"], lines
 
 
 def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], list[str]]:

@@ -156,6 +156,17 @@ def links_told(about: dict[str, Any]) -> list[str]:
     return ["Links: " + "; ".join(shown[:5]) + "; and more" * more]
 
 
+def about_told(stats: dict[str, Any], texts: list[str]) -> str:
+    """The answer that says what the ontology is about: its title, what it says of itself, its sizes."""
+    own = [re.sub(r'^"|"(@[\w-]+|\^\^\S+)?$', "", text) for text in sorted(texts, key=lambda text: "@en" not in text)]
+    words = " ".join(re.sub(r"\\[nrt]|[<>]", " ", own[0]).replace('\\"', '"').split()) if own else ""
+    sizes = ", ".join(f"{stats[name]} {name}" for name in ("triples", "classes", "properties", "individuals"))
+    lines = [f"{stats['title'] or 'This ontology'}: {sizes}.", words]
+    if stats.get("key_classes"):
+        lines.append("Key classes: " + ", ".join(stats["key_classes"]))
+    return "\n".join(line for line in lines if line)
+
+
 def chains(found: dict[str, Any]) -> str:
     """The answer that is a path: the shortest ones, with every property."""
     least = min(path["length"] for path in found["paths"])

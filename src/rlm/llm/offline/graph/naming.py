@@ -1,0 +1,51 @@
+"""How an answer calls what was asked about, and what it says of how the names of a question were taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.graph.kinds import PROBES, base_kind
+from rlm.llm.offline.text.said import tidy
+
+MENTION_CHARS = 80
+
+
+def about_of(asked: Asked) -> str:
+    """What stands behind the noun of an answer."""
+    kind = base_kind(asked)
+    if kind == "search":
+        where = {"starts": "that begins with ", "ends": "that ends with "}.get(asked.where, "")
+        return f" with a name {where}“{shown(asked.text)}”" if where else f" with “{shown(asked.text)}” in the name"
+    if len(asked.mentions) == 1:
+        name = shown(asked.mentions[0])
+        return f" “{name}”" if kind.startswith("properties_by") else f" of “{name}”" if kind in PROBES else ""
+    return ""
+
+
+def shown(name: str) -> str:
+    """A name from the question without what would make it an IRI."""
+    name = tidy(name).strip("<> ")
+    if re.search(r"\s", name):  # a label: what is no IRI in it stays
+        local = re.sub(r"\S+://\S*[/#]|(?<!\w)[\w.-]*:(?=\w)", "", name)
+    else:
+        local = re.split(r"[/#:]", name.rstrip("/#:"))[-1] or "it"
+    return local if len(local) <= MENTION_CHARS else local[: MENTION_CHARS - 1] + "…"
+
+
+def with_article(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+
+
+def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
+    """What an answer says about how a name was taken; without a digit, which could pass for a count."""
+    if term["how"] >= 3:
+        return f"“{shown(name)}” is taken for “{tidy(term['label'])}”, the nearest name"
+    if term["same"] and kind != "describe":  # a description names the others itself
+        prefix, own = term["curie"].partition(":")[0].strip("<"), shown(term["curie"])
+        return f"of several called “{shown(name)}” this is “{own}” of “{prefix}”"
+    if term["odd"] and kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
+        return f"“{shown(name)}” is {with_article(term['kind'])} here, not a class"
+    return ""
