@@ -56,6 +56,8 @@ def test_a_count_of_several_and_a_quoted_name_with_and_in_it() -> None:
         "What do Tug and Ferry have in common?",
         "common subclasses of Tug and Ferry",
         "Compare Tug and Ferry",
+        "Which classes have Tug and Ferry as superclasses?",
+        "Which class is a subclass of Tug and Ferry?",
         "Is Tug a subclass of Vessel and Boat?",
         "list the subclasses of tug and the superclasses of ferry",
         "Which properties have domain Tug and Ferry as range?",

@@ -33,6 +33,13 @@ _SET_APART = Lazy(
     re.I,
 )
 """Words that make one question of two names: no answer about each of them would do."""
+_AT_ONCE = Lazy(
+    r"… as (?:(?:their|its|a|the|direct) )*(?:super|parent|sub|child|ancest|base)"
+    r"|\b(?:is|be|has|have) an? (?:\w+ )?(?:sub\w*|super\w*|instance|member|child|parent|kind|type) (?:of )?…",
+    re.I,
+    only="…",
+)
+"""One thing that is asked to be below both, or above both: the names together set a condition."""
 _ANDS = (" and ", " & ", " plus ", " as well as ")
 _BOTH = Lazy(r"\bboth\b", re.I)
 _NAME = re.compile(rf"{OPEN}\d+{CLOSE}|[^\W\d_]?[\w.-]*:\w[\w.-]*\w|:?\w[\w'’-]*")
@@ -68,9 +75,9 @@ def read_joined(
     if found is None:
         return None
     start, end, parts = found
-    around = text[:start] + " … " + text[end:]
+    around = " ".join(f"{text[:start]} … {text[end:]}".split())
     both = _BOTH.search(around)
-    if _SET_APART.search(_BOTH.sub("", around)):
+    if _SET_APART.search(_BOTH.sub("", around)) or _AT_ONCE.search(around):
         return None
     shown = tuple(_shown(part, names) for part in parts)
     whole = (", ".join(shown[:-1]) + f" and {shown[-1]}")[:MAX_NAME_CHARS]
