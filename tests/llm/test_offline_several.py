@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from rlm.learning.extract_offline import extract_offline, procedure_of
 from rlm.learning.verify import Verify, check_answer
 from rlm.llm.offline.asked import Asked, understand
+from rlm.llm.offline.graph.planner import _Planner
+from rlm.llm.offline.graph.prompt import Seen, Turn
+from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.store.types import Judgment
 from rlm.tools.trace import Call, Trace
 
@@ -138,9 +141,18 @@ def test_a_procedure_for_one_name_is_followed_for_each_and_left_where_it_falls_s
     right = procedure("List the direct subclasses of a class", FINDING, query_step(BELOW))
     less = procedure("List subclasses", FINDING, query_step(BELOW.replace("?x rdfs", "?x a owl:Class ; rdfs")))
     without, with_it = ask(boats, question), ask(boats, question, [right])
-    assert with_it.answer == without.answer and uses(with_it) == ["1"]
+    assert with_it.answer == without.answer and uses(with_it) == ["none", "1"]
     misled = ask(boats, question, [less])  # it leaves out what is not declared: seen, and done without it
-    assert misled.answer == without.answer and uses(misled) == ["1", "none"]
+    assert misled.answer == without.answer and uses(misled) == ["none", "1", "none"]
+
+
+@pytest.mark.parametrize("step", ["join", "each"])
+def test_what_could_not_be_looked_up_is_not_said_to_be_absent(step: str) -> None:
+    asked = understand("subclasses of Tug and Ferry")
+    turns = (Turn("join", 0, {"parts": [None, {}]}), Turn(step, 0, None, "QueryTimeout: 30 s are over"))
+    seen = Seen(frozenset(), (), turns)
+    assert asked is not None
+    assert _Planner("", asked, seen).reply().startswith(f'FINAL("""{OFFLINE_UNANSWERED} what the tools returned')
 
 
 def test_two_absent_names_are_said_to_be_absent(boats: Any) -> None:

@@ -92,8 +92,9 @@ class _Planner:
         if self.seen.is_last:
             return final(f"{OFFLINE_UNANSWERED} the turns were over before offline had an answer.")
         if last is None and self.several:
-            return self._block("join", *find_each(self.asked, self.several, self.question))
-        if last is None or (last.step == "join" and found_parts(last.found) is None):
+            uses = "Uses: none\n\n" if self.seen.entries else ""  # as yet
+            return uses + self._block("join", *find_each(self.asked, self.several, self.question))
+        if last is None or (last.step == "join" and last.found and found_parts(last.found) is None):
             return self._begin()
         if last.step in ("join", "each"):
             return self._each(last)
@@ -162,8 +163,8 @@ class _Planner:
         plan: Plan | None = None
         if last.step == "join":
             plan = best_plan(self.asked, self.seen.entries, self.seen.tools, self.question)
-        elif not last.entry:
-            return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer.")
+        if last.found is None and not last.entry:
+            return self._not_enough(last)
         sections, before = self._sections(found_parts(joined.found) or []), ""
         if len(self.several) > MOST_NAMES:
             before = "Only the first five names are answered for; ask for the others in another question."
@@ -205,9 +206,12 @@ class _Planner:
         after = order[order.index(done) + 1 :] if done in order else order
         last = self.seen.last
         if not after or (last is not None and last.found is None and done in ("find", "ask")):
-            error = f" ({tidy(last.error)[:200]})" if last is not None and last.error else ""
-            return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer{error}.")
+            return self._not_enough(last)
         return self._block(after[0], *self._step(after[0]))
+
+    def _not_enough(self, last: Turn | None) -> str:
+        error = f" ({tidy(last.error)[:200]})" if last is not None and last.error else ""
+        return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer{error}.")
 
     def _block(self, step: str, helpers: Sequence[str], lines: Sequence[str]) -> str:
         code = steps.block(step, [line for line in lines if line], helpers, self.seen.variables)
