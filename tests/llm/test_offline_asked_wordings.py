@@ -32,7 +32,6 @@ def test_freer_wordings_are_understood_or_not_answered():
 
 SEVERAL = """
 subclasses of both prov:Agent and prov:Entity
-Which properties have Tug or Ferry as domain?
 superclass of the superclass of Tug
 subclasses of subclasses of Vessel
 superclasses of Barley Queen's type

@@ -50,6 +50,9 @@ def test_a_count_of_several_and_a_quoted_name_with_and_in_it() -> None:
     assert understand("How many subclasses do Tug and Ferry have?") == Asked(
         "count", ("Tug and Ferry",), of="subclasses", several=TWO
     )
+    assert understand("Which properties have Tug or Ferry as domain?") == Asked(
+        "properties_by_domain", ("Tug or Ferry",), several=TWO
+    )
     assert understand('Describe "Tug and Ferry"') == Asked("describe", ("Tug and Ferry",))
 
 
@@ -61,7 +64,7 @@ def test_a_count_of_several_and_a_quoted_name_with_and_in_it() -> None:
         "Compare Tug and Ferry",
         "Which classes have Tug and Ferry as superclasses?",
         "Which class is a subclass of Tug and Ferry?",
-        "Is Tug a subclass of Vessel and Boat?",
+        "Is Tug a subclass of Vessel or Boat?",
         "list the subclasses of tug and the superclasses of ferry",
         "Which properties have domain Tug and Ferry as range?",
         "Describe Tug and list its subclasses",

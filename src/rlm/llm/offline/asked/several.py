@@ -1,4 +1,4 @@
-"""Names joined by "and" or commas: "Tug, Ferry and Barge" is one name or several, and only an ontology can tell.
+"""Names joined by "and", "or" or commas: "Tug, Ferry and Barge" is one name or several, and only an ontology can tell.
 
 The joined names go behind one mark, as a quoted name does, and the question is read with it. What was read must be a
 question about one name, and that name must be the joined one: then it keeps the whole, and its parts beside it.
@@ -24,7 +24,7 @@ SPLIT = frozenset((
 """The kinds of questions that can be answered name by name; and the counts of these."""
 MAX_PARTS = 20
 _JOINT = re.compile(
-    r"(?:,? (?:and|&|plus|as well as)|,)(?: (?:also|then|of|for|those of|that of|the|an?))*(?: class| property)? "
+    r"(?:,? (?:and|or|&|plus|as well as)|,)(?: (?:also|then|of|for|those of|that of|the|an?))*(?: class| property)? "
 )
 _SET_APART = Lazy(
     r"\b(?:common|shared?|both|either|neither|same|differen\w*|compar\w*|versus|vs|between|each other|one another|"
@@ -40,7 +40,7 @@ _AT_ONCE = Lazy(
     only="…",
 )
 """One thing that is asked to be below both, or above both: the names together set a condition."""
-_ANDS = (" and ", " & ", " plus ", " as well as ")
+_ANDS = (" and ", " or ", " & ", " plus ", " as well as ")
 _BOTH = Lazy(r"\bboth\b", re.I)
 _NAME = re.compile(rf"{OPEN}\d+{CLOSE}|[^\W\d_]?[\w.-]*:\w[\w.-]*\w|:?\w[\w'’-]*")
 _OPEN_END = frozenset("_zQ")
@@ -52,7 +52,7 @@ _INTO = frozenset((
 
 
 def may_be_several(asked: Asked, names: tuple[str, ...]) -> bool:
-    """Whether a question is about one name that is not quoted and has an "and" in it."""
+    """Whether a question is about one name that is not quoted and has an "and" or an "or" in it."""
     one = len(asked.mentions) == 1 and _counted(asked) in SPLIT
     return one and asked.mentions[0] not in names and _JOINT.search(asked.mentions[0]) is not None
 
@@ -80,7 +80,8 @@ def read_joined(
     if _SET_APART.search(_BOTH.sub("", around)) or _AT_ONCE.search(around):
         return None
     shown = tuple(_shown(part, names) for part in parts)
-    whole = (", ".join(shown[:-1]) + f" and {shown[-1]}")[:MAX_NAME_CHARS]
+    joint = "or" if " or " in text[start:end] else "and"
+    whole = (", ".join(shown[:-1]) + f" {joint} {shown[-1]}")[:MAX_NAME_CHARS]
     before = _BOTH.sub("", text[:start]).replace("  ", " ")
     mark = f"{OPEN}{len(names)}{CLOSE}"
     asked = read(f"{before}{mark}{text[end:]}", (*names, whole))

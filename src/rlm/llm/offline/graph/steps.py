@@ -46,7 +46,7 @@ _SPACES = (
 _ROLES = (
     "class|classes|concept|concepts|type|types|property|properties|relation|relations|entity|object|objects|feature|"
     "features|thing|term|instance|individual|category|element|resource|kind|kinds|label|name|description|"
-    "descriptions|number|value"
+    "descriptions|number|value|list"
 )
 _DC = ("terms", "elements/1.1")
 _LEADS = "model|dataset|data|ontology|vocabulary|graph|schema|file"
