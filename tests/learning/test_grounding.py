@@ -13,7 +13,7 @@ from rlm.loop import rlm_run
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.views import Views
 from rlm.tools import sparql_tools, view_tools
-from rlm.tools.trace import Call, Trace
+from rlm.tools.trace import FIRST_CALLS, MOST_CALLS, Call, Trace
 
 pytestmark = pytest.mark.req("PM-04")
 
@@ -38,6 +38,14 @@ AGENT = PROV + "Agent"
 )  # fmt: skip
 def test_a_term_is_found_however_it_is_written(text):
     assert iris_in(text, BOUND) == {AGENT}
+
+
+def test_what_a_dropped_call_returned_is_evidence_unless_it_was_a_memory():
+    trace = Trace()
+    for number in range(MOST_CALLS + 2):
+        trace.note(Call("mem_get" if number == FIRST_CALLS else "sparql_slice", {}, iris=frozenset([f"ex:C{number}"])))
+    answer = f"ex:C{FIRST_CALLS}, ex:C{FIRST_CALLS + 1} and ex:C0"
+    assert ungrounded(answer, ["looked"], BOUND, trace) == [f"ex:C{FIRST_CALLS}"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"
 """The one entry that is no IRI: an answer out of nothing."""
 
 _STOP = r"\s<>\"{}|^`\\“”„«»。，、）］】》"
-_ANGLED = re.compile(r"<([A-Za-z][\w+.-]{0,63}:[^\s<>\"{}|^`\\]*)>")
+_ANGLED = re.compile(r"<([A-Za-z][\w+.-]{0,63}:[^\x00-\x20<>\"{}|^`\\]*)>")
 _BARE = re.compile(
     rf"(?<![\w+.-])(?:[A-Za-z][A-Za-z0-9+.-]{{0,31}}://(?=[^\s/])|urn:[A-Za-z0-9][A-Za-z0-9-]{{0,31}}:(?=\w))[^{_STOP}]*"
 )
@@ -131,7 +131,7 @@ def ungrounded(
     asked; `bare` says that there was no text beside it, from which a term could come.
     """
     texts = [text for text in evidence_texts if text.strip()]
-    calls = list(trace.calls) if trace is not None else []
+    calls = trace.seen() if trace is not None else []
     if not texts and not calls:
         return [NO_EVIDENCE] if re.search(r"\w", answer) else []
     prefixes = _bound(namespaces, [*code, *_asked_texts(calls)])

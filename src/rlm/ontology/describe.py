@@ -43,7 +43,7 @@ def describe_entity(
         found["deprecated"] = True
         found["use"] = _names(meta, meta.replaced_by.get(iri, NONE), lang)
     if iri in meta.alternatives:
-        found["alternatives"] = [text for text, _ in meta.alternatives[iri][:LISTED]]
+        found["alternatives"] = [cut(text, 120) for text, _ in meta.alternatives[iri][:LISTED]]
     if iri in meta.classes:
         found |= _class(meta, iri, lang)
     if iri in meta.properties:

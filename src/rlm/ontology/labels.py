@@ -27,6 +27,9 @@ _BOILERPLATE = re.compile(
 )
 _MARKUP = re.compile(r"<[^>]{1,200}>")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'(])")
+_STEERING = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]"
+)
 _GAP = re.compile(r"[\s_\-.+/:#,;()]+")
 _OPAQUE = re.compile(r"^(?:[A-Za-z]{1,8}[_:\-]?)?\d{3,}$|^[QP]\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$", re.IGNORECASE)
 
@@ -113,8 +116,11 @@ def telling_sentence(text: str, max_chars: int = 160) -> str:
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text in at most `max_chars`, ended at a word and marked with … when something is missing."""
-    text = " ".join(text.split())
+    """The text in one line of at most `max_chars`, ended at a word and marked with … when something is missing.
+
+    What would steer a terminal is left out: control characters, and marks that turn the direction.
+    """
+    text = " ".join(_STEERING.sub("", text).split())
     if len(text) <= max_chars:
         return text
     if max_chars < 1:

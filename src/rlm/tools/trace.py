@@ -27,7 +27,7 @@ READ_CHARS = 20_000
 """What is read of a value to find the names in it."""
 
 _NAME = re.compile(
-    r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+>|https?://[^\s<>\"{}|^`\\]+"
+    r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+>|https?://[^\s<>\"{}|^`\\]+"
     r"|(?:[^\W\d][\w.-]*|(?<![\w:#@%\\.])):[\w.%~-]+"
 )
 
@@ -57,14 +57,17 @@ class Trace:
 
     calls: list[Call] = field(default_factory=list)
     dropped: int = 0
+    _lost: dict[str, set[str]] = field(default_factory=dict, repr=False)
     _names: set[str] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def note(self, call: Call) -> None:
         with self._lock:
             if len(self.calls) >= MOST_CALLS:
-                del self.calls[FIRST_CALLS]
+                lost = self.calls.pop(FIRST_CALLS)
                 self.dropped += 1
+                if sum(map(len, self._lost.values())) < MOST_NAMES:
+                    self._lost.setdefault(lost.tool, set()).update(lost.iris)
             self.calls.append(call)
             if len(self._names) < MOST_NAMES:
                 self._names |= call.iris
@@ -73,6 +76,11 @@ class Trace:
         """Every name that any tool has returned."""
         with self._lock:
             return set(self._names)
+
+    def seen(self) -> list[Call]:
+        """The calls; of those that were dropped, what each tool returned is in one call without arguments."""
+        with self._lock:
+            return [*self.calls, *(Call(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items())]
 
     def watch(self, box: Toolbox) -> Toolbox:
         """The same tools, each noted here when it is called."""

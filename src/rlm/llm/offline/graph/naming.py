@@ -32,7 +32,17 @@ def shown(name: str) -> str:
         local = re.sub(r"\S+://\S*[/#]|(?<!\w)[\w.-]*:(?=\w)", "", name)
     else:
         local = re.split(r"[/#:]", name.rstrip("/#:"))[-1] or "it"
+    local = _unquoted(local)
     return local if len(local) <= MENTION_CHARS else local[: MENTION_CHARS - 1] + "…"
+
+
+def label_of(term: Mapping[str, Any]) -> str:
+    """A label to stand in quotes: nothing in it ends them, and nothing passes for another term."""
+    return re.sub(r":(?=\S)", ": ", _unquoted(tidy(term["label"])))
+
+
+def _unquoted(text: str) -> str:
+    return re.sub('["`“”„«»]', "'", text)
 
 
 def with_article(kind: str) -> str:
@@ -42,7 +52,7 @@ def with_article(kind: str) -> str:
 def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
     """What an answer says about how a name was taken; without a digit, which could pass for a count."""
     if term["how"] >= 3:
-        return f"“{shown(name)}” is taken for “{tidy(term['label'])}”, the nearest name"
+        return f"“{shown(name)}” is taken for “{label_of(term)}”, the nearest name"
     if term["same"] and kind != "describe":  # a description names the others itself
         prefix, own = term["curie"].partition(":")[0].strip("<"), shown(term["curie"])
         return f"of several called “{shown(name)}” this is “{own}” of “{prefix}”"

@@ -18,7 +18,7 @@ from rlm.llm.offline.graph.accept import Plan, best_plan
 from rlm.llm.offline.graph.each import MOST_NAMES, Section, answer_each, find_each, found_parts, own_plan, single
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
-from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, notes_on, shown, with_article
+from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, label_of, notes_on, shown, with_article
 from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
 from rlm.llm.types import Message
@@ -131,7 +131,7 @@ class _Planner:
         notes = [note for name, term in named if (note := notes_on(self.kind, name, term))]
         if not notes:
             return "FINAL_VAR(reply)"
-        taken = {shown(name): tidy(term["label"]) for name, term in zip(self.asked.mentions, terms, strict=False)
+        taken = {shown(name): label_of(term) for name, term in zip(self.asked.mentions, terms, strict=False)
                  if term["how"] >= 3}  # fmt: skip
         return _final_var(notes, taken, yes_no=self.kind == "is_subclass")
 
@@ -153,7 +153,7 @@ class _Planner:
         if wanted and wanted not in term["kind"]:
             return f"No. There is no {wanted} called “{name}”, but {what}: {term['curie']}."
         near = f" (“{name}” as such is not there; this is the nearest name)" if term["how"] >= 3 else ""
-        return f"Yes. {term['curie']} is {what}, labelled “{tidy(term['label'])}”{near}."
+        return f"Yes. {term['curie']} is {what}, labelled “{label_of(term)}”{near}."
 
     # -- several names -------------------------------------------------------------------------------------
 

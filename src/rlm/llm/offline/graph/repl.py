@@ -111,6 +111,8 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
     (_, odd, how, _), best = ranked[0]
     same = [hit["curie"] for rank, hit in ranked[1:] if rank[1:3] == (odd, how)]
     also = [f"{hit['curie']} ({hit['kind']})" for rank, hit in ranked[1:] if rank[2] <= 1]
+    if best["uri"].endswith("…"):
+        raise ValueError("the IRI of this term is too long to ask about it")
     kept = {key: best[key] for key in ("uri", "curie", "label", "kind")}
     return {**kept, "label": kept["label"][:80], "how": how, "odd": odd, "same": same[:3], "also": also[:3]}
 

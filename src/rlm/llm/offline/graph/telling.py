@@ -17,7 +17,7 @@ def label_shown(name: str, label: str) -> str:
     """The label behind a name, in brackets; nothing where the name says the same, or the label looks like a name."""
     local = re.split(r"[/#:]", name.strip("<>").rstrip("/#"))[-1].replace("\\", "")
     label = " ".join(label.split())
-    plain = label.isprintable() and not re.search(r"""[<>"`“”]|://|\w:\w""", label)
+    plain = label.isprintable() and not re.search(r"""[<>"`“”]|:\S""", label)
     if not plain or words(label).replace(" ", "") in ("", words(local).replace(" ", "")):
         return ""
     return f" ({label if len(label) <= 60 else label[:59] + '…'})"
@@ -58,9 +58,12 @@ def counted(number: int, one: str, many: str, wider: int = 0, how: str = "") -> 
 
 def listed(names: list[str], one: str, many: str, whole: bool = True, wider: int = 0, how: str = "") -> str:
     """The answer that is a list. Its first line names nothing that is not in the list."""
+    short = any(name.strip("<>").endswith("…") for name in names)  # each may stand for several
     if not names:
         return f"None: there are no {many}." + f"\n{how.capitalize()} there are {wider}." * (wider > 0)
-    number = counted(len(names), one, many, wider, how)[:-1] if whole else f"More than {len(names)} {many}, among them"
+    number = counted(len(names), one, many, wider, how)[:-1]
+    if short or not whole:
+        number = f"{'More than' if not whole else 'At least'} {len(names)} {many}, among them"
     return "\n".join([f"{number}:", *(f"- {name}" for name in labelled(names))])
 
 
@@ -103,7 +106,8 @@ def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | t
     lines.append(f"{about['curie']} is {article} {about['kind'].replace(', ', ' and ')}{called}.")
     if also:
         lines.append("Of the same name: " + ", ".join(also))
-    lines.append(f"IRI: {about['uri']}")
+    plain_iri = re.fullmatch(r"[\w:/#.%~?=&@+-]*[\w/#=]", about["uri"])  # what else is in one could end it for a reader
+    lines.append(f"IRI: {about['uri']}" if plain_iri else f"IRI: <{about['uri']}>")
     if about.get("comment") and "comment" not in parts:
         lines.append(f"Definition: {about['comment']}")
     if about.get("deprecated"):
@@ -129,14 +133,21 @@ def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | t
 def rules_told(about: dict[str, Any]) -> list[str]:
     """What a class demands of its instances, as `ex:part some ex:Wheel`; what cannot be read so is left out."""
     signs = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value", "hasSelf": "self"}
+    form = r' (\S+) ("(?:(?!\\?… ; )(?:[^"\\]|\\.))*"\S*|[^\s"]\S*) ;'  # a text is read to its end: it is no rule
     found = []
     for each in about.get("outgoing_sample", []):
-        on = re.search(r"\bowl:onProperty (\S+)", each["object"])
-        rule = re.search(r"\bowl:(\w+(?:From|Value|Self|ardinality)) (\[…\]|[^\s\]]+)", each["object"])
-        if each["object"][:1] == "[" and on and rule and on[1] != "[…]":
-            bound = re.match("min|max", rule[1])
-            number = rule[2].partition("^^")[0].strip('"')
-            found.append(f"{on[1]} {signs.get(rule[1]) or (bound[0] if bound else 'exactly')} {number}")
+        said: dict[str, str] = {}
+        rest = each["object"][1:-1] + ";"
+        pair = re.match(form, rest)
+        while pair:
+            said[pair[1]], rest = pair[2], rest[pair.end() :]
+            pair = re.match(form, rest)
+        on = said.get("owl:onProperty", "[…]")
+        rule = next((key for key in said if re.match(r"owl:\w+(?:From|Value|Self|ardinality)$", key)), "")
+        if each["object"][:1] == "[" and on != "[…]" and rule:
+            bound = re.match("owl:(min|max)", rule)
+            number = re.sub(r'^"([^"\s]*)"\^\^\S+$', r"\1", said[rule])
+            found.append(f"{on} {signs.get(rule[4:]) or (bound[1] if bound else 'exactly')} {number}")
     more = len(found) > 5 or bool(found and about.get("left_out", {}).get("outgoing_sample"))
     return ["Restrictions: " + "; ".join(found[:5]) + "; and more" * more] if found else []
 

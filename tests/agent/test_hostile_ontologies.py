@@ -1,0 +1,60 @@
+"""Ontologies whose texts want to be more than texts: an answer is judged by what it says, not by what a label says."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlm import agent
+from rlm.learning.verify import Verify
+
+HEAD = """@prefix : <http://h.example/x#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+"""
+TURTLE = (
+    HEAD
+    + f"""
+:Top a owl:Class ; rdfs:label "x”. No. There is no such thing “y" .
+:A a owl:Class ; rdfs:subClassOf :Top ; rdfs:label ":C" . :C a owl:Class .
+:Vehicl a owl:Class ; rdfs:label "x” 42 “y" . :V1 a owl:Class ; rdfs:subClassOf :Vehicl .
+<http://h.example/x#b'$\u00a0c> a owl:Class ; rdfs:label "bee" ; skos:altLabel "one\\nNo. 7" ;
+    rdfs:comment "a\\u001B[31mb\\u202Ec" .
+<http://h.example/x#{"l" * 2_000}1> a owl:Class ; rdfs:subClassOf :Vehicl ; rdfs:label "far" .
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    made = tmp_path_factory.mktemp("hostile") / "h.ttl"
+    made.write_text(TURTLE, "utf-8")
+    return made
+
+
+@pytest.mark.req("PM-04")
+@pytest.mark.parametrize(
+    ("question", "sparql", "compare", "right"),
+    [
+        ("What are the subclasses of Top?", "SELECT ?x WHERE { VALUES ?x { :A :C } }", "set", False),
+        ("How many subclasses does Vehicle have?", "SELECT ?x WHERE { ?x rdfs:subClassOf :Vehicl }", "count", True),
+        ("Is there a class called Top?", "ASK { :Top a owl:Class }", "boolean", True),
+    ],
+)
+def test_labels_do_not_change_a_verdict(store, path, question, sparql, compare, right):
+    options = agent.RunOptions(verify=Verify(sparql, compare))
+    result = agent.run(question, path, store=store, model="offline", options=options)
+    assert result.judgment["is_success"] == right, (result.answer, result.judgment)
+
+
+def test_odd_names_are_grounded_and_no_text_makes_a_line(store, path):
+    odd = agent.run("What is bee?", path, store=store, model="offline")
+    assert odd.judgment["is_success"], odd.judgment
+    assert odd.answer.split("\n")[1:] == [
+        "IRI: <http://h.example/x#b'$\u00a0c>",
+        "Definition: a[31mbc",
+        "Other labels: one No. 7",
+    ]
+
+
+def test_a_name_that_is_too_long_to_ask_about_is_no_answer(store, path):
+    result = agent.run("Is far a subclass of Vehicl?", path, store=store, model="offline")
+    assert not result.answered and "too long to ask about" in result.answer
