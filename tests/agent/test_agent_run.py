@@ -165,6 +165,16 @@ def test_ctrl_c_keeps_what_there_is(store):
     assert stored(store, result)["artifact"]["reason"] == "interrupted"
 
 
+def test_ctrl_c_before_there_is_a_repl_leaves_nothing(store, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("subprocess.Popen", stop)
+    with pytest.raises(KeyboardInterrupt):
+        agent.run("What?", context=TEXT, client=scripted("never"), store=store, log_dir=tmp_path / "logs")
+    assert store.stats()["trajectories"] == 0 and list((tmp_path / "logs").iterdir()) == []
+
+
 @pytest.mark.req("SPEC-02.37")
 def test_the_memory_tools_work_in_the_repl(store):
     store.add(rlm.MemoryItem(title="Count with code", description="Let code count.", content="- count in the REPL"))

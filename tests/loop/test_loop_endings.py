@@ -56,6 +56,8 @@ def test_a_long_view_as_the_answer_is_text_and_bounded():
     assert result.answer == text[10:60_010]
     result, _ = run([code("FINAL(context)")], context=text)
     assert result.answer.startswith(text[:100_000]) and result.answer.endswith("[… 100000 more characters …]")
+    result, _ = run([code("FINAL('ex:Car\\n' * 20_000)")])
+    assert result.answer.endswith("\nex:Car\n[… 40006 more characters …]")  # no half of a name
     result, _ = run([code("FINAL(f'see: {context[:30000]}')")], context=text)
     assert result.answer == "see: " + text[:30_000]
 

@@ -67,6 +67,8 @@ def rlm_run(
                     if on_step is not None:
                         on_step(iteration)
             except KeyboardInterrupt:  # in the callback: the turns see to their own
+                if run.session is None:  # it has not begun
+                    raise
                 run.stop(INTERRUPTED)
             except BaseException as exc:
                 run.stop(f"failed: {type(exc).__name__}")

@@ -96,8 +96,8 @@ class Run:
                 yield from self._turns(session)
                 self.result.ns = session.namespace()
         except KeyboardInterrupt:
-            if self.depth:
-                raise  # the run that asked ends
+            if self.depth or self.session is None:
+                raise  # the run that asked ends; one whose REPL was not there yet has not begun
             self._keep_current()
             self.stop(INTERRUPTED)
             if self.session is not None:

@@ -17,6 +17,7 @@ Context = Part | Sequence[Part] | Mapping[str, Part]
 
 ANSWER_CHARS = 100_000
 NAME_CHARS = 200
+WORD_CHARS = 300
 CUT = "[… cut …]"
 NS_CHARS = 1_000_000
 """A variable whose value is larger is given back as its description; so is the rest, after four times that."""
@@ -120,7 +121,12 @@ def _passage(store: Store, handle: Ref | View, limit: int) -> str:
 
 
 def _bounded(text: str, size: int, limit: int) -> str:
-    return text if size <= limit else f"{text[:limit]}\n[… {size - limit} more characters …]"
+    """Cut behind a whole word where one ends near: half of a name is another name."""
+    if size <= limit:
+        return text
+    space = max(text.rfind(mark, limit - WORD_CHARS, limit) for mark in " \n")
+    end = space if space > 0 else limit
+    return f"{text[:end]}\n[… {size - end} more characters …]"
 
 
 def namespace(repl: Repl) -> dict[str, Any]:
