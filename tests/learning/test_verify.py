@@ -134,6 +134,7 @@ def test_values_that_are_no_iris_compare_by_their_text(check):
     query = 'SELECT ?v WHERE { VALUES ?v { "Blue Whale" "red fox" } }'
     assert check("- blue whale\n- Red  Fox", query).ok and check("A blue whale and a red fox.", query).ok
     assert check("red fox", query).missing == ["Blue Whale"]
+    assert check("a b", 'SELECT ("a\u200e b" AS ?v) {}').ok  # as it is shown
     assert check("redfoxes and blue whales", query).missing == ["Blue Whale", "red fox"]
     assert check("- blue whale\n- red fox\n- a dog", query).extra == ["a dog"]
     assert check("- blue whale\n- red fox\n- a dog", query, "contains_all").ok
@@ -233,6 +234,8 @@ def test_no_answer_is_never_right(check, compare):
         ("ASK { ?s ?p ?o }", "set", ValidationError, "needs a SELECT"),
         ("ASK { ?s ?p ?o }", "count", ValidationError, "needs a SELECT"),
         ("ASK { prov:Agent ?p ?o }", "absent", ValidationError, "finds something"),
+        ('SELECT ("sNaN"^^xsd:decimal AS ?n) {}', "count", ValidationError, "counts sNaN, which no answer"),
+        ('SELECT ("sNaN"^^xsd:decimal AS ?n) {}', "absent", ValidationError, "finds something"),
         ("DESCRIBE prov:Agent", "set", ValidationError, "CONSTRUCT or DESCRIBE"),
         ("SELECT ?x WHERE { ?s rdfs:subClassOf ?x FILTER(isBlank(?x)) }", "set", ValidationError, "isIRI"),
         ("SELECT ?a WHERE { ?a ?b ?c . ?d ?e ?f }", "set", ValidationError, "more than"),

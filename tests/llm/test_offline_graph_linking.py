@@ -147,3 +147,10 @@ def test_a_tool_that_fails_is_not_taken_for_a_name_that_is_not_there(monkeypatch
             repl.link("ex:Nothing")
     else:
         assert repl.link("ex:Nothing") is None
+
+
+def test_a_term_whose_iri_was_cut_is_not_asked_about(monkeypatch):
+    far = {"uri": "http://ex.example/lll…", "curie": "ex:lll…", "label": "far", "kind": "class"}
+    monkeypatch.setattr(repl, "search_entity", lambda text, limit: [far], raising=False)
+    with pytest.raises(ValueError, match="too long to ask about"):
+        repl.link("far")

@@ -233,6 +233,12 @@ def test_the_report_is_read() -> None:
     assert seen.last.found == {"done": True} and seen.variables == {"reply", "terms"}
 
 
+def test_of_an_error_its_message_is_read() -> None:
+    fault = "Error in block 1 (error):\nTraceback:\n  block 1 line 3, in link\n    raise x\nValueError: too long"
+    seen = read_prompt(told(f"Output of block 1:\n(nothing)\n{fault}\n"))
+    assert seen is not None and seen.last is not None and seen.last.error == "error: ValueError: too long"
+
+
 @given(st.text(alphabet="?x$ENTITY_1{}()|^*+/. abFILTERrdfs:subClassOf\"'", max_size=60))
 def test_any_text_can_be_read_as_a_query(text: str) -> None:
     for query in (text, f"SELECT ?x WHERE {{ {text} }}"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -207,6 +209,12 @@ def test_a_table_is_not_asked_for_what_it_cannot_reckon():
     assert plan_for("What is the total qty by city?", {"columns": ["city", "qty"]}).kind != "table"
     assert plan_for("What is the total weight?", {"columns": ["city", "qty"]}).kind != "table"
     assert plan_for("How many rows are there?").kind == "measure"
+
+
+def test_a_question_made_to_take_long_does_not():
+    begun = time.process_time()
+    assert plan_for("'s " * 6_000).kind == "none"
+    assert time.process_time() - begun < 3
 
 
 @given(st.text(max_size=300))

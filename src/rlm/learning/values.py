@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rlm.learning.words import plain_words
 from rlm.ontology.answer import Answer
+from rlm.ontology.labels import plainly
 
 TEXT_CHARS = 80
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•–—]|\(?\d{1,4}[.)])[ \t]+(.*\S)", re.MULTILINE)
@@ -59,8 +60,8 @@ def values_in(found: Answer) -> Values:
 
 
 def _folded(text: str) -> str:
-    """For comparing: one form of each letter, no case, one space; thousands without their commas."""
-    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """For comparing: one form of each letter, no case, one space, as it is shown; thousands without their commas."""
+    text = " ".join(plainly(unicodedata.normalize("NFKC", text)).casefold().split())
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 
 

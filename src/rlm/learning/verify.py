@@ -111,6 +111,8 @@ class _Expected:
             raise _wrong(verify, f"is an ASK: {verify.compare} needs a SELECT")
         elif verify.compare == "count":
             number = _number(found)
+            if number is not None and not number.is_finite():
+                raise _wrong(verify, f"counts {number}, which no answer can give: ask for a number")
             self.number = Decimal(len(_distinct(found))) if number is None else number
         else:
             self.values = values_in(found)
@@ -140,7 +142,8 @@ def _number(found: Answer) -> Decimal | None:
 
 
 def _is_zero(found: Answer) -> bool:
-    return _number(found) == 0
+    number = _number(found)
+    return number is not None and number.is_zero()
 
 
 def _truth(verify: Verify, found: Answer) -> bool:

@@ -115,12 +115,14 @@ def telling_sentence(text: str, max_chars: int = 160) -> str:
     return "" if _BOILERPLATE.search(said) else said
 
 
-def cut(text: str, max_chars: int) -> str:
-    """The text in one line of at most `max_chars`, ended at a word and marked with … when something is missing.
+def plainly(text: str) -> str:
+    """The text without what would steer a terminal: control characters, and marks that turn the direction."""
+    return _STEERING.sub("", text)
 
-    What would steer a terminal is left out: control characters, and marks that turn the direction.
-    """
-    text = " ".join(_STEERING.sub("", text).split())
+
+def cut(text: str, max_chars: int) -> str:
+    """The text, `plainly`, in one line of at most `max_chars`, ended at a word and marked with … if that is not all."""
+    text = " ".join(plainly(text).split())
     if len(text) <= max_chars:
         return text
     if max_chars < 1:

@@ -36,7 +36,7 @@ _SCRIPTS = {
     "THAI": "Thai", "GEORGIAN": "Georgian", "ARMENIAN": "Armenian", "ETHIOPIC": "a language in Ethiopic letters",
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NAMED = re.compile(r"\S*(?:[:#/_@]\S|[a-z][A-Z])\S*|\ue000\d+\ue001")
+_NAMED = re.compile(r"(?<!\S)\S*(?:[:#/_@]\S|[a-z][A-Z])\S*|\ue000\d+\ue001")
 
 
 def foreign_language(question: str) -> str:

@@ -143,11 +143,11 @@ def rules_told(about: dict[str, Any]) -> list[str]:
             said[pair[1]], rest = pair[2], rest[pair.end() :]
             pair = re.match(form, rest)
         on = said.get("owl:onProperty", "[…]")
-        rule = next((key for key in said if re.match(r"owl:\w+(?:From|Value|Self|ardinality)$", key)), "")
-        if each["object"][:1] == "[" and on != "[…]" and rule:
-            bound = re.match("owl:(min|max)", rule)
-            number = re.sub(r'^"([^"\s]*)"\^\^\S+$', r"\1", said[rule])
-            found.append(f"{on} {signs.get(rule[4:]) or (bound[1] if bound else 'exactly')} {number}")
+        rules = [key for key in said if re.match(r"owl:\w+(?:From|Value|Self|ardinality)$", key)]
+        if each["object"][:1] == "[" and on != "[…]" and rules:
+            bound = re.match("owl:(min|max)", rules[0])
+            number = re.sub(r'^"([^"\s]*)"\^\^\S+$', r"\1", said[rules[0]])
+            found.append(f"{on} {signs.get(rules[0][4:]) or (bound[1] if bound else 'exactly')} {number}")
     more = len(found) > 5 or bool(found and about.get("left_out", {}).get("outgoing_sample"))
     return ["Restrictions: " + "; ".join(found[:5]) + "; and more" * more] if found else []
 

@@ -31,6 +31,8 @@ from rlm.llm.offline.text.reading import fold
 from rlm.llm.offline.text.tables import table_plan
 from rlm.llm.offline.text.words import FORMS, MARKS, STOP_WORDS
 
+QUOTED_CHARS = 5_000
+"""Where quotes are looked for: the time grows with the square of it."""
 _QUOTED = re.compile(
     r"“([^”]+)”|„([^“”]+)[“”]|«\s*([^»]+?)\s*»|「([^」]+)」|\"([^\"]+)\"|`([^`]+)`|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)"
 )
@@ -99,7 +101,7 @@ def plan_for(question: str, seen: Seen | None = None) -> Plan:
 
 def _quoted(asked: str) -> tuple[str, str]:
     """What stands in quotes, and the question around it."""
-    match = _QUOTED.search(asked)
+    match = _QUOTED.search(asked[:QUOTED_CHARS])
     found = next((group for group in match.groups() if group), "") if match else ""
     around = f"{asked[: match.start()]}“ ”{asked[match.end() :]}" if match else asked
     return found.strip()[:NEEDLE_CHARS], around
