@@ -128,3 +128,25 @@ def test_of_two_prefixes_for_one_namespace_the_well_known_is_taken(order):
 def test_a_short_name_is_one_that_the_engine_can_read(local, short):
     shown = OWN.shrink(f"http://example.org/{local}")
     assert shown == (f"ex:{local}" if short else f"<http://example.org/{local}>")
+
+
+_PIECES = st.sampled_from(("http://a/", "http://a/b#", "http://a/b/", "http://www.w3.org/2002/07/owl#", "http://a/bc"))
+
+
+@given(
+    st.dictionaries(st.sampled_from(("", "p", "q", "r", "owl", "rdf")), _PIECES), _PIECES, st.text("ab.c#/", max_size=4)
+)
+def test_a_short_form_is_the_one_that_looking_at_every_prefix_finds(given_, start, rest):
+    prefixes, iri = Prefixes(given_, well_known=False), start + rest
+    assert prefixes.shrink(iri) == _by_looking(prefixes, iri)
+    prefixes["z"] = start
+    assert prefixes.shrink(iri) == _by_looking(prefixes, iri), "also after one more is bound"
+
+
+def _by_looking(prefixes, iri):
+    best, chosen = "", None
+    for prefix, namespace in prefixes.items():
+        longer = len(namespace) > len(best) or (namespace == best and prefix in ("rdf", "rdfs", "owl", "xsd"))
+        if longer and iri.startswith(namespace) and Prefixes({"p": namespace}, well_known=False).shrink(iri)[0] == "p":
+            best, chosen = namespace, prefix
+    return f"<{iri}>" if chosen is None else f"{chosen}:{iri[len(best) :]}"

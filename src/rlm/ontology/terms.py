@@ -67,6 +67,9 @@ class Prefixes(dict[str, str]):
     and queries call them so.
     """
 
+    _by_namespace: dict[str, str] | None = None
+    _lengths: tuple[int, ...] = ()
+
     def __init__(self, given: Mapping[str, str] | None = None, *, well_known: bool = True) -> None:
         given = given or {}
         super().__init__((prefix, namespace) for prefix, namespace in given.items() if prefix)
@@ -101,12 +104,42 @@ class Prefixes(dict[str, str]):
 
     def shrink(self, iri: str) -> str:
         """`prefix:name` by the longest namespace that fits and leaves a plain name, else `<iri>`."""
-        best, chosen = "", None
+        if self._by_namespace is None:
+            self._index()
+        assert self._by_namespace is not None
+        for length in self._lengths:
+            chosen = self._by_namespace.get(iri[:length])
+            if chosen is not None and len(iri) >= length and _LOCAL.fullmatch(iri, length):
+                return f"{chosen}:{iri[length:]}"
+        return f"<{iri}>"
+
+    def _index(self) -> None:
+        """Namespace to prefix: a file may bind very many."""
+        found: dict[str, str] = {}
         for prefix, namespace in self.items():
-            longer = len(namespace) > len(best) or (namespace == best and prefix in _FIRM)
-            if longer and iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
-                best, chosen = namespace, prefix
-        return f"<{iri}>" if chosen is None else f"{chosen}:{iri[len(best) :]}"
+            if namespace and (namespace not in found or prefix in _FIRM):
+                found[namespace] = prefix
+        self._by_namespace, self._lengths = found, tuple(sorted({len(namespace) for namespace in found}, reverse=True))
+
+    # Whatever is bound anew may change what `shrink` takes.
+
+    def __setitem__(self, prefix: str, namespace: str) -> None:
+        self._by_namespace = None
+        super().__setitem__(prefix, namespace)
+
+    def __delitem__(self, prefix: str) -> None:
+        self._by_namespace = None
+        super().__delitem__(prefix)
+
+    def setdefault(self, prefix: str, namespace: str) -> str:
+        if prefix not in self:
+            self[prefix] = namespace
+        return self[prefix]
+
+    def update(self, *given: Mapping[str, str]) -> None:  # type: ignore[override]
+        for each in given:
+            for prefix, namespace in each.items():
+                self[prefix] = namespace
 
 
 def local_name(iri: str) -> str:
