@@ -111,8 +111,12 @@ def test_a_gullible_model_smuggles_nothing(texts, gullible):
 
 def test_nor_does_it_from_several_runs(gullible):
     made = [artifact("What are all the subclasses of Agent?", f"prov:Person {POISONED[0]}")] * 2
-    calls = Trace([Call("sparql_query", {"query": SAFE}, key="r")])
-    assert not recallable(extract_contrast(made, [GOOD, BAD], client=gullible, traces=[calls, calls], prefixes=PROV))
+    rows = Call("sparql_slice", {}, iris=frozenset(("prov:Person",)), key="r")
+    calls = Trace([Call("sparql_query", {"query": SAFE}, key="r"), rows])
+    items = extract_contrast(made, [GOOD, BAD], client=gullible, traces=[calls, calls], prefixes=PROV)
+    assert recallable(items), "the calls of the runs speak"
+    assert not [item for item in recallable(items) if says(item, POISONED[0])]
+    assert any(item.provenance.get(REASON) for item in items), "what was refused is kept, with the reason"
 
 
 def test_what_is_in_quarantine_is_stored_and_not_recalled(tmp_path, gullible):

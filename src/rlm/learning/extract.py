@@ -80,8 +80,8 @@ def extract_contrast(
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what the successful ones did and the failed ones did not.
 
-    Without a model: the procedure of the success with the fewest calls, and a lesson of a failure whose way no success
-    took.
+    Without a model, or where nothing that it says passes: the procedure of the success with the fewest calls, and a
+    lesson of a failure whose way no success took.
     """
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
@@ -92,15 +92,17 @@ def extract_contrast(
     found: list[MemoryItem] | None = None
     if client is not None and client.model != NO_MODEL and any(calls):
         found = contrast_llm(artifacts, judgments, client=client, traces=calls, usage=usage, **known)
-    if found:
-        specifics = frozenset[str]().union(*(_specifics(artifact, asked, prefixes) for artifact in artifacts))
-        return _stamped(Gate(tools, specifics, prefixes or {}, recalled).admit(found), provenance, session)
-    order = sorted(range(len(artifacts)), key=lambda place: (not judgments[place].is_success, len(calls[place]), place))
-    made: list[MemoryItem] = []
-    for place in order:
-        items = extract_offline(artifacts[place], judgments[place], trace=traces[place], prefixes=prefixes, **known)
-        made += [item for item in items if not any(old.outcome == item.outcome or _took(old, item) for old in made)]
-    return _stamped(Gate(tools, prefixes=prefixes or {}).admit(made), provenance, session)
+    specifics = frozenset[str]().union(*(_specifics(artifact, asked, prefixes) for artifact in artifacts))
+    admitted = Gate(tools, specifics, prefixes or {}, recalled).admit(found or [])
+    if not any(item.trust == "unverified" for item in admitted):  # as with one run: the calls themselves speak
+        places = range(len(artifacts))
+        order = sorted(places, key=lambda place: (not judgments[place].is_success, len(calls[place]), place))
+        made: list[MemoryItem] = []
+        for place in order:
+            items = extract_offline(artifacts[place], judgments[place], trace=traces[place], prefixes=prefixes, **known)
+            made += [item for item in items if not any(old.outcome == item.outcome or _took(old, item) for old in made)]
+        admitted = [*Gate(tools, prefixes=prefixes or {}).admit(made), *admitted]
+    return _stamped(admitted, provenance, session)
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
