@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rlm.cli import AGENT
+from rlm.cli.app import run
+
 TEXT = "one line\n" * 500 + "the needle is here\n" + "one line\n" * 500
 
 
@@ -207,25 +210,34 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
 
 
 @pytest.mark.req("RB-15", "RB-17")
-def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path):
+def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path, capsys):
     """`rlm-agent run --ontology … --ontology-name … --query … --db … --json`, as a coding agent calls it."""
-    line = ["run", "--ontology", str(root / "ontology" / "prov.ttl"), "--ontology-name", "prov", "--model", "offline",
-            "--db", db, "--log-dir", str(tmp_path / "logs"), "--json"]  # fmt: skip
+    prov = str(root / "ontology" / "prov.ttl")
+    line = ["run", "--ontology", prov, "--ontology-name", "prov", "--model", "offline", "--db", db, "--json"]
+    assert rlm("pack", "import", "core_v1", "--db", db).code == 0
     told = []
-    for question in ("What is the Activity class?", "What is the Plan class?"):
-        result = rlm(*line, "--query", question)
-        assert (result.code, result.err) == (0, "")
-        told.append(result.json)
-    first, second = told
+    for more in (["--query", "What is the Activity class?"], ["--query", "What is the Plan class?"],
+                 ["--query", "What is the Agent class?", "--log-dir", ""]):  # fmt: skip
+        capsys.readouterr()
+        assert run([*line, *more], AGENT) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        told.append(json.loads(out))
+    first, second, without = told
+    assert without["log_path"] is None
     for name in ("answer", "iterations", "run_id", "trajectory_id", "log_path", "memories_used", "converged",
                  "judgment", "leakage", "usage"):  # fmt: skip
         assert name in first
     assert "prov:Activity" in first["answer"] and first["judgment"]["is_success"]
-    (used,) = second["memories_used"]
-    assert set(used) >= {"memory_id", "rank", "score"} and used["rank"] == 1 and used["followed"]
-    assert second["iterations"] < first["iterations"]
-    metadata = json.loads(Path(second["log_path"]).read_text("utf-8").splitlines()[0])
-    assert metadata["type"] == "metadata" and metadata["memories"] == [used["memory_id"]]
+    used = second["memories_used"][0]
+    assert set(used) >= {"memory_id", "rank", "score"} and used["rank"] == 1
+    log = Path(second["log_path"])
+    assert log.parent == tmp_path / "rlm-logs" and len(list(log.parent.iterdir())) == 2
+    metadata, *turns = map(json.loads, log.read_text("utf-8").splitlines())
+    assert {"type": "metadata", "query": "What is the Plan class?", "ontology_name": "prov", "ontology_path": prov,
+            "memory_k": 3, "packs": ["core_v1"], "run_id": second["run_id"]}.items() <= metadata.items()  # fmt: skip
+    assert metadata["memories"] == [each["memory_id"] for each in second["memories_used"] if each["injected"]]
+    assert [turn["type"] for turn in turns] == ["iteration"] * second["iterations"]
 
 
 @pytest.mark.parametrize(

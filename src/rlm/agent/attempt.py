@@ -20,6 +20,7 @@ from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client
 from rlm.loop import Limits, RLMIteration, RLMLogger, RLMResult, rlm_run
+from rlm.packs import list_packs
 from rlm.store.backend import MemoryBackend
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
@@ -114,10 +115,19 @@ class Attempt:
             box = box | view_tools(self.graph.views, self.meter)
         return self.trace.watch(box | self.extra.tools)
 
-    def logger(self, stack: ExitStack, log_dir: str | Path | None, run: Run) -> RLMLogger | None:
+    def logger(self, stack: ExitStack, log_dir: str | Path | None, run: Run, memory_k: int) -> RLMLogger | None:
+        """The log of this attempt; its first line says what the run was given."""
         if log_dir is None:
             return None
-        extra = {"run_id": run.run_id, "trajectory_id": self.trajectory.trajectory_id, "memories": self.recalled.ids}
+        extra = {
+            "run_id": run.run_id,
+            "trajectory_id": self.trajectory.trajectory_id,
+            "ontology_name": run.ontology_name,
+            "ontology_path": run.ontology_path,
+            "memory_k": memory_k,
+            "memories": self.recalled.ids,
+            "packs": sorted({pack.name for pack in list_packs(self.store) if pack.rolled_back_at is None}),
+        }
         logger = RLMLogger(Path(log_dir).expanduser(), scrub=scrubbed, extra=extra)
         stack.callback(logger.close)
         self.trajectory.rlm_log_path = str(logger.path.resolve())

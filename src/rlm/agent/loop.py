@@ -139,13 +139,17 @@ class Job:
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
         given = self.given
-        count = self.memory_k if given.options.recall else 0
-        remembered = recall(given.query, given.store, given.graph, count, lang=given.options.lang, skip=skip)
+        remembered = recall(given.query, given.store, given.graph, self._wanted, lang=given.options.lang, skip=skip)
         return Attempt(self.stack, given, self.record.run_id, remembered, hint=hint, number=number)
+
+    @property
+    def _wanted(self) -> int:
+        """How many memories are asked for."""
+        return self.memory_k if self.given.options.recall else 0
 
     def _pass(self, attempt: Attempt, on_step: OnStep | None) -> None:
         about = attempt.recalled.built.text if self.context is None else self.context
-        logger = attempt.logger(self.stack, self.log_dir, self.record)
+        logger = attempt.logger(self.stack, self.log_dir, self.record, self._wanted)
         limits = self.limits
         if limits is None:
             limits = Limits() if self.given.graph is None else Limits(max_output_chars=AGENT_OUTPUT_CHARS)

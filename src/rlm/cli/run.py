@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlm.cli import output
+from rlm.cli import AGENT, output
 from rlm.cli.command import command, lang_option, new_group, scaling_option, words
 from rlm.cli.limits import limit_options, taken_limits
 from rlm.cli.output import print_json, print_text
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 app = new_group("Questions.")
 ENGINES = ("auto", "process", "monty")
 INTERRUPTED = 130
+LOGS = "rlm-logs"
 _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
 
 
@@ -43,7 +44,9 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @limit_options()
-@click.option("--log-dir", metavar="DIR", help="Write the whole run there, as JSON lines (`rlm logs show`).")
+@click.option("--log-dir", metavar="DIR",
+              help="Write the whole run there, as JSON lines. "
+              "rlm-agent does, into rlm-logs beside its store; '' is nowhere.")  # fmt: skip
 @click.option("--record", metavar="FILE", help="Write every model call to a cassette.")
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
 @words("--engine", ENGINES, "What runs the code.", default="auto")
@@ -83,7 +86,7 @@ def run(
             enable_extraction=not (given["no_extract"] or given["no_memory"]),
             model=given["model"],
             store=session.store,
-            log_dir=given["log_dir"],
+            log_dir=_log_dir(session, given["log_dir"]),
             limits=taken_limits(given, over_text=context is not None),
             on_start=on_start,
             on_step=None if session.json else _teller(verbose),
@@ -110,6 +113,15 @@ def _question(question: str | None, query: str | None) -> str:
     if found is None:
         raise ConfigError("there is no question: `rlm run QUESTION --context FILE`")
     return found
+
+
+def _log_dir(session: Session, named: str | None) -> str | Path | None:
+    """Where the log goes. A coding agent is told where its log lies (seed 000 §6.1), so under its name there is one."""
+    if named is not None:
+        return named or None
+    if click.get_current_context().find_root().info_name != AGENT or "://" in session.settings.memory_db:
+        return None
+    return session.path.parent / LOGS
 
 
 @contextmanager
