@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.learning.artifact import ACTION_CHARS, OUTCOME_CHARS, chosen, extract_trajectory_artifact
+from rlm.learning.artifact import chosen, extract_trajectory_artifact
 from rlm.learning.telling import telling_part
 from rlm.llm import ScriptedClient
 from rlm.llm.offline.client import OfflineClient
@@ -108,11 +108,16 @@ def test_any_run_gives_an_artifact_within_its_bounds(task, answer, runs, ns):
     assert made["iteration_count"] == len(runs) and len(made["key_steps"]) <= 10
     for step in made["key_steps"]:
         assert step.keys() == {"iteration", "action", "outcome"}
-        assert len(step["action"]) <= ACTION_CHARS and len(step["outcome"]) <= OUTCOME_CHARS
+        assert len(step["action"]) <= 80 and len(step["outcome"]) <= 100
         assert step["action"] and step["outcome"]
         assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in step["action"] + step["outcome"])
     text = json.dumps(made)
     assert len(text) < 80_000 and json.loads(text) == made
+
+
+def test_what_came_of_a_step_is_told_in_a_hundred_characters():
+    (step,) = of(turn(1, block("print(text)", "word " * 500)))["key_steps"]
+    assert len(step["outcome"]) == 100 and step["outcome"].endswith("…")
 
 
 def test_a_long_question_and_a_long_answer_are_cut():

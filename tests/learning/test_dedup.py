@@ -76,6 +76,12 @@ def test_what_is_done_with_a_new_one(new, old, action):
     assert (found.merged is not None) == (action == "merge")
 
 
+def test_seven_tenths_of_a_title_are_the_same_title():
+    known = memory("abcdefghij", content=NEW.content)
+    assert decide(memory("abcdefg123"), [known]).action == "merge"
+    assert decide(memory("abcdef1234"), [known]).action == "add"
+
+
 def test_two_different_queries_are_two_procedures():
     ask = '- `sparql_query("SELECT ?x WHERE {{ {} }}")`\n- answer with every IRI'
     one, other = (ask.format(part) for part in ("?x rdfs:subClassOf $ENTITY_1", "$ENTITY_1 rdfs:subClassOf ?x"))

@@ -170,6 +170,7 @@ def test_a_retelling_is_kept_apart_and_the_calls_speak(learn):
     items, _ = learn(lessons(story))
     assert [item.trust for item in items] == ["unverified", "quarantined"]
     assert items[1].provenance[REASON]
+    assert len(learn(lessons(*[story] * 5))[0]) == 3, "a run leaves three items at most, whoever wrote them"
 
 
 def test_what_was_recalled_is_marked_so_that_it_is_not_stored_again(learn):
