@@ -244,6 +244,41 @@ def test_several_attempts_are_all_kept_and_the_best_is_the_answer(ask, store, ho
     assert set(kept.artifact["attempts"]) == {one["trajectory_id"] for one in result.attempts[1:]}
 
 
+@pytest.mark.req("RB-24")
+def test_what_the_attempts_did_differently_is_what_they_teach(ask, store):
+    verify = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }", "set")
+    look = "```repl\nref = sparql_query('SELECT ?x WHERE {{ {} }}')\nprint(sparql_slice(ref)['rows'])\n```"
+    client = ScriptedClient(
+        [look.format("prov:Agent rdfs:subClassOf ?x"), "FINAL(prov:Entity)",
+         look.format("?x rdfs:subClassOf prov:Agent"), "FINAL(prov:Organization, prov:Person, prov:SoftwareAgent)"]
+    )  # fmt: skip
+    result = ask("What are the direct subclasses of Agent?", client=client, verify=verify, scaling="sequential:2")
+    assert [one["is_success"] for one in result.attempts] == [True, False]
+    right, wrong = (store.get(made["memory_id"]) for made in result.new_memories)
+    assert (right.outcome, wrong.outcome) == ("success", "failure")
+    assert "?x rdfs:subClassOf $ENTITY_1" in right.content and "$ENTITY_1 rdfs:subClassOf ?x" in wrong.content
+    assert wrong.provenance["trajectory_id"] == result.trajectory_id
+
+
+@pytest.mark.req("RB-24")
+def test_attempts_at_the_same_time_are_given_different_memories(ask, store):
+    known = set(store.add_many([harmful(number, steps) for number, steps in enumerate(HARM[:2])]))
+    result = ask("Find all subclasses of Influence.", scaling="parallel:2", memory_k=1, enable_extraction=False)
+    assert [used["rank"] for used in result.memories_used] == [1]
+    assert set(store.db.rows("SELECT rank, memory_id FROM memory_usage")) == {(1, each) for each in known}
+
+
+def test_of_several_attempts_all_are_stored_or_none(ask, store):
+    with store.db.write() as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON trajectories WHEN (SELECT count(*) FROM trajectories) > 0 "
+            "BEGIN SELECT RAISE(ABORT, 'no room for a second one'); END"
+        )
+    with pytest.raises(ValidationError, match="no room for a second one"):
+        ask("What are the direct subclasses of Agent?", scaling="parallel:2")
+    assert not any(rows(store, table) for table in TABLES)
+
+
 class Flaky:
     """The offline planner, but every second run of it is refused in its second turn."""
 

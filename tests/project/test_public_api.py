@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -102,3 +103,14 @@ def test_types_ship_with_the_package():
     from importlib import resources
 
     assert (resources.files("rlm") / "py.typed").is_file()
+
+
+def test_the_names_of_the_specification_are_in_the_rooms_that_own_them():
+    rooms = {
+        "rlm.agent": "run retrieve_memories rlm_run_enhanced rlm_run_with_memory",
+        "rlm.context": "build_context format_memories_for_injection",
+        "rlm.learning": "extract_memories extract_trajectory_artifact judge_trajectory",
+        "rlm.tools": "setup_ontology_context",
+    }
+    for room, names in rooms.items():
+        assert [name for name in names.split() if not hasattr(import_module(room), name)] == [], room

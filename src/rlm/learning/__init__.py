@@ -1,6 +1,7 @@
 """What a run was worth, and what it taught: artifact, verifiers, judge; extractor, gates, dedup, confidence."""
 
 from rlm.learning.artifact import extract_trajectory_artifact
+from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.grounding import code_of, evidence_of, iris_in, ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, Verify, check_answer, check_verify
@@ -12,6 +13,8 @@ __all__ = [
     "check_verify",
     "code_of",
     "evidence_of",
+    "extract_contrast",
+    "extract_memories",
     "extract_trajectory_artifact",
     "iris_in",
     "judge_trajectory",
