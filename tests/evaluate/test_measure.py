@@ -29,6 +29,9 @@ def test_three_arms_over_what_is_held_out(lesson, tmp_path):
         part = made.summary(arm)
         assert 0 < part.max_single_return <= 1000 and 0 < part.context_size <= 1900 and not part.flags
     assert all(run.injected == 0 for run in made.of("off")) and all(run.injected for run in made.of("packs"))
+    assert all(len(run.memories) == run.injected for run in made.runs)
+    followed = [each for each in made.memories() if each.followed and each.against.arm == "trained"]
+    assert [each.against.steps < 0 and each.against.tasks for each in followed] == [1], "what helped is named"
     with open_store(tmp_path / "stores" / "boats_v1-trained.db", embedder="none") as store:
         assert store.stats()["trajectories"] == 2, "measuring leaves nothing behind"
         assert {item.provenance["task_id"] for item in store.list_items(source_type="success")} <= set(learnt)

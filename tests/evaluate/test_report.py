@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from rlm.evaluate import Evaluation, Measured, page
+from rlm.evaluate import Evaluation, InPrompt, Measured, page
 
 VOID = {"meta", "br"}
 HOSTILE = [
@@ -69,6 +69,23 @@ def test_a_difference_takes_only_what_both_arms_ran():
     runs = [measured("off", "a"), measured("packs", "a", ok=False), measured("off", "b"), measured("packs", "c")]
     (gap,) = evaluation(runs, arms=("off", "packs")).differences()
     assert (gap.tasks, gap.success) == (1, -1)
+
+
+def test_each_memory_is_held_against_the_same_tasks_without_it():
+    good, bad, beside = (InPrompt(name, f"Way {name}", followed=name != "c") for name in "abc")
+    runs = [measured("off", task, steps=4) for task in "pqrs"]
+    runs += [measured("packs", "p", steps=2, memories=(good, beside)),
+             measured("packs", "q", steps=2, memories=(good,)),
+             measured("packs", "r", ok=False, steps=6, memories=(bad,)), measured("packs", "s", steps=4)]  # fmt: skip
+    made = evaluation(runs, arms=("off", "packs"))
+    harm, other, help_ = made.memories()
+    assert (harm.memory_id, harm.given, harm.followed, harm.against.tasks) == ("b", 1, 1, 1)
+    assert (harm.against.success, harm.against.steps) == (-1, 0.5), "the harm comes first"
+    assert (other.memory_id, other.given, other.followed, other.against.tasks) == ("c", 1, 0, 0), "another was followed"
+    assert (help_.title, help_.given, help_.against.tasks, help_.against.steps) == ("Way a", 2, 2, -0.5)
+    assert [each["memory_id"] for each in json.loads(json.dumps(made.to_dict()))["memories"]] == ["b", "c", "a"]
+    shown = "".join(Reader(page(made)).text)
+    assert "Way b" in shown and "−100 points" in shown and "−50 % (−50 % to −50 %)" in shown
 
 
 def test_the_json_form_is_whole(usual):
@@ -143,7 +160,8 @@ def test_the_page_loads_nothing(usual):
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_task_is_shown_and_does_nothing(usual, text):
     plain = Reader(page(usual))
-    runs = [measured(arm, text, query=text, reason=text, kind=text, ok=False, flags=(text,)) for arm in usual.arms]
+    more = {"query": text, "reason": text, "kind": text, "flags": (text,), "memories": (InPrompt(text, text, True),)}
+    runs = [measured(arm, text, ok=False, **more) for arm in usual.arms]
     made = evaluation(runs, curriculum_id=text, ontology_name=text, model=text, stopped=text, scaling=text)
     shown = page(made)
     shown.encode("utf-8")

@@ -6,6 +6,6 @@
 
 from rlm.evaluate.html import page
 from rlm.evaluate.measure import ARMS, evaluate
-from rlm.evaluate.report import Evaluation, Measured
+from rlm.evaluate.report import Evaluation, InPrompt, Measured, MemoryEffect
 
-__all__ = ["ARMS", "Evaluation", "Measured", "evaluate", "page"]
+__all__ = ["ARMS", "Evaluation", "InPrompt", "Measured", "MemoryEffect", "evaluate", "page"]

@@ -6,7 +6,7 @@ Task texts come from other people: every text is escaped, and the page forbids i
 from __future__ import annotations
 
 from rlm.evaluate.plots import legend, marker, percent, safe, steps_plot, success_plot
-from rlm.evaluate.report import Difference, Evaluation, Measured, Summary
+from rlm.evaluate.report import Difference, Evaluation, Measured, MemoryEffect, Summary
 from rlm.evaluate.stats import Interval, mean
 
 ARM_NAMES = {"off": "memory off", "packs": "shipped packs", "trained": "trained"}
@@ -58,6 +58,8 @@ def page(made: Evaluation) -> str:
     parts.append(_section("Success", success_plot(names, sums), _intervals()))
     parts.append(_section("Steps by kind of question", legend(names) + steps_plot(made, names), _reading()))
     parts.append(_section("By kind", _kinds(made, names)))
+    if effects := made.memories():
+        parts.append(_section("By memory", _memories(effects)))
     parts.append(_section("Every task", _grid(made, names)))
     parts.append(_section("Tokens and leakage", _leakage(names, sums)))
     title = f"Evaluation of {safe(made.curriculum_id)}"
@@ -168,6 +170,33 @@ def _kinds(made: Evaluation, names: list[str]) -> str:
         rows.append(f"<tr><td>{safe(kind)}</td>{''.join(cells)}</tr>")
     table = f"<table><thead><tr><th>kind</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return table + '<p class="soft">Right answers of all runs, in steps on average.</p>'
+
+
+def _memories(effects: list[MemoryEffect]) -> str:
+    head = "".join(f'<th class="n">{text}</th>' for text in ("given", "used", "tasks", "success", "steps"))
+    rows = "".join(
+        f'<tr><td class="task">{safe(each.title, QUESTION_CHARS)}<small>{safe(each.memory_id, QUESTION_CHARS)}, '
+        f"{safe(ARM_NAMES.get(each.against.arm, each.against.arm))}</small></td>"
+        f'<td class="n">{each.given}</td><td class="n">{each.followed}</td>{_change(each.against)}</tr>'
+        for each in effects
+    )
+    table = f"<table><thead><tr><th>memory</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return table + (
+        '<p class="soft">Given: in the prompt of so many runs. Success and steps: these tasks against the same ones '
+        "without memory, with the 95 % interval; runs that used another memory instead are left out.</p>"
+    )
+
+
+def _change(gap: Difference) -> str:
+    if not gap.tasks:
+        return '<td class="n">0</td><td class="n"></td><td class="n"></td>'
+    low, high = gap.success_interval
+    few, many = gap.steps_interval
+    return (
+        f'<td class="n">{gap.tasks}</td><td class="n">{signed(gap.success, "points")} '
+        f"({signed(low, '').strip()} to {signed(high, '').strip()})</td>"
+        f'<td class="n">{signed(gap.steps)} ({signed(few)} to {signed(many)})</td>'
+    )
 
 
 def _grid(made: Evaluation, names: list[str]) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from rlm import clock
 from rlm.agent.types import AgentResult, RunOptions
 from rlm.errors import ConfigError, ModelError
-from rlm.evaluate.report import Evaluation, Measured
+from rlm.evaluate.report import Evaluation, InPrompt, Measured
 from rlm.llm import Client, open_client
 from rlm.loop import Limits
 from rlm.loop.types import INTERRUPTED
@@ -241,4 +241,9 @@ def _measured(task: Task, arm: str, trial: int, result: AgentResult, seconds: fl
         max_single_return=int(leakage.get("max_single_return") or 0),
         context_size=int(leakage.get("context_size") or 0),
         flags=tuple(leakage.get("flags") or ()),
+        memories=tuple(
+            InPrompt(each["memory_id"], each["title"], each["followed"])
+            for each in result.memories_used
+            if each["injected"]
+        ),
     )

@@ -12,6 +12,15 @@ SHOWN_FLAGS = 20
 
 
 @dataclass(frozen=True, slots=True)
+class InPrompt:
+    """A memory that stood in the prompt of a run; `followed`: the run said that it used it."""
+
+    memory_id: str
+    title: str
+    followed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """One run of one task under one arm."""
 
@@ -31,6 +40,7 @@ class Measured:
     max_single_return: int = 0
     context_size: int = 0
     flags: tuple[str, ...] = ()
+    memories: tuple[InPrompt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,20 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryEffect:
+    """One memory: in how many runs it stood in the prompt, how many used it, and what the same tasks are without.
+
+    Runs that used another one instead say nothing of it and are not compared.
+    """
+
+    memory_id: str
+    title: str
+    given: int
+    followed: int
+    against: Difference
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """A whole evaluation. `stopped` says why it ended early, if it did."""
 
@@ -101,14 +125,25 @@ class Evaluation:
         base = self.arms[0]
         return [_difference(arm, base, self.of(arm), self.of(base)) for arm in self.arms[1:]]
 
+    def memories(self) -> list[MemoryEffect]:
+        """Every memory of every other arm against the first, over the same tasks; what costs most steps first."""
+        base = self.of(self.arms[0])
+        found = []
+        for arm in self.arms[1:]:
+            runs = self.of(arm)
+            titles = {each.memory_id: each.title for run in runs for each in run.memories}
+            found += [_effect(memory_id, title, arm, runs, base) for memory_id, title in titles.items()]
+        return sorted(found, key=lambda each: (-each.against.steps, each.against.success, each.memory_id))
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON types: summaries, differences, kinds and single runs."""
+        """Everything as JSON types: summaries, differences, kinds, memories and single runs."""
         told = {name: getattr(self, name) for name in self.__slots__ if name not in ("runs", "arms")}
         return {
             **told,
             "arms": {arm: asdict(self.summary(arm)) for arm in self.arms},
             "differences": [asdict(each) for each in self.differences()],
             "kinds": {kind: {arm: asdict(self.summary(arm, kind)) for arm in self.arms} for kind in self.kinds},
+            "memories": [asdict(each) for each in self.memories()],
             "runs": [asdict(run) for run in self.runs],
         }
 
@@ -162,3 +197,10 @@ def _difference(arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[
         tokens=change(*tokens),
         tokens_interval=bootstrap_change(*tokens),
     )
+
+
+def _effect(memory_id: str, title: str, arm: str, runs: Sequence[Measured], base: Sequence[Measured]) -> MemoryEffect:
+    given = [(run, each) for run in runs for each in run.memories if each.memory_id == memory_id]
+    telling = [run for run, mine in given if mine.followed or not any(each.followed for each in run.memories)]
+    gap = _difference(arm, base[0].arm if base else "", telling, base)
+    return MemoryEffect(memory_id, title, len(given), sum(mine.followed for _, mine in given), gap)
