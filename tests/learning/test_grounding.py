@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.handles import Meter, Store
-from rlm.learning.grounding import NO_EVIDENCE, code_of, evidence_of, iris_in, ungrounded
+from rlm.learning.grounding import FAILED_CALL, NO_EVIDENCE, code_of, evidence_of, iris_in, ungrounded
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
 from rlm.ontology.terms import Prefixes
@@ -116,6 +116,25 @@ def test_an_answer_out_of_nothing_has_no_ground(answer):
     assert ungrounded("", [], BOUND) == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "error", "good"),
+    [
+        ("None: there are no properties with the domain “Recipe”.", "there is no property rdfs:domain in this", False),
+        ("0 subclasses.", "QueryTimeout: the query took more than 30 s", False),
+        ("There is no ex:Glossary.", "OntologyError: there is no term ex:Glossary in this graph; find", True),
+        ("Two: prov:Agent and prov:Bundle.", "QueryTimeout: the query took more than 30 s", True),
+    ],
+)
+def test_an_error_is_no_ground_for_none(answer, error, good):
+    seen = frozenset({"prov:Agent", "prov:Bundle", "ex:Glossary"})
+    trace = Trace(calls=[Call("search_entity", {}, iris=seen), Call("probe_relationships", {}, ok=False, error=error)])
+    trace.note(Call("mem_search", {"query": "x"}))
+    said = ungrounded(answer, [], BOUND, trace, question="Which properties has Recipe, and is there ex:Glossary?")
+    assert (said == []) is good and (good or said == [FAILED_CALL.format(f"probe_relationships: {error}")])
+    trace.note(Call("sparql_query", {}))
+    assert ungrounded(answer, [], BOUND, trace) == []  # another try, which worked
+
+
 def test_what_a_tool_returned_is_evidence_without_being_printed():
     trace = Trace(
         calls=[Call("describe_entity", {"uri": "x"}, iris=frozenset({"prov:Agent", "http://a.example/x/y_(z"}))]
@@ -183,7 +202,18 @@ def test_a_term_of_the_question_counts_when_the_graph_was_asked_about_it():
 
 def test_saying_that_it_is_not_there_needs_a_look():
     said = "There is no class prov:Foo in this ontology."
-    assert asked(said, Call("describe_entity", {"uri": "prov:Foo"}, ok=False, error="no term")) == []
+    assert (
+        asked(
+            said,
+            Call(
+                "describe_entity",
+                {"uri": "prov:Foo"},
+                ok=False,
+                error="OntologyError: there is no term prov:Foo in this graph",
+            ),
+        )
+        == []
+    )
     assert asked(said, Call("graph_stats", {})) == ["prov:Foo"]
     assert ungrounded(said, ["not found"], BOUND, question="What is prov:Foo?") == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from rlm.learning.grounding import iris_in
 from rlm.learning.words import number_in
 from rlm.llm.offline.asked import understand
-from rlm.llm.offline.graph import telling
+from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.graph import steps, telling
 from rlm.llm.offline.graph.planner import not_read
 from rlm.llm.offline.graph.prompt import key_classes
 from rlm.llm.offline.graph.saying import parts_asked
@@ -153,3 +155,37 @@ def test_no_text_is_read_as_a_restriction() -> None:
 def test_names_that_were_cut_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "labelled", list)
     assert telling.listed(["ex:aaa…"], "class", "classes") == "At least 1 classes, among them:\n- ex:aaa…"
+
+
+# -- what could not be looked up is not said to be none -----------------------------------------------------
+
+
+def reported(made: tuple[list[str], list[str]], **tools: Any) -> dict[str, Any]:
+    """What a program reports with these tools; in `reply` what it would answer."""
+    printed: list[str] = []
+    known = {"json": json, "print": lambda _, text: printed.append(text), "reply": "", **tools}
+    exec("\n".join(made[1]), known)  # our own source, as the REPL gets it
+    return {**json.loads(printed[0]), "reply": known["reply"]}
+
+
+@pytest.mark.parametrize("joined", [[], ["ex:p"]])
+def test_a_search_for_paths_that_was_cut_short_has_not_found_none(joined: list[str]) -> None:
+    asked, terms = Asked("path", ("A", "B")), [{"uri": f"http://ex.example/{name}", "kind": "class"} for name in "AB"]
+    looked = {"find_path": lambda *_: {"paths": [], "complete": False, "more": False}, "chains": str}
+    first, then = steps.probe(asked, terms, ""), steps.ask(asked, terms, "")
+    both = (first[0], [*first[1][:-1], *then[1]])
+    found = reported(both, **looked, rows=lambda _: ([], True), column=lambda *_: joined)
+    assert found["done"] is bool(joined) and "None" not in found["reply"]
+    looked["find_path"] = lambda *_: {"paths": [], "complete": True, "more": False}
+    found = reported(both, **looked, rows=lambda _: ([], True), column=lambda *_: [])
+    assert found["done"] and found["reply"].startswith("None: there is no path")
+
+
+@pytest.mark.parametrize(("names", "whole", "listed", "counted"), [([], 0, 0, 0), (["ex:a"], 0, 1, 0), ([], 1, 1, 1)])
+def test_a_part_of_the_rows_tells_no_number_and_no_none(
+    names: list[str], whole: int, listed: int, counted: int
+) -> None:
+    tools = {"rows": lambda _: ([], bool(whole)), "matching": lambda *_: names}
+    tools |= {"listed": lambda *_: "", "counted": lambda *_: ""}
+    assert reported(steps.ask(Asked("search", text="a"), [], ""), **tools)["done"] is bool(listed)
+    assert reported(steps.ask(Asked("count", text="a", of="search"), [], ""), **tools)["done"] is bool(counted)

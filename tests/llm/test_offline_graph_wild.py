@@ -205,13 +205,37 @@ def test_a_name_with_dots_in_it(tmp_path: Path, taught: bool) -> None:
 # -- vocabularies that say things in their own way ---------------------------------------------------------
 
 
-def test_what_a_domain_may_include_is_no_domain(tmp_path: Path) -> None:
-    turtle = (
-        "@prefix s: <https://schema.org/> . s:Person a rdfs:Class . s:knows a rdf:Property ; "
-        "s:domainIncludes s:Person ; s:rangeIncludes s:Person ."
-    )
-    answer = asked(tmp_path, turtle, "Which properties have Person as their domain?").answer
-    assert answer.startswith("None: there are no properties with the domain “Person”.")
+SCHEMA_ORG = """
+@prefix s: <https://schema.org/> . @prefix h: <http://schema.org/> . s:Thing a rdfs:Class . s:Tune a rdfs:Class .
+s:Person a rdfs:Class ; rdfs:subClassOf s:Thing . s:name s:domainIncludes s:Thing . s:age rdfs:range s:Thing .
+s:knows a rdf:Property ; s:domainIncludes s:Person ; s:rangeIncludes s:Person . s:likes h:domainIncludes s:Person .
+"""
+BY_DOMAIN = procedure(
+    "By domain", FINDING, query_step("SELECT ?x WHERE { ?x rdfs:domain $ENTITY_1 FILTER(isIRI(?x)) }")
+)
+
+
+def test_what_a_domain_may_include(tmp_path: Path) -> None:
+    by = "with the domain “Person” (by domainIncludes of schema.org)"
+    for question, memories, first, names in (
+        (
+            "Which properties have the domain Person?",
+            [],
+            f"2 properties {by} (3 with those of its superclasses):",
+            "kl",
+        ),
+        ("How many properties have the domain Person?", [BY_DOMAIN], f"2 properties {by} (3 with", ""),
+        ("Which properties have the range Person?", [], "1 property with the range “Person” (by rangeIncludes of", "k"),
+        ("Which properties does Person have, including inherited ones?", [], f"3 properties {by}:", "kln"),
+        ("Which properties have the domain Person or Thing?", [], f"2 properties {by}", "kln"),
+        ("Which properties have the domain Tune?", [], "None: there are no properties with the domain “Tune”.", ""),
+    ):
+        answer = asked(tmp_path, SCHEMA_ORG, question, memories).answer
+        assert answer.startswith(first) and "".join(sorted(name[2] for name in listed(answer))) == names
+    answer = asked(
+        tmp_path, f"{SCHEMA_ORG} s:shoe rdfs:domain s:Person .", question.replace("Tune", "Person"), [BY_DOMAIN]
+    ).answer
+    assert answer.startswith("3 properties with the domain “Person” (some by domainIncludes of schema.org)")
 
 
 def test_concepts_are_instances(tmp_path: Path) -> None:

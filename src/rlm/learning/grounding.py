@@ -22,7 +22,8 @@ from rlm.ontology.terms import Prefixes
 from rlm.tools.trace import Call, Trace
 
 NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"
-"""The one entry that is no IRI: an answer out of nothing."""
+FAILED_CALL = "a look that worked: the last call failed ({})"
+"""Entries that are no IRIs: an answer out of nothing, and “none” out of an error."""
 
 _STOP = r"\s<>\"{}|^`\\“”„«»。，、）］】》"
 _ANGLED = re.compile(r"<([A-Za-z][\w+.-]{0,63}:[^\x00-\x20<>\"{}|^`\\]*)>")
@@ -136,6 +137,8 @@ def ungrounded(
         return [NO_EVIDENCE] if re.search(r"\w", answer) else []
     prefixes = _bound(namespaces, [*code, *_asked_texts(calls)])
     named = iris_in(answer, prefixes)
+    if len(named) < 2 and says_none(answer) and (failed := _failed_last(calls, question)):
+        return [FAILED_CALL.format(failed)]
     if not named:
         return []
     seen = _seen(texts, calls, prefixes, code if trace is not None else ())
@@ -147,6 +150,15 @@ def ungrounded(
     if left and question:
         left -= _excused(answer, iris_in(question, prefixes), calls, prefixes, traced=trace is not None)
     return sorted(map(prefixes.shrink, left))
+
+
+def _failed_last(calls: Sequence[Call], question: str) -> str:
+    """The last call, where it failed: “none” is no finding then. That what the question names is not there is one."""
+    last = next((call for call in reversed(calls) if not call.tool.startswith(_MEMORY)), None)
+    if last is None or last.ok:
+        return ""
+    missing = re.match(r"(?:\w+: )?there is no \w+ (\S+)", last.error)
+    return "" if missing and missing[1].strip("<>;") in question else f"{last.tool}: {last.error}"
 
 
 def _bound(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:

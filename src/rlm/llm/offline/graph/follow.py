@@ -21,11 +21,12 @@ from rlm.llm.offline.graph.kinds import (
     query_for,
     searched_types,
 )
-from rlm.llm.offline.graph.saying import below, counting, listing, widened
+from rlm.llm.offline.graph.saying import below, counting, included, listing, widened
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     SLICE,
     described,
+    including,
     joined,
     links,
     orient,
@@ -74,8 +75,9 @@ def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
         query = query_for(replace(asked, kind=kind), ["$ENTITY_1"])
         more = [f"query = {query!r}", *_filling(1), "found, whole = rows(query)", SLICE]
         lines += ["if not whole:", *(f"    {line}" for line in more)]  # one look does not show them all
-        lines += below(asked, about, _IRI) if kind == "instances" else [listing(asked, about)]
-        return [*helpers, "number_of", "column", "listed"], lines, {"done": "whole"}
+        own_way = [*included(asked, _IRI), listing(asked, about)]
+        lines += below(asked, about, _IRI) if kind == "instances" else own_way
+        return [*helpers, "number_of", "column", "listed", *including(kind)], lines, {"done": "whole"}
     if plan.tool in ("search_entity", "search_by_label") and kind == "search":
         lines = [f"hits = search_entity({asked.text!r}, 25)", "whole = len(hits) < 25 and len(json.dumps(hits)) < 600"]
         lines.append(f"names = containing(hits, {asked.text.lower()!r}, {asked.where!r}, {asked.what!r})")
@@ -97,9 +99,9 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
         if plan.loop:  # a class is none of its own subclasses
             loop = f"ASK {{ {_E1} {plan.loop} {_E1} }}"
             lines.append(f'number -= rows({loop!r}.replace({_E1!r}, {_IRI}))[0][0]["boolean"]')
-        lines += ["own = number", *counting(asked, about)]
+        lines += ["own = number", *included(asked, _IRI), *counting(asked, about)]
         check, number = _expected(asked, plan, kind)
-        return ["number_of", "counted"], [*lines, *check], {"rows": "own", "expected": number}
+        return ["number_of", "counted", *including(kind)], [*lines, *check], {"rows": "own", "expected": number}
     reached = f"whole and len(found) < {plan.limit}" if plan.limit is not None else "whole"
     if kind == "search":
         x, label, type_ = plan.columns
@@ -118,9 +120,9 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
     lines += ["own = len(names)", f"reached = {reached}"]
     check, expected = _expected(asked, plan, kind)
     own = kind == "instances" and not asked.inherited
-    lines += below(asked, about, _IRI) if own else [listing(asked, about)]
+    lines += below(asked, about, _IRI) if own else [*included(asked, _IRI), listing(asked, about)]
     found = {"rows": "own", "expected": expected, "whole": "reached and whole"}
-    return ["number_of", "column", "listed"], [*lines, *check], found
+    return ["number_of", "column", "listed", *including(kind)], [*lines, *check], found
 
 
 def _filling(number: int) -> list[str]:

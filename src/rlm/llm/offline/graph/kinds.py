@@ -66,6 +66,8 @@ _INHERITED = {
     "properties_by_range": "{0} rdfs:subClassOf*/^rdfs:range ?x FILTER(isIRI(?x))",
     "instances": "?x a/rdfs:subClassOf* {0} FILTER(isIRI(?x))",
 }
+SIDES = {"properties_by_domain": "domain", "properties_by_range": "range"}
+"""Kinds that schema.org's `domainIncludes` and `rangeIncludes` answer as well: see `included`."""
 _SEARCH = (
     "SELECT ?x ?l ?t WHERE {{ ?x rdfs:label|skos:prefLabel|skos:altLabel|a ?l OPTIONAL {{ ?x a ?t }} "
     "FILTER(CONTAINS(LCASE(STR(?x)), {0}) || CONTAINS(LCASE(?l), {0})) }}"
@@ -164,6 +166,11 @@ def wider_query(asked: Asked, term: str) -> str:
     kind = base_kind(asked)
     if kind not in WIDER or asked.inherited:
         return ""
+    if side := SIDES.get(kind):
+        ways = "|".join(
+            f"^{way}" for way in (f"rdfs:{side}", *(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s")))
+        )
+        return f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {term} rdfs:subClassOf*/({ways}) ?x FILTER(isIRI(?x)) }}"
     of = f"all_{kind}" if kind.endswith("classes") else kind
     return query_for(replace(asked, kind="count", of=of, inherited=of == kind), [term])
 

@@ -162,6 +162,15 @@ def column(found: list[dict[str, Any]], name: str) -> list[str]:
     return sorted({row[name] for row in found if is_name(row.get(name, ""))})
 
 
+def included(side: str, term: str, own: list[str], deep: bool = False) -> tuple[list[str], str]:
+    """The properties of a class, its own and those by domainIncludes or rangeIncludes; how the latter is said."""
+    ways = " ".join(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s"))
+    where = f"{term} rdfs:subClassOf* ?c . ?x ?p ?c" if deep else f"?x ?p {term}"
+    more = column(rows(f"SELECT DISTINCT ?x WHERE {{ VALUES ?p {{ {ways} }} {where} FILTER(isIRI(?x)) }}")[0], "x")
+    some = "some " * bool(set(own) - set(more))
+    return sorted({*own, *more}), f" ({some}by {side}Includes of schema.org)" if more else ""
+
+
 def matching(found: list[dict[str, Any]], text: str, where: str, types: list[str]) -> list[str]:
     """The names of rows x, l (a label, or a type) and t (a type) whose label or local name has the text."""
     kept = set()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.kinds import NOUNS, WIDER, base_kind, below_query, wider_query
+from rlm.llm.offline.graph.kinds import NOUNS, SIDES, WIDER, base_kind, below_query, query_for, wider_query
 
 _PARTS = {
     "domain": r"\bdomains?\b",
@@ -28,7 +29,7 @@ BELOW = ("instance of a subclass", "instances of subclasses")
 
 def listing(asked: Asked, about: str = "") -> str:
     """The line that makes the answer out of `names` and `whole`, and `wider` where the kind has it."""
-    given = ", ".join((*map(repr, _nouns(asked, about)), *([] if asked.kind == "count" else ["whole"])))
+    given = ", ".join((_said(asked, about), *([] if asked.kind == "count" else ["whole"])))
     made = f"counted(len(names), {given}" if asked.kind == "count" else f"listed(names, {given}"
     return f"reply = {made}{_beside(asked)})"
 
@@ -39,6 +40,32 @@ def _nouns(asked: Asked, about: str = "") -> tuple[str, str]:
     return one + about, many + about
 
 
+def _said(asked: Asked, about: str) -> str:
+    """The nouns as arguments; `by` says that they are so by another property than the usual one."""
+    more = " + by" if base_kind(asked) in SIDES else ""
+    return ", ".join(f"{noun!r}{more}" for noun in _nouns(asked, about))
+
+
+def included(asked: Asked, term: str) -> list[str]:
+    """The lines that add what `domainIncludes` and `rangeIncludes` say to `names`, or to `number`.
+
+    `term` is an expression.
+    """
+    side = SIDES.get(base_kind(asked))
+    if side is None:
+        return []
+    if asked.kind != "count":
+        return [f"names, by = included({side!r}, {term}, names, {asked.inherited})"]
+    query = query_for(replace(asked, kind=base_kind(asked)), ["$ENTITY_1"])
+    return [
+        f"names, by = included({side!r}, {term}, [], {asked.inherited})",
+        "if names:",
+        f'    found, whole = rows({query!r}.replace("$ENTITY_1", {term}))',
+        f'    names, by = included({side!r}, {term}, column(found, "x"), {asked.inherited})',
+        "    number = len(names)",
+    ]
+
+
 def _below_nouns(about: str) -> str:
     """For a class whose subclasses alone have instances: the nouns, as arguments."""
     return ", ".join(repr(f"{noun}{about} (it has none of its own)") for noun in BELOW)
@@ -46,8 +73,7 @@ def _below_nouns(about: str) -> str:
 
 def counting(asked: Asked, about: str = "") -> list[str]:
     """The lines that make the answer out of `number`, and `wider` where the kind has it."""
-    one, many = _nouns(asked, about)
-    lines = [f"reply = counted(number, {one!r}, {many!r}{_beside(asked)})"]
+    lines = [f"reply = counted(number, {_said(asked, about)}{_beside(asked)})"]
     if base_kind(asked) == "instances" and not asked.inherited:
         lines += ["if wider and not number:", f"    reply = counted(wider, {_below_nouns(about)})"]
     return lines

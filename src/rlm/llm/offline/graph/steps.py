@@ -19,13 +19,14 @@ from rlm.llm.offline.graph.kinds import (
     JOINING,
     OTHER_NAMES,
     PROBES,
+    SIDES,
     base_kind,
     literal,
     query_for,
     searched_types,
     wanted_kinds,
 )
-from rlm.llm.offline.graph.saying import below, counting, listing, parts_asked, widened
+from rlm.llm.offline.graph.saying import below, counting, included, listing, parts_asked, widened
 
 Term = dict[str, Any]
 _NEEDS = {
@@ -36,6 +37,7 @@ _NEEDS = {
     "number_of": ("longest_text", "rows", "number_of"),
     "column": ("is_name", "column"),
     "rows": ("longest_text", "rows"),
+    "included": ("longest_text", "rows", "is_name", "column", "included"),
     "about_told": ("longest_text", "rows", "about_told"),
     "bound_spaces": ("longest_text", "rows", "bound_spaces", "spaces_told"),
 }
@@ -175,9 +177,15 @@ def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], l
     if kind.startswith("all_") or asked.inherited:
         return _look(asked, predicate, direction, terms[0], about)
     helpers, lines = probed(predicate, direction, f"{terms[0]['uri']!r}", f"{terms[0]['curie']!r}")
-    lines = [*widened(asked, repr(f"<{terms[0]['uri']}>")), *lines, listing(asked, about)]
+    iri = repr(f"<{terms[0]['uri']}>")
+    lines = [*widened(asked, iri), *lines, *included(asked, iri), listing(asked, about)]
     enough = "whole and bool(links)" if kind == "instances" else "whole"
-    return [*helpers, "number_of", "listed"], [*lines, said(done=enough, links="total")]
+    return [*helpers, "number_of", "listed", *including(kind)], [*lines, said(done=enough, links="total")]
+
+
+def including(kind: str) -> list[str]:
+    """The helper that a kind needs which schema.org's properties answer as well."""
+    return ["included"] if kind in SIDES else []
 
 
 def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) -> tuple[list[str], list[str]]:
@@ -187,7 +195,7 @@ def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) 
         f'found = probe_relationships({term["uri"]!r}, direction="{direction}")',
         f'links = found["{side}_predicates"]',
         f'none = "{predicate}" not in links and len(links) < 25 and not found.get("left_out", {{}}).get("links")',
-        "names, whole = [], True",
+        'names, whole, by = [], True, ""',
     ]
     enough = "False" if asked.inherited else "none"
     return ["listed"], [*lines, listing(asked, about), said(done=enough, links=f'links.get("{predicate}", 0)')]
@@ -209,11 +217,14 @@ def paths(ends: Sequence[str], depth: int, classes: str) -> list[str]:
     """The lines that look for a path, further and further. `classes`: whether both ends are, as an expression."""
     source, target = ends
     return [
+        "sure = False",
         f"for depth in range({depth}, 5):",
         f"    found = find_path({source}, {target}, depth, 10)",
         '    if found["paths"] or not found["complete"]:',
         "        break",
-        'reply = chains(found) if found["paths"] else "None: there is no path between them within 4 steps."',
+        'sure = bool(found["paths"]) or found["complete"]',
+        'reply = "None: there is no path between them within 4 steps."',
+        'reply = chains(found) if found["paths"] else reply if sure else "Not every path could be followed."',
         'shown = [path["text"] for path in found["paths"]]',
         'cut = bool(found.get("left_out")) or found["more"]',
         'joined = any("rdfs:domain" in text and "rdfs:range" in text for text in shown)',
@@ -226,7 +237,8 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
     kind = base_kind(asked)
     names = [f"<{term['uri']}>" for term in terms]  # not every engine reads every short name
     if kind == "path":
-        return ["rows", "column"], [*joined(JOINING.format(*names)), said(done="True", rows="len(names)")]
+        done = said(done="sure or bool(names)", rows="len(names)")  # a search that was cut short has not found “none”
+        return ["rows", "column"], [*joined(JOINING.format(*names)), done]
     query = query_for(asked, names)
     lines = [*widened(asked, repr(names[0] if names else "")), f"query = {query!r}", "found, whole = rows(query)"]
     if kind == "is_subclass":
@@ -236,16 +248,22 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
         if kind == "search":
             lines += others(asked)
         lines.append(f"names = matching(found, {text!r}, {asked.where!r}, {searched_types(asked)!r})")
-        return ["rows", "matching", "listed"], [*lines, listing(asked, about), said(done="True", rows="len(names)")]
+        enough = "whole" if asked.kind == "count" else "whole or bool(names)"
+        return ["rows", "matching", "listed"], [*lines, listing(asked, about), said(done=enough, rows="len(names)")]
     if asked.kind == "count" and kind != "roots":
-        lines.append('number = int(found[0]["n"])')
-        return ["number_of", "counted"], [*lines, *counting(asked, about), said(done="True", number="number")]
+        lines += ['number = int(found[0]["n"])', *included(asked, repr(names[0] if names else ""))]
+        return ["number_of", "counted", *including(kind)], [
+            *lines,
+            *counting(asked, about),
+            said(done="True", number="number"),
+        ]
     lines.append(SLICE)
     if kind == "instances" and not asked.inherited:
         lines += below(asked, about, repr(names[0]))
     else:
-        lines += [*([NO_TOPS] if kind == "roots" else []), listing(asked, about)]
-    return ["number_of", "column", "listed"], [*lines, said(done="True", rows="len(names)")]
+        more = included(asked, repr(names[0] if names else ""))
+        lines += [*more, *([NO_TOPS] if kind == "roots" else []), listing(asked, about)]
+    return ["number_of", "column", "listed", *including(kind)], [*lines, said(done="True", rows="len(names)")]
 
 
 def others(asked: Asked) -> list[str]:
