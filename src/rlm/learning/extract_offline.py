@@ -16,6 +16,7 @@ from rlm.learning.confidence import START
 from rlm.learning.decisive import decisive_steps
 from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
+from rlm.learning.thesaurus import class_calls
 from rlm.learning.words import says_absent
 from rlm.llm.offline.asked import generalised
 from rlm.llm.offline.asked.kinds import PLURALS, Asked, family_of
@@ -78,7 +79,7 @@ def extract_offline(
     """One procedure of a success, and at most one lesson of what went wrong; [] when there is nothing to learn."""
     question = question or str(artifact.get("task") or "")
     answer = str(artifact.get("final_answer") or "").strip()
-    calls = list(trace.calls) if trace is not None else []
+    calls = class_calls(question, asked, trace.calls) if trace is not None else []
     if not calls or answer.startswith(OFFLINE_UNANSWERED) or _is_special(asked):
         return []
     run = _Run(calls, question, answer, asked, ontology, Prefixes(prefixes or {}))

@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.llm.offline.asked import understand
+from rlm.llm.offline.asked.concepts import concepts_asked
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import steps
 from rlm.llm.offline.graph.accept import Plan, best_plan
+from rlm.llm.offline.graph.concepts import ask_thesaurus, exists_said, notes_of
 from rlm.llm.offline.graph.each import MOST_NAMES, Section, answer_each, find_each, found_parts, own_plan, single
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
@@ -79,20 +81,26 @@ class _Planner:
 
     def __init__(self, question: str, asked: Asked, seen: Seen) -> None:
         self.question, self.seen = question, seen
-        self.several = asked.several
+        self.several, self.concepts = asked.several, concepts_asked(question, asked)
         self.asked = single(asked, asked.mentions[0]) if asked.several else asked
         self.kind = base_kind(asked)
         self.about = about_of(self.asked)
 
     def reply(self) -> str:
         last = self.seen.last
-        answer = None if last is None else self._answer_each(last) if last.step == "each" else self._answer(last)
+        answer = None if last is None else self._answered(last)
         if answer is not None:
             return answer
         if self.seen.is_last:
             return final(f"{OFFLINE_UNANSWERED} the turns were over before offline had an answer.")
+        uses = "Uses: none\n\n" if self.seen.entries else ""  # as yet
+        if last is None and self.concepts:
+            return uses + self._block("concepts", *ask_thesaurus(self.concepts, self.several))
+        if last is not None and last.step == "concepts":
+            if last.found is None:
+                return self._not_enough(last)
+            last = None  # no concepts of a thesaurus: they are classes
         if last is None and self.several:
-            uses = "Uses: none\n\n" if self.seen.entries else ""  # as yet
             return uses + self._block("join", *find_each(self.asked, self.several, self.question))
         if last is None or (last.step == "join" and last.found and found_parts(last.found) is None):
             return self._begin()
@@ -112,6 +120,20 @@ class _Planner:
         return f"Uses: {plan.entry}\n{INTRO.format(f'what procedure {plan.entry} says')}\n\n{code}"
 
     # -- when there is an answer ---------------------------------------------------------------------------
+
+    def _answered(self, last: Turn) -> str | None:
+        if last.step == "concepts":
+            return self._answer_concepts(last.found or {})
+        return self._answer_each(last) if last.step == "each" else self._answer(last)
+
+    def _answer_concepts(self, found: dict[str, Any]) -> str | None:
+        if not found.get("done") or self.concepts is None:
+            return None
+        if self.concepts.kind == "exists":
+            return final(exists_said(self.concepts.names[0], found["about"][0]))
+        notes, taken = notes_of(self.concepts, found["about"])
+        yes_no = self.concepts.kind == "is_narrower"
+        return _final_var(notes, taken, yes_no=yes_no) if notes else "FINAL_VAR(reply)"
 
     def _answer(self, turn: Turn) -> str | None:
         found = turn.found

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph import repl, telling
+from rlm.llm.offline.graph import repl, telling, thesaurus
 from rlm.llm.offline.graph.kinds import (
     IN_STATS,
     JOINING,
@@ -59,7 +59,8 @@ NO_TOPS = 'names = [name for name in names if name not in ("owl:Thing", "owl:Not
 
 @cache
 def _source(name: str) -> str:
-    return inspect.getsource(getattr(repl, name, None) or getattr(telling, name)).rstrip()
+    found = next(module for module in (repl, telling, thesaurus) if hasattr(module, name))
+    return inspect.getsource(getattr(found, name)).rstrip()
 
 
 def block(step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()) -> str:
@@ -131,6 +132,8 @@ def link_call(asked: Asked, question: str, place: int = 0) -> str:
         forms = [f"{name} {behind[1]}", name]
     elif ahead := re.search(rf"\b({_LEADS}) {re.escape(name)}", question, re.IGNORECASE):
         forms = [f"{ahead[1]} {name}", name]
+    elif led := re.fullmatch(r"(?:concept|topic) (\S.*)", name):
+        forms = [name, led[1]]
     elif within := re.fullmatch(rf"(.*\S) (?:{_ROLES})", name):
         forms = [name, within[1]]
     return " or ".join(f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms)
