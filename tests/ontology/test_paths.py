@@ -148,3 +148,17 @@ def test_paths_of_a_real_schema(one: str, two: str, shared_dir: Path, tmp_path: 
     with LocalEngine(shared_dir / "ontologies" / "prov.ttl", cache_dir=tmp_path) as engine:
         found = Views(engine).find_path(one, two)
         assert any("rdfs:domain" in text and "rdfs:range" in text for text in texts(found))
+
+
+def test_annotations_come_after_the_schema(tmp_path: Path) -> None:
+    """Also where there are more of them than are asked for."""
+    tags = ", ".join(f"ex:tag{n}" for n in range(9))
+    turtle = f"""ex:aTag a owl:AnnotationProperty . ex:A a owl:Class ; ex:aTag {tags} ; rdfs:subClassOf ex:Up .
+    ex:B a owl:Class ; ex:aTag {tags} ; rdfs:subClassOf ex:Up .
+    ex:Up owl:disjointWith ex:C . ex:A owl:disjointWith ex:C . ex:C rdfs:seeAlso ex:Z . ex:Up rdfs:seeAlso ex:Z ."""
+    views = views_of(turtle, tmp_path)
+    with views.engine:  # type: ignore[attr-defined]
+        first, second = views.find_path("ex:A", "ex:B", 2, 2)["paths"]
+        assert "subClassOf" in first["text"] and "aTag" in second["text"]
+        texts = [path["text"] for path in views.find_path("ex:Up", "ex:C", 2)["paths"]]
+        assert ["seeAlso" in text for text in texts] == [False, True, False]

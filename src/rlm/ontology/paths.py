@@ -1,7 +1,8 @@
 """Paths between two nodes: the shortest first, every statement followed in both directions, to the depth asked for.
 
-Of the same length, those that say what two things have in common come before those that say that they have nothing
-(owl:disjointWith and the like), else by their text.
+Of the same length, those along the schema and its properties come first, then those with a hop by an annotation (a
+subset, a creator, rdfs:seeAlso), then those that say that two things have nothing in common (owl:disjointWith and the
+like), else by their text.
 
 Every combination of directions is one query to the engine, so that a path may pass through blank nodes. Some ways
 are not taken, because they join everything with everything and say nothing:
@@ -16,7 +17,7 @@ An rdf:type that begins or ends at the class that was asked for is taken. A path
 from __future__ import annotations
 
 import time
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from rlm.errors import OntologyError, QueryTimeout
@@ -33,7 +34,9 @@ DEEPEST = 4
 SECONDS = 20.0
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
 _AVOIDED = v.RDFS + "isDefinedBy"
-_APART = ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf")
+_APART = frozenset(v.OWL + name for name in ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf"))
+_REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
+MOST_REMARKS = 60
 
 Step = tuple[str, str, Term]  # direction, predicate, the node reached
 
@@ -66,13 +69,14 @@ def _search(
 ) -> tuple[list[dict[str, Any]], int, bool]:
     """Paths, the depth that was searched to the end, and whether there are more of a length that was listed."""
     deadline = time.monotonic() + SECONDS
+    remarks = _remarks(meta)
     found: list[dict[str, Any]] = []
     for depth in range(1, max_depth + 1):
         level: dict[str, dict[str, Any]] = {}
         for ways in product(("out", "in"), repeat=depth):
             left = deadline - time.monotonic()
             try:
-                answer = engine.query(_query(start, end, ways), limit=limit + 1, timeout_s=max(left, 0.1))
+                answer = engine.query(_query(start, end, ways, remarks), limit=limit + 1, timeout_s=max(left, 0.1))
             except QueryTimeout:
                 left = 0.0
             else:
@@ -88,12 +92,22 @@ def _search(
 
 
 def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    apart = {meta.curie(v.OWL + name) for name in _APART}
-    parts = {text: sum(edge["predicate"] in apart for edge in path["edges"]) for text, path in level.items()}
-    return [level[text] for text in sorted(level, key=lambda text: (parts[text], text))]
+    apart, remarks = ({meta.curie(iri) for iri in iris} for iris in (_APART, _remarks(meta)))
+
+    def rank(text: str) -> tuple[int, int, str]:
+        hops = [edge["predicate"] for edge in level[text]["edges"]]
+        return sum(hop in apart for hop in hops), sum(hop in remarks for hop in hops), text
+
+    return [level[text] for text in sorted(level, key=rank)]
 
 
-def _query(start: str, end: str, ways: tuple[str, ...]) -> str:
+def _remarks(meta: GraphMeta) -> list[str]:
+    """The predicates in use that are remarks about a term, the most frequent ones: they join what has little to do."""
+    found = (iri for iri in meta.pred_freq if meta.kinds.get(iri) == "annotation" or iri.startswith(_REMARKS))
+    return list(islice(found, MOST_REMARKS))
+
+
+def _query(start: str, end: str, ways: tuple[str, ...], remarks: list[str]) -> str:
     nodes = [source(start), *(f"?n{i}" for i in range(1, len(ways))), source(end)]
     inner = nodes[1:-1]
     triples, filters = [], []
@@ -108,7 +122,10 @@ def _query(start: str, end: str, ways: tuple[str, ...]) -> str:
         filters.append(f"!(?p{i} = <{v.TYPE}> && ?p{i + 1} = <{v.TYPE}>)")
     shown = [name for i in range(len(ways)) for name in (f"?p{i}", nodes[i + 1])][:-1]
     chosen = " ".join(shown)
-    return f"SELECT DISTINCT {chosen} WHERE {{ {' '.join(triples)} FILTER({' && '.join(filters)}) }} ORDER BY {chosen}"
+    last = ", ".join(map(source, (*sorted(_APART), *remarks)))
+    order = " + ".join(f"IF(?p{i} IN ({last}), 1, 0)" for i in range(len(ways)))
+    where = f"{{ {' '.join(triples)} FILTER({' && '.join(filters)}) }}"
+    return f"SELECT DISTINCT {chosen} WHERE {where} ORDER BY ({order}) {chosen}"
 
 
 def _path(meta: GraphMeta, start: str, end: str, ways: tuple[str, ...], row: dict[str, Term]) -> dict[str, Any]:
