@@ -91,6 +91,16 @@ def test_what_is_not_found_exits_with_1(rlm: Run, harbour: str) -> None:
     assert rlm("ontology", "search", harbour, "zeppelin", "--json").json == []
 
 
+def test_describe_shows_true_totals_and_whole_definitions(rlm: Run, tmp_path: Path) -> None:
+    some = tmp_path / "some.nt"
+    schema, ex = "<http://www.w3.org/2000/01/rdf-schema#", "<http://ex.example/"
+    lines = [f"{ex}p{n}> {schema}range> {ex}C> ." for n in range(15)]
+    lines.append(f"{ex}C> {schema}subClassOf> {ex}D> .")
+    some.write_text("\n".join([*lines, f'{ex}C> {schema}comment> "{"word " * 200}end" .']))
+    shown = rlm("ontology", "describe", str(some), f"{ex}C>").out
+    assert " and 3 more\n" in shown and "word end" in shown and "\nlabel" not in shown
+
+
 def test_describe_in_the_language_asked_for(rlm: Run, harbour: str) -> None:
     shown = rlm("ontology", "describe", harbour, "harbour:H_0031", "--lang", "de").out
     assert "befördert Gefahrgut" in shown

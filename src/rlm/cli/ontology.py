@@ -29,6 +29,8 @@ app = new_group(
 LISTED = 25
 """As many as a view shows at most."""
 PREDICATES = 10
+DEFINITION = 10_000
+"""So many characters of a definition are shown: more than any has."""
 SIDES = (("out", "outgoing", "object"), ("in", "incoming", "subject"))
 LANG = lang_option("The language of labels, where there are several: en, de, …")
 ASKED: Decorator = with_options((SOURCE, LANG))
@@ -73,6 +75,10 @@ def _understood(views: Views, name: str) -> bool:
     return bool(name.strip()) and not called(views.engine, views.meta, name.strip())
 
 
+def _more(number: int) -> str:
+    return f" and {number:,} more" if number else ""
+
+
 def _listed(values: Iterable[object]) -> str:
     return ", ".join(map(str, values))
 
@@ -100,24 +106,32 @@ def stats(session: Session, source: str, format_: str | None, lang: str | None) 
     if session.json:
         print_json({**where, **found, "predicate_frequency": predicates})
         return
-    more = f" and {found['more_roots']} more" if found["more_roots"] else ""
+    left_out = found.get("left_out", {})
     print_fields(
         [
             ("source", where["source"]),
             ("title", found["title"]),
-            ("ontology", _listed(found["ontologies"])),
+            ("ontology", _listed(found["ontologies"]) + _more(left_out.get("ontologies", 0))),
             *((name, f"{found[name]:,}") for name in ("triples", "subjects")),
             ("classes", _with_kinds(found["classes"], {"declared": found["declared_classes"]})),
             ("properties", _with_kinds(found["properties"], found["property_kinds"], ", declared or only named")),
             *((name, f"{found[name]:,}") for name in ("individuals", "predicates", "deprecated")),
             ("labels", _listed(f"{tag or 'no language'} {n:,}" for tag, n in found["languages"].items())),
-            ("roots", _listed(found["roots"]) + more),
+            ("roots", _listed(found["roots"]) + _more(found["more_roots"]) + _retired(found)),
             ("key classes", _listed(found["key_classes"])),
-            ("imports, not fetched", _listed(found["imports_not_fetched"])),
+            (
+                "imports, not fetched",
+                _listed(found["imports_not_fetched"]) + _more(left_out.get("imports_not_fetched", 0)),
+            ),
         ]
     )
     _part("most used predicates", ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates))
     _part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in found["namespaces"].items()))
+
+
+def _retired(found: Mapping[str, Any]) -> str:
+    old = found.get("deprecated_roots", 0)
+    return f" ({old:,} of them deprecated)" if old else ""
 
 
 def _with_kinds(number: int, kinds: Mapping[str, int], which: str = "") -> str:
@@ -183,17 +197,25 @@ def describe(session: Session, source: str, format_: str | None, lang: str | Non
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
     """
+    from rlm.ontology.describe import describe_entity
+
     with _views(session, source, format_, lang) as views:
-        found = views.describe_entity(_resolved(views, name), limit)
+        iri = _resolved(views, name)
+        found = describe_entity(views.engine, views.meta, iri, limit=limit, lang=lang, comment_chars=DEFINITION)
     if session.json:
         print_json(found)
         return
+    if found.pop("unlabelled", False):
+        found.pop("label")  # it is no more than its name
+    left_out = found.pop("left_out", {})
     sample, out, into = (found.pop(key) for key in ("outgoing_sample", "outgoing_count", "incoming_count"))
     fields = [("name", found.pop("curie")), ("iri", found.pop("uri"))]
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
     for key, value in found.items():
         if isinstance(value, list):
-            value = " or ".join(value) if key in unions else _listed(value)
+            value = (" or ".join(value) if key in unions else _listed(value)) + _more(left_out.get(key, 0))
+        elif isinstance(value, dict):
+            value = _listed(f"{way} {number:,}" for way, number in value.items())
         if not key.endswith("_is_union"):
             fields.append((key.replace("_", " "), "yes" if value is True else value))
     print_fields([*fields, ("statements", f"{out:,} of it, {into:,} about it")])

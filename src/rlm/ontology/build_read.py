@@ -251,6 +251,7 @@ class Draft:
         self.declared: list[str] = []
         self.properties: dict[str, int] = {}
         self.kinds: dict[str, str] = {}
+        self.guessed: list[str] = []
         self.traits: Edges = {}
         self.labels: dict[str, list[tuple[str, str]]] = {}
         self.alternatives: dict[str, list[tuple[str, str]]] = {}

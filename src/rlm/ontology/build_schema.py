@@ -125,7 +125,9 @@ def add_properties(reader: Reader, types: Types, meta: Draft) -> None:
         said = types.properties.get(iri, set())
         if iri in meta.inverses:
             said = {"object", *said}
-        meta.kinds[iri] = _kind(reader, said, meta.rngs.get(iri, []), iri)
+        meta.kinds[iri] = _stated_kind(said) or _kind(reader, meta.rngs.get(iri, []), iri)
+        if meta.kinds[iri] != (_stated_kind(said) or "property"):
+            meta.guessed.append(iri)
         traits = sorted(said - {"object", "datatype", "annotation", ""})
         if traits:
             meta.traits[iri] = traits
@@ -142,12 +144,14 @@ def _read_sides(reader: Reader, side: str) -> dict[str, Groups]:
     return {iri: sorted(map(list, {tuple(group) for group in groups})) for iri, groups in found.items() if groups}
 
 
-def _kind(reader: Reader, said: set[str], ranges: list[str], iri: str) -> str:
-    for kind in ("object", "datatype", "annotation"):
-        if kind in said:
-            return kind
-    if said & v.OBJECT_ONLY:
-        return "object"
+def _stated_kind(said: set[str]) -> str:
+    """The kind that the file says, or that follows from what it says; '' for none."""
+    stated = (kind for kind in ("object", "datatype", "annotation") if kind in said)
+    return next(stated, "object" if said & v.OBJECT_ONLY else "")
+
+
+def _kind(reader: Reader, ranges: list[str], iri: str) -> str:
+    """The kind that a property seems to be, by its range or its use."""
     if any(name != v.RDFS + "Resource" for name in ranges):
         return "datatype" if all(name.startswith(_DATATYPES) for name in ranges) else "object"
     if v.is_machinery(iri):

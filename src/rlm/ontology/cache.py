@@ -26,7 +26,7 @@ import orjson
 
 from rlm._version import __version__
 
-CACHE_VERSION = 5
+CACHE_VERSION = 6
 """Raise it when what is stored, or how a file is read, changes."""
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.answer import Engine
-from rlm.ontology.labels import Label, cut, name_of, pick
+from rlm.ontology.labels import Label, cut, defining, name_of, pick
 from rlm.ontology.links import counts, links, shown_name, source
-from rlm.ontology.meta import NONE, GraphMeta
+from rlm.ontology.meta import NONE, GraphMeta, IRISet
 from rlm.ontology.resolve import resolve, resolve_property
 from rlm.ontology.search import bounded
 from rlm.ontology.terms import local_name
@@ -17,40 +18,58 @@ from rlm.ontology.terms import local_name
 MOST_LINKS = 25
 LISTED = 12
 COMMENT_CHARS = 400
+LABEL_CHARS = 120
+TEXTS = 1000
 DIRECTIONS = {"both": ("out", "in"), "out": ("out",), "outgoing": ("out",), "in": ("in",), "incoming": ("in",)}
+Texts = dict[str, list[Label]]
 _SIDES = {"out": "outgoing", "in": "incoming"}
 
 
 def describe_entity(
-    engine: Engine, meta: GraphMeta, uri: str, *, limit: int = 20, lang: str | None = None
+    engine: Engine,
+    meta: GraphMeta,
+    uri: str,
+    *,
+    limit: int = 20,
+    lang: str | None = None,
+    comment_chars: int = COMMENT_CHARS,
 ) -> dict[str, Any]:
-    """Label, types, comment, a sample of what it points to, and its place in the schema when it is a term."""
+    """Label, types, comment, a sample of what it points to, and its place in the schema when it is a term.
+
+    A list has the first of what there is; `left_out` says how many more there are. A term of which no label is stated
+    goes by its local name, and is `unlabelled`.
+    """
     limit = bounded(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
-    label, comment = _texts(engine, meta, iri, lang)
+    texts = _texts(engine, meta, iri)
+    label, comment = _label(texts, lang), _comment(meta, texts, lang)
     query = f"SELECT DISTINCT ?t WHERE {{ {source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t)) }} ORDER BY ?t"
-    types = engine.query(query, limit=LISTED)
-    told = {v.TYPE, *v.LABELS, *_comment_predicates(meta)}
+    types = engine.query(query, limit=TEXTS)
+    told = {v.TYPE, *_text_predicates(meta)}
+    listed = _Lists(meta, lang)
+    incoming = counts(engine, iri, "in")
     found: dict[str, Any] = {
         "uri": iri,
         "curie": meta.curie(iri),
-        "label": label,
+        "label": cut(label or name_of(iri), LABEL_CHARS),
         "kind": meta.kind(iri),
-        "types": [meta.curie(row["t"]["v"]) for row in types.rows],
-        "comment": comment,
+        **listed.kept("types", [row["t"]["v"] for row in types.rows], meta.curie),
+        "comment": cut(comment, comment_chars),
     }
+    if not label:
+        found["unlabelled"] = True
     if iri in meta.deprecated:
         found["deprecated"] = True
-        found["use"] = _names(meta, meta.replaced_by.get(iri, NONE), lang)
-    if iri in meta.alternatives:
-        found["alternatives"] = [cut(text, 120) for text, _ in meta.alternatives[iri][:LISTED]]
+        found |= listed.names("use", meta.replaced_by, iri)
+    found |= listed.texts(texts)
     if iri in meta.classes:
-        found |= _class(meta, iri, lang)
+        found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
     if iri in meta.properties:
-        found |= _property(meta, iri, lang)
+        found |= _property(meta, iri, listed)
     found["outgoing_sample"] = links(engine, meta, iri, "out", most=limit, without=told, lang=lang)
     found["outgoing_count"] = sum(counts(engine, iri, "out").values())
-    found["incoming_count"] = sum(counts(engine, iri, "in").values())
+    found["incoming_count"] = sum(incoming.values())
+    found["left_out"] = listed.left_out
     return {key: value for key, value in found.items() if value not in ([], {}) or key in ("types", "outgoing_sample")}
 
 
@@ -70,7 +89,8 @@ def probe_relationships(
     limit = bounded(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
     prop = None if predicate is None else resolve_property(engine, meta, predicate)
-    found: dict[str, Any] = {"uri": iri, "curie": meta.curie(iri), "label": _texts(engine, meta, iri, lang)[0]}
+    label = cut(_label(_texts(engine, meta, iri), lang) or name_of(iri), LABEL_CHARS)
+    found: dict[str, Any] = {"uri": iri, "curie": meta.curie(iri), "label": label}
     for way in DIRECTIONS[direction]:
         side, by_predicate = _SIDES[way], counts(engine, iri, way, prop)
         total = sum(by_predicate.values())
@@ -80,56 +100,101 @@ def probe_relationships(
     return found
 
 
-def _comment_predicates(meta: GraphMeta) -> list[str]:
-    own = [p for p in sorted(meta.pred_freq) if local_name(p) == "definition" and p not in v.DEFINITIONS]
-    return [*v.DEFINITIONS, *own, *v.COMMENTS]
+def _text_predicates(meta: GraphMeta) -> list[str]:
+    """Those that a description has a place of its own for."""
+    return [*v.LABELS, *v.ALTERNATIVES, *v.SYNONYMS.values(), *defining(meta.pred_freq, meta.labels)]
 
 
-def _texts(engine: Engine, meta: GraphMeta, iri: str, lang: str | None) -> tuple[str, str]:
-    """Label and comment in the language asked for, from the graph itself."""
-    comments = _comment_predicates(meta)
-    wanted = " ".join(f"<{p}>" for p in (*v.LABELS, *comments))
+def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
+    """Predicate → texts, from the graph itself."""
+    wanted = " ".join(f"<{p}>" for p in dict.fromkeys(_text_predicates(meta)))
     query = f"SELECT DISTINCT ?p ?o WHERE {{ VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o)) }}"
-    found: dict[str, list[Label]] = {}
-    for row in engine.query(f"{query} ORDER BY ?p ?o", limit=200).rows:
+    found: Texts = {}
+    for row in engine.query(f"{query} ORDER BY ?p ?o", limit=TEXTS).rows:
         if row["o"]["v"].strip():
             found.setdefault(row["p"]["v"], []).append((row["o"]["v"], row["o"].get("lang", "")))
-    label = pick([pair for p in v.LABELS for pair in found.get(p, ())], lang) or name_of(iri)
-    comment = next((pick(found[p], lang) or "" for p in comments if p in found), "")
-    return cut(label, 120), cut(comment, COMMENT_CHARS)
+    return found
 
 
-def _names(meta: GraphMeta, iris: Any, lang: str | None) -> list[str]:
-    return [shown_name(meta, iri, lang) for iri in iris[:LISTED]]
+def _label(texts: Texts, lang: str | None) -> str:
+    """The label in the language asked for; '' where none is stated."""
+    return pick([pair for p in v.LABELS for pair in texts.get(p, ())], lang) or ""
 
 
-def _class(meta: GraphMeta, iri: str, lang: str | None) -> dict[str, Any]:
+def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
+    places = defining(meta.pred_freq, meta.labels)
+    return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
+
+
+class _Lists:
+    """Bounded lists for one description, and how many more there are of each."""
+
+    def __init__(self, meta: GraphMeta, lang: str | None) -> None:
+        self.meta, self.lang = meta, lang
+        self.left_out: dict[str, int] = {}
+
+    def names(self, key: str, edges: Mapping[str, IRISet], iri: str) -> dict[str, list[str]]:
+        return self.kept(key, [*edges.get(iri, NONE)], lambda other: shown_name(self.meta, other, self.lang))
+
+    def texts(self, texts: Texts) -> dict[str, list[str]]:
+        """The other names of a term; those that are not quite its names by themselves."""
+        own = [p for p in v.ALTERNATIVES if p not in v.SYNONYMS.values()]
+        found = {"alternatives": own} | {f"{how}_synonyms": [p] for how, p in v.SYNONYMS.items()}
+        made: dict[str, list[str]] = {}
+        for key, predicates in found.items():
+            names = dict.fromkeys(text for p in predicates for text, _ in texts.get(p, ()))
+            made |= self.kept(key, list(names), lambda text: cut(text, LABEL_CHARS))
+        return made
+
+    def kept(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, list[str]]:
+        if len(values) > LISTED:
+            self.left_out[key] = len(values) - LISTED
+        return {key: [shown(value) for value in values[:LISTED]]}
+
+
+def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
+    own, subs = meta.domain_of.get(iri, NONE), meta.subs.get(iri, NONE)
     above = meta.closure(iri, meta.supers)
     inherited = {prop for parent in above for prop in meta.domain_of.get(parent, NONE)}
-    subs = meta.subs.get(iri, NONE)
     return {
-        "superclasses": _names(meta, meta.supers.get(iri, NONE), lang),
-        "subclasses": _names(meta, subs, lang),
+        **listed.names("superclasses", meta.supers, iri),
+        **listed.names("subclasses", meta.subs, iri),
         "subclass_count": len(subs),
         "all_subclass_count": len(meta.closure(iri, meta.subs)),
         "instances": meta.classes[iri],
         "examples": [meta.curie(one) for one in meta.examples.get(iri, ())],
-        "property_count": len(meta.domain_of.get(iri, NONE)),
-        "properties": _names(meta, meta.domain_of.get(iri, NONE), lang),
-        "inherited_property_count": len(inherited - meta.domain_of.get(iri, NONE)),
-        "range_of": _names(meta, meta.range_of.get(iri, NONE), lang),
-        "equivalent_to": _names(meta, meta.equivalents.get(iri, NONE), lang),
-        "disjoint_with": _names(meta, meta.disjoint.get(iri, NONE), lang),
+        "property_count": len(own),
+        **listed.names("properties", meta.domain_of, iri),
+        "inherited_property_count": len(inherited - own),
+        **listed.names("range_of", meta.range_of, iri),
+        **listed.names("equivalent_to", meta.equivalents, iri),
+        **listed.names("disjoint_with", meta.disjoint, iri),
     }
 
 
-def _property(meta: GraphMeta, iri: str, lang: str | None) -> dict[str, Any]:
+def _not_plain(meta: GraphMeta, iri: str, incoming: Mapping[str, int]) -> dict[str, Any]:
+    """How many of the properties do not have the class as such for a domain, or range, but as one of several."""
+    found: dict[str, Any] = {}
+    for key, side, edges in (("properties", v.DOMAIN, meta.domain_of), ("range_of", v.RANGE, meta.range_of)):
+        others = {f"{base}{local_name(side)}Includes" for base in v.SCHEMA}
+        ways = {meta.curie(p): incoming[p] for p in sorted(others) if p in incoming}
+        named = edges.get(iri, NONE)
+        rest = len(named) - incoming.get(side, 0) - sum(ways.values())
+        unions = sum(meta.is_union(prop, local_name(side)) for prop in named)
+        if rest > 0:
+            ways["a union" if unions >= rest else "a class expression"] = rest
+        if ways:
+            found[f"{key}_by"] = ways
+    return found
+
+
+def _property(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
     found: dict[str, Any] = {
         "uses": meta.properties[iri],
-        "domain": _names(meta, meta.doms.get(iri, NONE), lang),
-        "range": _names(meta, meta.rngs.get(iri, NONE), lang),
-        "superproperties": _names(meta, meta.super_properties.get(iri, NONE), lang),
-        "inverse_of": _names(meta, meta.inverses.get(iri, NONE), lang),
+        **listed.names("domain", meta.doms, iri),
+        **listed.names("range", meta.rngs, iri),
+        **listed.names("superproperties", meta.super_properties, iri),
+        **listed.names("inverse_of", meta.inverses, iri),
         "traits": meta.traits.get(iri, []),
     }
     for side in ("domain", "range"):

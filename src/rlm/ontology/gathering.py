@@ -18,8 +18,7 @@ from pyoxigraph import NamedNode, Store
 from rlm.ontology import vocabulary as v
 from rlm.ontology.build_read import Draft, Reader, Types, read_types
 from rlm.ontology.build_schema import add_classes, add_deprecated, add_properties
-from rlm.ontology.labels import Label, cut, pick, tidy
-from rlm.ontology.terms import local_name
+from rlm.ontology.labels import Label, cut, defining, pick, tidy
 
 COMMENT_CHARS = 500
 LABEL_CHARS = 200
@@ -93,9 +92,8 @@ def _add_labels(reader: Reader, meta: Draft, wanted: Collection[str]) -> None:
 
 def _add_comments(reader: Reader, meta: Draft, terms: Collection[str]) -> None:
     """The definition of each term, else its comment; anything called `definition` is a definition."""
-    own = [iri for iri in sorted(reader.pred_freq) if local_name(iri) == "definition" and iri not in v.DEFINITIONS]
     found: dict[str, tuple[int, list[Label]]] = {}
-    for rank, predicate in enumerate((*v.DEFINITIONS, *own, *v.COMMENTS)):
+    for rank, predicate in enumerate(defining(reader.pred_freq, meta.labels)):
         for iri, text, lang in reader.texts_of(terms, predicate):
             if text.strip() and found.setdefault(iri, (rank, []))[0] == rank:
                 found[iri][1].append((text, lang))

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
+from rlm.ontology import vocabulary as v
 from rlm.ontology.terms import local_name
 
 Label = tuple[str, str]
@@ -79,6 +80,20 @@ def split_name(name: str) -> str:
 def name_of(iri: str) -> str:
     """The readable form of an IRI's local name."""
     return split_name(local_name(iri))
+
+
+def defining(predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]) -> list[str]:
+    """Where the definition of a term may stand, the best place first: known predicates, those that are called
+    `definition` by their name or label, and comments."""
+    own = [
+        iri
+        for iri in sorted(predicates)
+        if iri not in v.DEFINITIONS
+        and not v.DEFINITION_NAMES.isdisjoint(
+            plain(text) for text in (local_name(iri), *(t for t, _ in labels.get(iri, ())))
+        )
+    ]
+    return [*v.DEFINITIONS, *own, *v.COMMENTS]
 
 
 def is_opaque(name: str) -> bool:

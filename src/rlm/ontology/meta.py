@@ -77,6 +77,7 @@ class GraphMeta:
     declared: IRISet = NONE  # the classes that the file says are classes
     properties: dict[str, int] = field(default_factory=dict)  # → statements
     kinds: dict[str, str] = field(default_factory=dict)  # property → object | datatype | annotation | property
+    guessed: IRISet = NONE  # the properties whose kind is no more than a guess, by their range or use
     traits: dict[str, list[str]] = field(default_factory=dict)  # property → functional, transitive, …
     pred_freq: dict[str, int] = field(default_factory=dict)  # every predicate, the machinery included
     individuals: Individuals = field(default_factory=Individuals)
@@ -144,12 +145,15 @@ class GraphMeta:
     # -- terms ---------------------------------------------------------------------------------------------
 
     def kind(self, iri: str) -> str:
-        """class, object property, …, ontology or individual; both where a name is used as both."""
+        """class, object property, …, ontology or individual; both where a name is used as both.
+
+        A property whose kind is only guessed is a property.
+        """
         found = []
         if iri in self.classes:
             found.append("class")
         if iri in self.properties:
-            kind = self.kinds.get(iri, "property")
+            kind = "property" if iri in self.guessed else self.kinds.get(iri, "property")
             found.append(kind if kind == "property" else f"{kind} property")
         if iri in self.ontology_iris:
             found.append("ontology")
@@ -249,7 +253,7 @@ class GraphMeta:
         try:
             for name in cls._MAPS & values.keys():
                 values[name] = {iri: IRISet(others) for iri, others in values[name].items()}
-            for name in {"declared", "deprecated"} & values.keys():
+            for name in {"declared", "deprecated", "guessed"} & values.keys():
                 values[name] = IRISet(values[name])
             for name in {"labels", "alternatives"} & values.keys():
                 values[name] = {iri: [(text, lang) for text, lang in pairs] for iri, pairs in values[name].items()}

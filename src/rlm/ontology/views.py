@@ -78,14 +78,16 @@ def predicate_frequency(meta: GraphMeta, *, limit: int = 20, lang: str | None = 
     most = list(meta.pred_freq.items())[: search.bounded(limit, MOST_PREDICATES)]
     return [
         {"predicate": meta.curie(iri), "count": count, "label": cut(meta.label(iri, lang), 80)}
-        | ({"kind": meta.kinds[iri]} if iri in meta.kinds else {})
+        | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
         for iri, count in most
     ]
 
 
 def graph_stats(meta: GraphMeta) -> dict[str, Any]:
-    """Numbers first, then short lists; `more_roots` says how many are not listed."""
-    kinds = list(meta.kinds.values())
+    """Numbers first, then short lists, deprecated roots last; `more_roots` and `left_out` say what is not listed."""
+    kinds = ["property" if iri in meta.guessed else kind for iri, kind in meta.kinds.items()]
+    roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
+    lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}
     found: dict[str, Any] = {
         "title": cut(meta.title, 120),
         "ontologies": [cut(iri, 200) for iri in meta.ontology_iris[:LISTED]],
@@ -99,12 +101,16 @@ def graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "predicates": len(meta.pred_freq),
         "deprecated": len(meta.deprecated),
         "languages": dict(list(meta.languages.items())[:LISTED]),
-        "roots": [meta.curie(iri) for iri in meta.roots[:LISTED]],
+        "roots": [meta.curie(iri) for iri in roots[:LISTED]],
         "more_roots": max(0, len(meta.roots) - LISTED),
         "key_classes": [meta.curie(iri) for iri in key_classes(meta, LISTED)],
         "namespaces": dict(list(meta.namespaces.items())[:15]),
         "imports_not_fetched": [cut(iri, 200) for iri in meta.imports[:LISTED]],
     }
+    if old := sum(iri in meta.deprecated for iri in roots):
+        found["deprecated_roots"] = old
+    if left_out := {key: len(iris) - LISTED for key, iris in lists.items() if len(iris) > LISTED}:
+        found["left_out"] = left_out
     if meta.sampled:
         found["sampled"] = True
     return found

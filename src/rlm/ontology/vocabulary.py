@@ -80,7 +80,11 @@ ALTERNATIVES = (
     OBO + "IAO_0000118",
     FOAF + "nick",
 )
-DEFINITIONS = (SKOS + "definition", OBO + "IAO_0000115")
+SYNONYMS = {name: f"{OIO}has{name.capitalize()}Synonym" for name in ("related", "narrow", "broad")}
+"""How near a name is that is not the very name of a term → the predicate that gives it."""
+DEFINITIONS = (SKOS + "definition", OBO + "IAO_0000115", OIO + "hasDefinition")
+DEFINITION_NAMES = frozenset(("definition", "has definition"))
+"""A predicate that is called so is one that defines, whoever made it."""
 COMMENTS = (
     RDFS + "comment",
     DCTERMS + "description",

@@ -97,7 +97,8 @@ def fit(value: Any, most: int) -> Any:
     """
     if len(rendered(value)) <= most:
         return value
-    made, dropped = _clipped(value, LONG_CHARS), Counter[str]()
+    made = _clipped(value, LONG_CHARS)
+    dropped = Counter[str](made.get("left_out", {}) if isinstance(made, dict) else {})
 
     def too_long() -> bool:
         return len(rendered(_noted(made, dropped))) > most

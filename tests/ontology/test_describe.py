@@ -1,0 +1,79 @@
+"""What a description says: true totals, definitions wherever they stand, and nothing that the file does not state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from small_graphs import views_of
+
+from rlm.handles import Meter
+from rlm.ontology.views import Views
+from rlm.tools import view_tools
+
+GRAPH = (
+    """
+@prefix oio: <http://www.geneontology.org/formats/oboInOwl#> . @prefix schema: <https://schema.org/> .
+ex:Work a owl:Class ; oio:hasDefinition "What somebody made." ; rdfs:comment "A remark." ; oio:hasExactSynonym "opus" ;
+  oio:hasRelatedSynonym "job" ; oio:hasNarrowSynonym "book", "film" ; oio:hasBroadSynonym "thing" .
+ex:Other a owl:Class ; rdfs:label "other"@en ; ex:meaning "By its label." . ex:meaning rdfs:label "Definition"@en .
+ex:Third a owl:Class ; schema:description "By schema." .
+ex:either a owl:ObjectProperty ; rdfs:domain [ owl:unionOf ( ex:Work ex:Other ) ] ; rdfs:range ex:Other .
+ex:one a rdf:Property ; rdfs:domain ex:Work ; rdfs:range ex:Other .
+ex:two a rdf:Property ; schema:domainIncludes ex:Other ; schema:rangeIncludes ex:Third .
+ex:three a owl:TransitiveProperty ; rdfs:domain ex:Third .
+"""
+    + "".join(f"ex:made{n:02} a owl:ObjectProperty ; rdfs:range ex:Work .\n" for n in range(45))
+    + "ex:Work a " + ", ".join(f"ex:T{n:02}" for n in range(20)) + " .\n"
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
+    views = views_of(GRAPH, tmp_path_factory.mktemp("described"))
+    yield views
+    views.engine.close()
+
+
+def test_lists_are_cut_and_their_totals_are_true(small: Views) -> None:
+    found = small.describe_entity("ex:Work")
+    assert len(found["range_of"]) == 12 and found["left_out"] == {"range_of": 33, "types": 9}
+    assert "left_out" not in small.describe_entity("ex:Third")
+    fitted = view_tools(small, Meter()).functions["describe_entity"]("ex:Work")
+    assert len(json.dumps(fitted, ensure_ascii=False)) <= 1000
+    assert len(fitted["range_of"]) + fitted["left_out"]["range_of"] == 45
+
+
+def test_a_definition_is_found_wherever_it_stands(small: Views) -> None:
+    told = {name: small.describe_entity(f"ex:{name}")["comment"] for name in ("Work", "Other", "Third")}
+    assert told == {"Work": "What somebody made.", "Other": "By its label.", "Third": "By schema."}
+    assert [small.meta.comments[small.meta.prefixes.expand(f"ex:{name}")] for name in told] == list(told.values())
+
+
+def test_other_names_say_how_near_they_are(small: Views) -> None:
+    found = small.describe_entity("ex:Work")
+    near = {key: found[key] for key in found if key.endswith("_synonyms")}
+    assert found["alternatives"] == ["opus"]
+    assert near == {"related_synonyms": ["job"], "narrow_synonyms": ["book", "film"], "broad_synonyms": ["thing"]}
+
+
+def test_a_label_that_is_not_stated_is_said_to_be_none(small: Views) -> None:
+    assert (small.describe_entity("ex:Work")["label"], small.describe_entity("ex:Work")["unlabelled"]) == ("Work", True)
+    assert "unlabelled" not in small.describe_entity("ex:Other")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("one", "property"), ("two", "property"), ("three", "object property"), ("either", "object property")],
+)
+def test_a_kind_that_is_guessed_is_not_stated(small: Views, name: str, kind: str) -> None:
+    assert small.describe_entity(f"ex:{name}")["kind"] == kind
+    assert small.meta.kinds[small.meta.prefixes.expand(f"ex:{name}")] in ("object", "property")
+
+
+def test_properties_that_name_a_class_as_one_of_several_are_counted(small: Views) -> None:
+    work, other, third = (small.describe_entity(f"ex:{name}") for name in ("Work", "Other", "Third"))
+    assert (work["property_count"], work["properties_by"], "range_of_by" in work) == (2, {"a union": 1}, False)
+    assert other["properties_by"] == {"schema:domainIncludes": 1, "a union": 1}
+    assert (third["range_of_by"], "properties_by" in third) == ({"schema:rangeIncludes": 1}, False)
