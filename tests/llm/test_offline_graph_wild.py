@@ -181,7 +181,7 @@ def test_of_two_with_one_label_it_says_which(tmp_path: Path) -> None:
         "ex:K a owl:Class ; rdfs:subClassOf ex:New ."
     )
     answer = asked(tmp_path, turtle, "What are the subclasses of boat?").answer
-    first = "Of several called “boat” this is “New” of “ex”.\n"
+    first = "Of several called “boat” this is “New” of “ex”; there is also “Old” of “ex”.\n"
     assert listed(answer) == {"ex:K"} and answer.startswith(first)
 
 

@@ -24,11 +24,14 @@ from rlm.llm.offline.graph.kinds import (
 from rlm.llm.offline.graph.saying import below, counting, included, listing, widened
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
+    OLD_ROOTS,
+    ROOTS_PARTED,
     SLICE,
     described,
     including,
     joined,
     links,
+    matches,
     orient,
     others,
     paths,
@@ -111,18 +114,21 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
         lines += [f"whole = {reached}", *others(asked)]
         lines.append(f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})")
         found = {"rows": "len(names)", "done": "whole"}
-        return ["rows", "matching", "listed"], [*lines, listing(asked, about)], found
+        helpers = ["rows", "matching", "listed", "matched_shown"]
+        return helpers, [*lines, listing(asked, about), *matches(asked)], found
     lines.append(f'names = column(found, "{plan.columns[0]}")')
     if plan.drop_self:
         lines.append('names = [name for name in names if name != terms[0]["curie"]]')
     if kind == "roots":
-        lines.append(NO_TOPS)
+        lines = [OLD_ROOTS, *lines, NO_TOPS]
     lines += ["own = len(names)", f"reached = {reached}"]
     check, expected = _expected(asked, plan, kind)
     own = kind == "instances" and not asked.inherited
     lines += below(asked, about, _IRI) if own else [*included(asked, _IRI), listing(asked, about)]
+    lines += [ROOTS_PARTED] if kind == "roots" else []
     found = {"rows": "own", "expected": expected, "whole": "reached and whole"}
-    return ["number_of", "column", "listed", *including(kind)], [*lines, *check], found
+    helpers = ["number_of", "column", "listed", *including(kind), *(["retired"] if kind == "roots" else [])]
+    return helpers, [*lines, *check], found
 
 
 def _filling(number: int) -> list[str]:

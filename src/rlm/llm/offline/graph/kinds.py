@@ -61,6 +61,10 @@ _PATTERNS = {
     "roots": "VALUES ?t {{ owl:Class rdfs:Class }} ?x a ?t FILTER(isIRI(?x)) MINUS "
     "{{ ?x rdfs:subClassOf ?y FILTER(isIRI(?y) && ?y NOT IN (?x, owl:Thing)) }}",
 }
+DEPRECATED_ROOTS = (
+    "SELECT DISTINCT ?x WHERE { { ?x owl:deprecated ?d FILTER(STR(?d) IN ('true', '1')) } UNION "
+    f"{{ ?x a owl:DeprecatedClass }} {_PATTERNS['roots'].format()} }}"
+)
 _INHERITED = {
     "properties_by_domain": "{0} rdfs:subClassOf*/^rdfs:domain ?x FILTER(isIRI(?x))",
     "properties_by_range": "{0} rdfs:subClassOf*/^rdfs:range ?x FILTER(isIRI(?x))",

@@ -49,13 +49,19 @@ def with_article(kind: str) -> str:
     return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
 
 
+def of_prefix(curie: str) -> str:
+    """A name in words: no IRI that would count among those of the answer."""
+    return f"“{shown(curie)}” of “{curie.partition(':')[0].strip('<')}”"
+
+
 def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
     """What an answer says about how a name was taken; without a digit, which could pass for a count."""
     if term["how"] >= 3:
         return f"“{shown(name)}” is taken for “{label_of(term)}”, the nearest name"
     if term["same"] and kind != "describe":  # a description names the others itself
-        prefix, own = term["curie"].partition(":")[0].strip("<"), shown(term["curie"])
-        return f"of several called “{shown(name)}” this is “{own}” of “{prefix}”"
+        others = [of_prefix(curie) for curie in term["same"]] if isinstance(term["same"], list) else []
+        also = f"; there is also {' and '.join(others)}" if others else ""
+        return f"of several called “{shown(name)}” this is {of_prefix(term['curie'])}{also}"
     if term["odd"] and kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
         return f"“{shown(name)}” is {with_article(term['kind'])} here, not a class"
     return ""

@@ -22,6 +22,7 @@ from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
 from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, label_of, notes_on, shown, with_article
 from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
+from rlm.llm.offline.graph.telling import label_shown
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
 from rlm.llm.types import Message
 
@@ -175,7 +176,9 @@ class _Planner:
         if wanted and wanted not in term["kind"]:
             return f"No. There is no {wanted} called “{name}”, but {what}: {term['curie']}."
         near = f" (“{name}” as such is not there; this is the nearest name)" if term["how"] >= 3 else ""
-        return f"Yes. {term['curie']} is {what}, labelled “{label_of(term)}”{near}."
+        label = label_of(term)
+        called = f", labelled “{label}”" if label_shown(term["curie"], label) else ""  # else it may be the name
+        return f"Yes. {term['curie']} is {what}{called}{near}."
 
     # -- several names -------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from typing import Any
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import repl, telling, thesaurus
 from rlm.llm.offline.graph.kinds import (
+    DEPRECATED_ROOTS,
     IN_STATS,
     JOINING,
     OTHER_NAMES,
@@ -32,7 +33,9 @@ Term = dict[str, Any]
 _NEEDS = {
     "link": ("words", "singular", "slip", "closeness", "link"),
     "listed": ("words", "longest_text", "rows", "label_shown", "labelled", "counted", "listed"),
-    "told": ("words", "label_shown", "part_told", "rules_told", "links_told", "told"),
+    "retired": ("longest_text", "rows", "retired", "retired_last"),
+    "matched_shown": ("words", "label_shown", "matched_shown"),
+    "told": ("words", "label_shown", "whole_text", "synonyms_told", "part_told", "rules_told", "links_told", "told"),
     "chains": ("words", "longest_text", "rows", "label_shown", "labelled", "chains"),
     "number_of": ("longest_text", "rows", "number_of"),
     "column": ("is_name", "column"),
@@ -55,6 +58,10 @@ _LEADS = "model|dataset|data|ontology|vocabulary|graph|schema|file"
 """What may stand before a name, or be its first word."""
 SLICE = 'names = column(found, "x")'
 NO_TOPS = 'names = [name for name in names if name not in ("owl:Thing", "owl:Nothing")]'
+
+OLD_ROOTS = f"old = retired({DEPRECATED_ROOTS!r})"
+"""Goes before the query that finds the roots: the last query is the answer's."""
+ROOTS_PARTED = "reply = retired_last(reply, names, old)"
 
 
 @cache
@@ -251,8 +258,10 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
         if kind == "search":
             lines += others(asked)
         lines.append(f"names = matching(found, {text!r}, {asked.where!r}, {searched_types(asked)!r})")
+        lines += [listing(asked, about), *matches(asked)]
         enough = "whole" if asked.kind == "count" else "whole or bool(names)"
-        return ["rows", "matching", "listed"], [*lines, listing(asked, about), said(done=enough, rows="len(names)")]
+        helpers = ["rows", "matching", "listed", "matched_shown"]
+        return helpers, [*lines, said(done=enough, rows="len(names)")]
     if asked.kind == "count" and kind != "roots":
         lines += ['number = int(found[0]["n"])', *included(asked, repr(names[0] if names else ""))]
         return ["number_of", "counted", *including(kind)], [
@@ -266,7 +275,17 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
     else:
         more = included(asked, repr(names[0] if names else ""))
         lines += [*more, *([NO_TOPS] if kind == "roots" else []), listing(asked, about)]
-    return ["number_of", "column", "listed", *including(kind)], [*lines, said(done="True", rows="len(names)")]
+    if kind == "roots":
+        lines = [OLD_ROOTS, *lines, ROOTS_PARTED]
+    helpers = ["number_of", "column", "listed", *including(kind), *(["retired"] if kind == "roots" else [])]
+    return helpers, [*lines, said(done="True", rows="len(names)")]
+
+
+def matches(asked: Asked) -> list[str]:
+    """The line that shows by which of its names a term was found."""
+    if asked.kind != "search" or not asked.text.strip():
+        return []
+    return [f"reply = matched_shown(reply, found, {asked.text.lower()!r}, {asked.where!r})"]
 
 
 def others(asked: Asked) -> list[str]:

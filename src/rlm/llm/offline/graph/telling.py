@@ -67,6 +67,47 @@ def listed(names: list[str], one: str, many: str, whole: bool = True, wider: int
     return "\n".join([f"{number}:", *(f"- {name}" for name in labelled(names))])
 
 
+def retired(query: str) -> list[str]:
+    """The names that a query finds, of what is out of use; none where it cannot be had."""
+    try:
+        return [row["x"] for row in rows(query)[0]]
+    except Exception:
+        return []
+
+
+def retired_last(reply: str, names: list[str], old: list[str]) -> str:
+    """A list, or the number of it, with those that are deprecated under a line of their own."""
+    gone = set(names) & set(old)
+    if not gone:
+        return reply
+    first, *lines = reply.split("\n")
+    end = first[-1:]
+    apart = [line for line in lines if line[2:].split(" ")[0] in gone]
+    kept = [f"{first[:-1]} ({len(gone)} of them deprecated){end}", *(line for line in lines if line not in apart)]
+    return "\n".join([*kept, *(["Deprecated:"] if apart else []), *apart])
+
+
+def matched_shown(reply: str, found: list[dict[str, Any]], text: str, where: str) -> str:
+    """A list with the name that has the text beside each term that does not show it otherwise."""
+
+    def has(name: str) -> bool:
+        name = name.lower()
+        return name.startswith(text) if where == "starts" else name.endswith(text) if where == "ends" else text in name
+
+    first, *lines = reply.split("\n")
+    made = [first]
+    for line in lines:
+        name, _, label = line[2:].partition(" ")
+        local = re.split(r"[/#:]", name.strip("<>").rstrip("/#"))[-1]
+        if not has(local) and not has(label[1:-1]):
+            texts = [re.sub(r'^"|"(@[\w-]+|\^\^\S+)?$', "", row["l"]) for row in found
+                     if row["x"] == name and row.get("l", "")[:1] == '"']  # fmt: skip
+            shown = [label_shown("", each) for each in sorted(texts) if has(each)]
+            line += f", also “{shown[0][2:-1]}”" if shown and shown[0] else ""
+        made.append(line)
+    return "\n".join(made)
+
+
 def spaces_told(spaces: dict[str, str], total: int) -> str:
     """The answer that lists namespaces, and says how many it does not have."""
     if not spaces:
@@ -81,10 +122,15 @@ def part_told(about: dict[str, Any], part: str) -> str:
     name, noun = about["curie"], {"inverse_of": "inverse", "comment": "definition", "uri": "IRI"}.get(part, part)
     noun = {"alternatives": "other label", "superproperties": "superproperty", "types": "type"}.get(part, noun)
     found = about.get(part) or []
+    near = "; ".join(synonyms_told(about)) if part == "alternatives" else ""
+    if part == "label" and about.get("unlabelled"):
+        found = []
+    if not found and about.get("left_out", {}).get(part):
+        return f"The {noun} of {name} is too long to be shown here: see `rlm ontology describe`."
     if not found:
-        return f"{name} has no {noun} that is stated."
+        return f"{name} has no {noun} that is stated." + f" {near}." * bool(near)
     if part == "comment":
-        return f"Definition of {name}: {found}"
+        return f"Definition of {name}: {whole_text(str(found))}"
     if part == "label":
         return f"The label of {name} is “{found}”."
     found = [found] if isinstance(found, str) else [f"“{text}”" for text in found] if part == "alternatives" else found
@@ -95,21 +141,39 @@ def part_told(about: dict[str, Any], part: str) -> str:
     said = ", ".join(shown[:-1]) + joint + shown[-1] if len(shown) > 1 else shown[0]
     many = len(shown) > 1 and not about.get(f"{part}_is_union")
     plural = re.sub("y$", "ie", noun) + "s" if many else noun
-    return f"The {plural} of {name} {'are' if many else 'is'} {said}."
+    return f"The {plural} of {name} {'are' if many else 'is'} {said}." + f" {near}." * bool(near)
+
+
+def whole_text(text: str) -> str:
+    """A text as it is; where it was cut, with a word on where the whole is."""
+    return f"{text} (cut: `rlm ontology describe` has the whole)" if text.endswith("…") else text
+
+
+def synonyms_told(about: dict[str, Any]) -> list[str]:
+    """The names that are not quite those of a term, by how near they are."""
+    lines = []
+    for how in ("related", "narrow", "broad"):
+        key = f"{how}_synonyms"
+        found, more = about.get(key, []), about.get("left_out", {}).get(key, 0)
+        more += len(found[8:])
+        if found:
+            said = ", ".join(f"“{text}”" for text in found[:8])
+            lines.append(f"{how.capitalize()} synonyms: {said}" + f" and {more} more" * (more > 0))
+    return lines
 
 
 def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | tuple[str, ...] = ()) -> str:
     """The answer that describes one term: the parts that were asked for first."""
     article = "an" if about["kind"][:1] in "aeiou" else "a"
     lines = [part_told(about, part) for part in parts]
-    called = f" with the label “{about['label']}”" * ("label" not in parts)
+    called = f" with the label “{about['label']}”" * ("label" not in parts and not about.get("unlabelled"))
     lines.append(f"{about['curie']} is {article} {about['kind'].replace(', ', ' and ')}{called}.")
     if also:
         lines.append("Of the same name: " + ", ".join(also))
     plain_iri = re.fullmatch(r"[\w:/#.%~?=&@+-]*[\w/#=]", about["uri"])  # what else is in one could end it for a reader
     lines.append(f"IRI: {about['uri']}" if plain_iri else f"IRI: <{about['uri']}>")
     if about.get("comment") and "comment" not in parts:
-        lines.append(f"Definition: {about['comment']}")
+        lines.append(f"Definition: {whole_text(about['comment'])}")
     if about.get("deprecated"):
         lines.append("It is deprecated" + "".join(f"; use {name}" for name in about.get("use", [])[:3]) + ".")
     plain = r"(?:owl|rdfs?):(?:\w*Property|Class|NamedIndividual)"
@@ -117,16 +181,21 @@ def told(about: dict[str, Any], parts: tuple[str, ...] = (), also: list[str] | t
     about = {**about, "types": types}
     keys = ["types", "traits", "alternatives", "superclasses", "subclasses", "equivalent_to", "disjoint_with"]
     keys += ["superproperties", "domain", "range", "inverse_of", "properties", "range_of", "examples"]
-    for key in [key for key in keys if about.get(key) and key not in parts]:
-        shown, whole = about[key][:8], len(about[key]) + about.get("left_out", {}).get(key, 0)
+    missing = {key: number for key, number in about.get("left_out", {}).items() if key != "types"}
+    lines += [] if "alternatives" in parts else synonyms_told(about)
+    for key in [key for key in keys if (about.get(key) or key in missing) and key not in parts]:
+        shown, whole = about.get(key, [])[:8], len(about.get(key, [])) + missing.get(key, 0)
         counted = {"subclasses": "subclass_count", "properties": "property_count", "examples": "instances"}.get(key, "")
         more = about.get(counted, whole) - len(shown)
         deep = about.get("all_subclass_count", 0) if key == "subclasses" else 0
         note = " (any of them)" * bool(about.get(f"{key}_is_union"))
         note += f" ({deep} at any depth)" * (deep > about.get("subclass_count", 0))
+        by = about.get(f"{key}_by", {})
+        note += f" ({', '.join(f'{number} by {way}' for way, number in by.items())})" * bool(by)
         head = {"inverse_of": "inverse", "alternatives": "other labels", "properties": "domain of"}.get(key, key)
         head = {"examples": "instances"}.get(key, head).replace("_", " ").capitalize()
-        lines.append(f"{head}: {', '.join(shown)}" + f" and {more} more" * (more > 0) + note)
+        more_said = f"{' and ' * bool(shown)}{more} more" * (more > 0)
+        lines.append(f"{head}: {', '.join(shown)}{more_said}{note}")
     return "\n".join([*lines, *(rules_told(about) if "class" in about["kind"] else links_told(about))])
 
 
@@ -155,7 +224,7 @@ def rules_told(about: dict[str, Any]) -> list[str]:
 def links_told(about: dict[str, Any]) -> list[str]:
     """What else it points to: nothing that the lines above have said."""
     said = "rdfs:domain rdfs:range rdfs:subPropertyOf rdfs:subClassOf owl:inverseOf rdfs:isDefinedBy owl:deprecated"
-    said += " owl:equivalentClass owl:disjointWith skos:altLabel"
+    said += " owl:equivalentClass owl:disjointWith skos:altLabel schema:domainIncludes schema:rangeIncludes"
     sample = about.get("outgoing_sample", [])
     left = [each for each in sample if each["predicate"] not in said.split()]
     shown = [
