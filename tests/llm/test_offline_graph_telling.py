@@ -186,6 +186,6 @@ def test_a_part_of_the_rows_tells_no_number_and_no_none(
     names: list[str], whole: int, listed: int, counted: int
 ) -> None:
     tools = {"rows": lambda _: ([], bool(whole)), "matching": lambda *_: names}
-    tools |= {"listed": lambda *_: "", "counted": lambda *_: ""}
+    tools |= {"listed": lambda *_: "", "counted": lambda *_: "", "matched_shown": lambda *_: ""}
     assert reported(steps.ask(Asked("search", text="a"), [], ""), **tools)["done"] is bool(listed)
     assert reported(steps.ask(Asked("count", text="a", of="search"), [], ""), **tools)["done"] is bool(counted)
