@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from rlm import clock
 from rlm.learning import confidence
-from rlm.learning.confidence import Uses, decay, feedback, moved, replay, signals_for, stability, uses_in
+from rlm.learning.confidence import (
+    Uses,
+    decay,
+    feedback,
+    followed_of,
+    moved,
+    replay,
+    signals_for,
+    stability,
+    uses_in,
+)
 from rlm.store.types import Judgment, MemoryItem, Signal
 
 GOOD, BAD = Judgment(True, "r"), Judgment(False, "r")
@@ -82,10 +92,10 @@ def test_what_is_announced_is_read(numbers, before):
         (Uses((1,), (), True), GOOD, {"a": 0.1, "b": -0.05}),
         (Uses((2,), (1,), True), GOOD, {"a": -0.2, "b": 0.1}),
         (Uses((), (), True), GOOD, {"a": -0.1, "b": -0.1}),
-        (Uses(), GOOD, {"a": 0.1, "b": 0.1}),
-        (None, GOOD, {"a": 0.1, "b": 0.1}),
+        (Uses(), GOOD, {"a": 0.02, "b": 0.02}),
+        (None, GOOD, {"a": 0.02, "b": 0.02}),
         (Uses((1,), (), True), BAD, {"a": -0.2}),
-        (None, BAD, {"a": -0.2, "b": -0.2}),
+        (None, BAD, {"a": -0.04, "b": -0.04}),
         (Uses((), (), True), BAD, {}),
         (Uses((), (1,), True), BAD, {"a": -0.2}),
         (Uses((7,), (9,), True), GOOD, {"a": -0.05, "b": -0.05}),
@@ -102,6 +112,14 @@ def test_memories_may_be_given_whole_and_an_unjudged_run_says_nothing():
     item = MemoryItem("a", "b", "c")
     assert signals_for([item], None, GOOD)[0].memory_id == item.memory_id
     assert signals_for([item], None, None) == []
+
+
+@pytest.mark.req("CX-07")
+@pytest.mark.parametrize("judgment", [GOOD, BAD])
+def test_where_nothing_is_said_and_nothing_was_read_nothing_moves(judgment):
+    assert signals_for(["a"], Uses(), judgment, reads=False) == []
+    assert len(signals_for(["a"], Uses((1,), said=True), judgment, reads=False)) == 1
+    assert followed_of(["a", "b"], Uses((2, 7, 0), said=True)) == ["b"] and followed_of(["a"], None) == []
 
 
 @pytest.mark.req("CX-07")

@@ -22,12 +22,13 @@ def run(store):
     """Store one judged run: what it was given, what it said it followed, and what came of it."""
 
     def save(
-        *given, ok=True, steps=4, kind="subclasses", followed=None, task=None, model="offline", injected=None, reason=""
-    ):
+        *given, ok=True, steps=4, kind="subclasses", followed=None, left=(), task=None, model="small", injected=None,
+        reason="",
+    ):  # fmt: skip
         shown = [item.memory_id for item in given][:2] if injected is None else [item.memory_id for item in injected]
         artifact = {"kind": kind, "injected": shown, "reason": reason}
         if followed is not None:
-            artifact["uses"] = {"followed": followed, "abandoned": [], "said": True}
+            artifact["uses"] = {"followed": followed, "abandoned": list(left), "said": True}
         if task is not None:
             artifact |= {"curriculum_id": "c1", "task_id": task}
         made = Trajectory("Q?", iteration_count=steps, converged=True, artifact=artifact)
@@ -246,7 +247,20 @@ def test_a_memory_that_stood_beside_the_one_that_was_followed_is_neither_praised
     assert [each.title for each in insights(store).fewer_steps] == ["Ask once"]
     for _ in range(6):
         run(good, idle, steps=9, followed=[], ok=False)
-    assert by_title(insights(store))["Look away"].verdict == "harms"
+    assert by_title(insights(store))["Look away"].verdict == "unused", "a run that used none says nothing of it"
+    for _ in range(6):
+        run(good, idle, steps=9, followed=[], left=[2], ok=False)
+    assert by_title(insights(store))["Look away"].verdict == "harms", "but one that tried it does"
+
+
+def test_offline_says_what_it_follows_so_its_silence_speaks_for_no_memory(store, run, kept):
+    item = kept("Ask once")
+    for ok in (True, True, False):
+        run(item, ok=ok, model="offline")
+    found = by_title(insights(store))["Ask once"]
+    assert (found.injected, found.judged, found.failures, found.success_seen, found.steps_seen) == (3, 0, 0, None, None)
+    run(item, model="small")
+    assert by_title(insights(store))["Ask once"].judged == 1, "another model may have used it"
 
 
 def test_what_takes_a_place_and_is_never_used_is_named(store):

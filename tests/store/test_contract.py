@@ -503,7 +503,7 @@ def test_a_run_moves_confidence_counts_outcomes_and_changes_memories(backend, ma
         ),
         changes=((helpful.memory_id, {"description": "Better said."}), ("0" * 16, {"description": "gone"})),
         archived=(old.memory_id, "0" * 16),
-        injected=(helpful.memory_id, wrong.memory_id),
+        followed=(helpful.memory_id, wrong.memory_id),
     )
     backend.save_artifacts(Run(), Trajectory("q"), Judgment(True, "ok"), lessons=lessons)
     kept = backend.get(helpful.memory_id)
@@ -513,7 +513,7 @@ def test_a_run_moves_confidence_counts_outcomes_and_changes_memories(backend, ma
     (signal,) = backend.signals(helpful.memory_id)
     assert (signal["kind"], signal["reason"]) == ("task_succeeded", "it was followed")
     assert signal["after"] - signal["before"] == pytest.approx(signal["delta"]) == pytest.approx(0.1)
-    backend.save_artifacts(Run(), Trajectory("q"), Judgment(False, "no"), lessons=Lessons(injected=(wrong.memory_id,)))
+    backend.save_artifacts(Run(), Trajectory("q"), Judgment(False, "no"), lessons=Lessons(followed=(wrong.memory_id,)))
     kept = backend.get(wrong.memory_id)
     assert (kept.success_count, kept.failure_count) == (1, 1)
 

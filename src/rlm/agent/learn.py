@@ -8,8 +8,8 @@ from typing import Any
 
 from rlm.agent.attempt import Attempt
 from rlm.learning import dedup
-from rlm.learning.confidence import confirmed, signals_for
-from rlm.learning.extract import extract_contrast, extract_memories
+from rlm.learning.confidence import confirmed, followed_of, signals_for
+from rlm.learning.extract import NO_MODEL, extract_contrast, extract_memories
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
 
@@ -32,15 +32,7 @@ def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, l
 
     A run that a person, a limit or a dead model ended says nothing of its memories, and teaches nothing.
     """
-    lessons = [
-        Lessons(
-            signals=tuple(signals_for(attempt.recalled.injected, attempt.uses, attempt.judgment)),
-            injected=tuple(attempt.recalled.ids),
-        )
-        if _own_end(attempt)
-        else Lessons()
-        for attempt in attempts
-    ]
+    lessons = [_moved(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
     if not extract or not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
@@ -49,8 +41,15 @@ def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, l
     first = lessons[0]
     found_again = tuple(_found_again(attempts[0], plan.outcomes))
     changes, archived = tuple(plan.update), tuple(plan.archive)
-    lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.injected)
+    lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.followed)
     return Learned(plan.add, lessons, plan.outcomes)
+
+
+def _moved(attempt: Attempt) -> Lessons:
+    """What an attempt says of the memories in its prompt. `offline` says what it follows: its silence is no use."""
+    recalled, reads = attempt.recalled, attempt.models.root.model != NO_MODEL
+    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=reads)
+    return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
 def _own_end(attempt: Attempt) -> bool:
@@ -64,7 +63,7 @@ def _own_end(attempt: Attempt) -> bool:
 
 def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:
     """A success that leads to a memory which is there, and was not followed, speaks for that memory."""
-    followed = {best.recalled.ids[number - 1] for number in best.uses.followed if number <= len(best.recalled.ids)}
+    followed = followed_of(best.recalled.ids, best.uses)
     for outcome in outcomes:
         known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY
         if best.succeeded and known and outcome["memory_id"] not in followed:

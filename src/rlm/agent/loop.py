@@ -139,7 +139,15 @@ class Job:
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
         given = self.given
-        remembered = recall(given.query, given.store, given.graph, self._wanted, lang=given.options.lang, skip=skip)
+        remembered = recall(
+            given.query,
+            given.store,
+            given.graph,
+            self._wanted,
+            lang=given.options.lang,
+            skip=skip,
+            text=self.context is not None,
+        )
         return Attempt(self.stack, given, self.record.run_id, remembered, hint=hint, number=number)
 
     @property

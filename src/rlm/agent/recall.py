@@ -10,13 +10,24 @@ from rlm.agent.parts import Graph
 from rlm.context import BuiltContext, build_context
 from rlm.context.l2_memories import AT_MOST
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.llm.offline.asked import Asked, family_of, generalised, understand
+from rlm.llm.offline.asked import COUNTED, FAMILIES, Asked, family_of, generalised, understand
+from rlm.llm.offline.asked.kinds import PLURALS
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope
 
 SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 PREVIEW_CHARS = 1_000
+ONTOLOGY_KINDS = frozenset(
+    (
+        *(name for name in (*FAMILIES, *FAMILIES.values()) if name not in ("describe", "exists", "search", "path")),
+        *(f"count_{name}" for name in COUNTED),
+        *(f"list_{name}" for name in (*PLURALS.values(), "terms")),
+    )
+) - {"counting", "orientation"}
+"""Kinds of questions that only an ontology answers; the others may be words of a person for a text."""
+TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
+"""Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Recalled:
 
     def told(self, followed: Sequence[int]) -> list[dict[str, Any]]:
         """The retrieved memories for people and for JSON; `followed` are numbers of the prompt, from 1."""
-        used = {self.ids[number - 1] for number in followed if 0 < number <= len(self.injected)}
+        used = {memory_id for number, memory_id in enumerate(self.ids, 1) if number in followed}
         return [
             {
                 "memory_id": hit.item.memory_id,
@@ -61,11 +72,19 @@ class Recalled:
 
 
 def recall(
-    query: str, store: MemoryBackend, graph: Graph | None, k: int, *, lang: str | None, skip: int = 0
+    query: str,
+    store: MemoryBackend,
+    graph: Graph | None,
+    k: int,
+    *,
+    lang: str | None,
+    skip: int = 0,
+    text: bool = False,
 ) -> Recalled:
     """The memories for a question and the context that holds the best of them. `k` 0 recalls nothing.
 
-    `skip` leaves out the best ones: so further attempts at one question try something else.
+    `skip` leaves out the best ones: so further attempts at one question try something else. `text`: there is a text to
+    ask about. What is for ontologies alone is not recalled where there is none, nor what is for texts alone.
     """
     asked = understand(query) if graph is not None else None
     scope = _scope(asked, graph)
@@ -74,7 +93,8 @@ def recall(
         # A procedure is titled by the kind of question that it answers; people put one in many ways.
         task = query if asked is None else f"{generalised(query, asked)}: {query}"
         found = store.retrieve(task, k + SPARE + skip, scope=scope)
-        believed = [hit for hit in found if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
+        fit = [hit for hit in found if _is_fit(hit.item, graph, text=text)]
+        believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
     injected = _chosen([hit.item for hit in hits])
     meta = None if graph is None else graph.meta
@@ -86,9 +106,18 @@ def recall(
 
 def _scope(asked: Asked | None, graph: Graph | None) -> Scope:
     if graph is None:
-        return Scope()
+        return Scope(ontology="")
     kinds = () if asked is None else (asked.task_type, asked.kind, family_of(asked.kind))
     return Scope(ontology=graph.name, task_types=kinds)
+
+
+def _is_fit(item: MemoryItem, graph: Graph | None, *, text: bool) -> bool:
+    """Whether a memory can be of use over what there is to ask, as far as its scope tells."""
+    scope = item.scope
+    if graph is None:
+        return not scope.task_types or not ONTOLOGY_KINDS.issuperset(scope.task_types)
+    for_texts = scope.tools and not scope.ontology and TEXT_TOOLS.issuperset(scope.tools)
+    return text or not for_texts or not ONTOLOGY_KINDS.isdisjoint(scope.task_types)
 
 
 def _chosen(items: list[MemoryItem]) -> list[MemoryItem]:

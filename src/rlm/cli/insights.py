@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rlm.cli.command import count
-from rlm.cli.output import print_json, print_table, print_text
+from rlm.cli.output import number_of, print_json, print_table, print_text
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ VERDICTS: dict[Verdict, str] = {
 def insights(session: Session, limit: int, runs: int) -> None:
     """Say which memories help, and which harm.
 
-    Runs with a memory in their prompt are compared with runs of the same kind of question without it. Each memory has
+    Runs that used a memory, or did not say, are compared with runs of the same kind of question without it. Each has
     one verdict: helps, harms, unused or unclear. Few runs prove little: until there are more, the two numbers are drawn
     together, and the verdict is `unclear`.
     """
@@ -42,7 +42,8 @@ def insights(session: Session, limit: int, runs: int) -> None:
 
 def _tell(session: Session, found: Insights, limit: int) -> None:
     judged = f"{found.judged:,} judged" + ("" if found.success is None else f", {found.success:.0%} of them a success")
-    print_text(f"{found.trajectories:,} runs, {judged}; {len(found.memories):,} memories were retrieved for them.")
+    given = f"{number_of(len(found.memories), 'memory was', 'memories were')} retrieved for them"
+    print_text(f"{number_of(found.trajectories, 'run', 'runs')}, {judged}; {given}.")
     if not found.memories and not found.tasks:
         session.talk("no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make some")
         return
@@ -59,8 +60,9 @@ def _tell(session: Session, found: Insights, limit: int) -> None:
         print_table(headers, rows, prose=("curriculum",))
     else:
         print_text("  no curriculum was run yet: `rlm memory train --curriculum FILE`")
-    session.talk("success, steps: with / without it, in runs of the same kind; steps of runs that")
-    session.talk("did not fail. used: how often a run said so. out: it is not recalled any more")
+    session.talk("given: in how many prompts it stood. used: how often a run said so. success, steps: of")
+    session.talk("runs that used it, or did not say / without it, in runs of the same kind; steps of runs")
+    session.talk("that did not fail. out: it is not recalled any more")
 
 
 def _table(verdict: Verdict, found: Sequence[MemoryInsight], limit: int) -> None:
@@ -80,7 +82,9 @@ def _row(each: MemoryInsight) -> tuple[object, ...]:
         each.injected,
         f"{each.followed}/{each.said}" if each.said else "?",
         f"{each.success_with:.0%}/{each.success_without:.0%}" if each.judged else "?",
-        f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}",
+        f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}"
+        if each.steps_seen is not None
+        else "?",
         f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}" if each.confidence is not None else each.why_not,
         each.title,
     )

@@ -37,6 +37,11 @@ def one_line(text: object) -> str:
     return plain(" ".join(str(text).split()))
 
 
+def number_of(count: int, one: str, many: str) -> str:
+    """`1 run`, `2 runs`, `1,000 runs`."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,7 +1,8 @@
 """How far a memory is believed, and what moves it (seed 003).
 
-A memory starts at a number that says where it came from; every run that had it in its prompt then moves it. All moves
-are signals with a reason, kept in order, so that the confidence of today can be computed again from the start.
+A memory starts at a number that says where it came from; the runs that followed it then move it. One that only stood in
+a prompt has earned nothing. All moves are signals with a reason, kept in order, so that the confidence of today can be
+computed again from the start.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ NOT_APPLIED = -0.1
 """It was in the prompt of a run that said it used none, and succeeded."""
 PASSED_OVER = -0.05
 """It was in the prompt of a run that succeeded with another one."""
+SILENT_SUCCESS = 0.02
+SILENT_FAILURE = -0.04
+"""It was in the prompt of a model that did not say what it used: a fifth of what following it would move."""
 CONFIRMED = 0.1
 """A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
@@ -95,17 +99,26 @@ def _outside_code(text: str) -> Iterable[str]:
 # -- signals ---------------------------------------------------------------------------------------------
 
 
-def signals_for(injected: Sequence[str | MemoryItem], uses: Uses | None, judgment: Judgment | None) -> list[Signal]:
+def followed_of(ids: Sequence[str], uses: Uses | None) -> list[str]:
+    """The ids that a run says it followed to the end, in the order of the prompt."""
+    numbers = () if uses is None else uses.followed
+    return [memory_id for number, memory_id in enumerate(ids, 1) if number in numbers]
+
+
+def signals_for(
+    injected: Sequence[str | MemoryItem], uses: Uses | None, judgment: Judgment | None, *, reads: bool = True
+) -> list[Signal]:
     """What a judged run says about the memories that stood in its prompt, in the order of the prompt.
 
     One that was followed shares the fate of the run. One that was taken up and left again was not helpful. When a run
-    succeeds and says that it used none, they did not apply; when it says nothing, all of them count as followed. What
+    succeeds and says that it used none, they did not apply; when a model says nothing it may have used them, and they
+    share a little of its fate: but not with a program that does not read them unless it says so (`reads` False). What
     only stood in a prompt and was not taken up loses a little, so that a place there has to be earned; but not what a
     team or an organisation shares: one project's questions do not speak for the others.
     """
-    if judgment is None:
-        return []
     said = uses is not None and uses.said
+    if judgment is None or not (said or reads):
+        return []
     found = []
     for number, memory in enumerate(injected, 1):
         memory_id = memory if isinstance(memory, str) else memory.memory_id
@@ -119,8 +132,12 @@ def signals_for(injected: Sequence[str | MemoryItem], uses: Uses | None, judgmen
 def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str, str] | None:
     if uses is None:
         if success:
-            return TASK_SUCCEEDED, "task_succeeded", "in the prompt of a run that succeeded"
-        return NOT_HELPFUL, "not_helpful", "in the prompt of a run that failed"
+            return (
+                SILENT_SUCCESS,
+                "task_succeeded",
+                "in the prompt of a run that succeeded and did not say what it used",
+            )
+        return SILENT_FAILURE, "not_helpful", "in the prompt of a run that failed and did not say what it used"
     if number in uses.followed:
         if success:
             return TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"

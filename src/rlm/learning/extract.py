@@ -18,7 +18,7 @@ from rlm.learning.grounding import iris_in
 from rlm.llm import OFFLINE_UNANSWERED, Client, Usage
 from rlm.llm.offline.asked import Asked, understand
 from rlm.ontology.terms import Prefixes, local_name
-from rlm.store.types import Judgment, MemoryItem
+from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem
 
 MOST_ITEMS = 3
 NO_MODEL = "offline"
@@ -48,7 +48,7 @@ def extract_memories(
     used is added to `usage`. Never raises for what a model does.
     """
     question = question or str(artifact.get("task") or "")
-    asked = asked or understand(question)
+    asked = asked or _understood(question, ontology, [trace])
     known: dict[str, Any] = {"question": question, "asked": asked, "ontology": ontology}
     calls = list(trace.calls) if trace is not None else []
     gate = Gate(tools, _specifics(artifact, asked, prefixes), prefixes or {}, recalled)
@@ -86,7 +86,7 @@ def extract_contrast(
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
     question = question or str(artifacts[0].get("task") or "")
-    asked = asked or understand(question)
+    asked = asked or _understood(question, ontology, traces)
     known: dict[str, Any] = {"question": question, "asked": asked, "ontology": ontology}
     calls = [list(trace.calls) if trace is not None else [] for trace in traces]
     found: list[MemoryItem] | None = None
@@ -103,6 +103,13 @@ def extract_contrast(
             made += [item for item in items if not any(old.outcome == item.outcome or _took(old, item) for old in made)]
         admitted = [*Gate(tools, prefixes=prefixes or {}).admit(made), *admitted]
     return _stamped(admitted, provenance, session)
+
+
+def _understood(question: str, ontology: str | None, traces: Sequence[TraceLike | None]) -> Asked | None:
+    """The kind of a question about an ontology. One that was answered from a text has none, whatever its words."""
+    tools = {call.tool for trace in traces if trace is not None for call in trace.calls}
+    over_text = ontology is None and None not in traces and not tools & ONTOLOGY_TOOLS
+    return None if over_text else understand(question)
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:

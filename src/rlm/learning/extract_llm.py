@@ -29,7 +29,7 @@ from rlm.learning.extract_prompts import (
 from rlm.learning.gates import TOOLS, is_hardcoded
 from rlm.llm import Client, Usage
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.store.types import Judgment, MemoryItem, Scope
+from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
 
 log = logging.getLogger("rlm.learning")
 
@@ -120,7 +120,8 @@ def _item(
     specific = found.get("general") is False or is_hardcoded(f"{title}\n{description}\n{content}")
     own = ontology if specific else None
     tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
-    tags = tags_of(asked) or ["ontology"]
+    over_text = asked is None and ontology is None and not ONTOLOGY_TOOLS.intersection(tools)
+    tags = tags_of(asked) or ["text" if over_text else "ontology"]
     return MemoryItem(
         title,
         description,

@@ -1,9 +1,10 @@
 """Which memories help, which harm, and which tasks taught something: the three questions of seed 000 §7.3.
 
-A memory is compared with runs of the same kind of question, by the same model, that did not have it in their prompt.
-What those achieve is the prior of the memory: three lucky runs move it a little, thirty move it where they point
-(`shrink.py`). A verdict needs a difference that is larger than chance makes; else it is `unclear`. One that takes a
-place in prompts, and that no run has used, is `unused`: the place could have held something better.
+The runs that used a memory are compared with runs of the same kind of question, by the same model, that did not have it
+in their prompt; runs that had it there and left it alone say nothing of it. What the others achieve is the prior of the
+memory: three lucky runs move it a little, thirty move it where they point (`shrink.py`). A verdict needs a difference
+that is larger than chance makes; else it is `unclear`. One that takes a place in prompts, and that no run has used, is
+`unused`: the place could have held something better.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ LEAST_LOST = 0.01
 
 @dataclass(frozen=True, slots=True)
 class MemoryInsight:
-    """What runs with a memory came to, beside those of the same kind without it. Rates and steps are shrunk.
+    """What runs that used a memory came to, beside those of the same kind without it. Rates and steps are shrunk.
 
-    `success_seen` and `steps_seen` are the bare averages of the runs with it. `followed` of the `said` runs that
-    announced what they use named it. `recalled`: it may still be recalled; `why_not` says why it may not.
+    `judged`, `failures`, `success_seen` and `steps_seen` (bare averages) are of the runs that used it, or did not
+    say. `followed` of the `said` runs that announced what they use named it. `recalled`: it may still be recalled;
+    `why_not` says why it may not.
     """
 
     memory_id: str
@@ -69,7 +71,7 @@ class MemoryInsight:
 
 @dataclass(frozen=True, slots=True)
 class TaskInsight:
-    """What one curriculum task taught. `reused`: in how many runs of other tasks its memories stood in the prompt."""
+    """What one curriculum task taught. `reused`: how many runs of other tasks used its memories."""
 
     curriculum_id: str
     task_id: str
@@ -132,7 +134,7 @@ def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
 
 
 def _failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
-    """Memories that were given to runs that failed more than others: those that cost most runs first."""
+    """Memories whose runs failed more than others: those that cost most runs first."""
     kept = [m for m in found if m.failures and m.lost >= LEAST_LOST]
     return tuple(sorted(kept, key=lambda m: (-m.lost, m.memory_id)))
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rlm.loop.types import INTERRUPTED
-from rlm.store.learning import LearningRow
+from rlm.store.learning import Given, LearningRow
 
 Stratum = tuple[str, str]
 """The kind of question and the model: runs are compared only within both."""
 TaskKey = tuple[str, str]
 """Curriculum and task."""
 OTHER = "other"
+OFFLINE = "offline"
 MODEL_FAILED = "the model failed"
 """How the loop begins the reason of a run that its model ended."""
 
@@ -21,6 +22,16 @@ def own_end(row: LearningRow) -> bool:
     """Whether a run came to an end of its own: one that a person or a dead model ended says nothing of its memories."""
     reason = row.reason or ""
     return reason != INTERRUPTED and not reason.startswith(MODEL_FAILED)
+
+
+def was_used(given: Given, model: str | None) -> bool:
+    """Whether a run may speak for a memory of its prompt: it followed it or tried to, or is a model that did not say.
+
+    `offline` says what it follows: where it says nothing it used none.
+    """
+    if given.followed is None:
+        return model != OFFLINE
+    return given.followed or given.left
 
 
 @dataclass(slots=True)
@@ -69,7 +80,7 @@ class Seen:
     said: int = 0
     strata: dict[Stratum, Tally] = field(default_factory=dict)
     beside: dict[Stratum, Tally] = field(default_factory=dict)
-    """Runs that followed another one and say nothing of this."""
+    """Runs that had it in their prompt and did not use it: they say nothing of it."""
     tasks: dict[TaskKey | None, Tally] = field(default_factory=dict)
 
 
@@ -93,7 +104,6 @@ def count(rows: Iterable[LearningRow]) -> Counts:
         found.strata.setdefault(stratum, Tally()).add(row)
         if task is not None:
             found.tasks.setdefault(task, Tally()).add(row)
-        led = any(given.followed for given in row.injected)
         for given in row.given:
             seen = found.memories.setdefault(given.memory_id, Seen())
             seen.retrieved += 1
@@ -101,7 +111,8 @@ def count(rows: Iterable[LearningRow]) -> Counts:
                 seen.injected += 1
                 seen.followed += bool(given.followed)
                 seen.said += given.followed is not None
-                share = seen.beside if led and not given.followed else seen.strata
+                share = seen.strata if was_used(given, row.model) else seen.beside
                 share.setdefault(stratum, Tally()).add(row)
-                seen.tasks.setdefault(task, Tally()).add(row)
+                if share is seen.strata:
+                    seen.tasks.setdefault(task, Tally()).add(row)
     return found

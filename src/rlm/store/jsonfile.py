@@ -290,7 +290,7 @@ class MemoryStore(JSONDocument):
         return [item.memory_id for item in admitted]
 
     def _learn(self, lessons: Lessons, judgment: Judgment | None) -> None:
-        for memory_id in lessons.injected if judgment is not None else ():
+        for memory_id in lessons.followed if judgment is not None else ():
             place = self._place(memory_id)
             if place is not None and judgment is not None:
                 item, success = self._items[place], judgment.is_success

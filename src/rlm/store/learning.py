@@ -28,7 +28,7 @@ class Given:
     """One memory that a trajectory was given.
 
     `injected`: it stood in the prompt; a memory may be retrieved and then left out. `followed` is None when the run did
-    not say what it used.
+    not say what it used. `left`: it was taken up, and left again.
     """
 
     memory_id: str
@@ -36,6 +36,7 @@ class Given:
     score: float | None
     injected: bool = True
     followed: bool | None = None
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,19 @@ def _given(artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | N
         return tuple(Given(*each) for each in used)
     uses = artifact.get("uses")
     said = isinstance(uses, Mapping) and bool(uses.get("said"))
-    followed = uses.get("followed") if isinstance(uses, Mapping) else None
-    numbers = set(followed) if isinstance(followed, list) and all(isinstance(n, int) for n in followed) else set()
+    numbers, left = _numbers(uses, "followed"), _numbers(uses, "abandoned")
     found = []
     ids = {memory_id for memory_id, _, _ in used}
     for memory_id, rank, score in used:
         place = _place(memory_id, rank, shown, ids)
         say = place in numbers if said and place else None
-        found.append(Given(memory_id, rank, score, place is not None, say))
+        found.append(Given(memory_id, rank, score, place is not None, say, say is False and place in left))
     return tuple(found)
+
+
+def _numbers(uses: Any, name: str) -> set[int]:
+    listed = uses.get(name) if isinstance(uses, Mapping) else None
+    return set(listed) if isinstance(listed, list) and all(isinstance(number, int) for number in listed) else set()
 
 
 def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | None:

@@ -87,8 +87,11 @@ class Scope:
     def admits(self, wanted: Scope) -> bool:
         """Whether a memory of this scope is of use where `wanted` describes the task at hand.
 
-        Each field that both sides fill must meet; a field that either leaves empty is no bar.
+        Each field that both sides fill must meet; a field that either leaves empty is no bar. An ontology that is ""
+        says that the task has none: what is about one, or calls its tools, is of no use there.
         """
+        if wanted.ontology == "" and (self.ontology or ONTOLOGY_TOOLS.intersection(self.tools)):
+            return False
         if self.ontology and wanted.ontology and self.ontology.casefold() != wanted.ontology.casefold():
             return False
         if self.task_types and wanted.task_types and not set(self.task_types) & set(wanted.task_types):
@@ -96,6 +99,13 @@ class Scope:
         return not (self.tools and wanted.tools and not set(self.tools) <= set(wanted.tools))
 
 
+ONTOLOGY_TOOLS = frozenset(
+    (
+        *("search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path", "graph_stats"),
+        *("predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice"),
+    )
+)
+"""Tools that a run has only where it has an ontology."""
 _SCOPE_KEYS = ("ontology", "task_types", "tools", "transferable")
 DEFAULT_SCOPE = Scope()
 _DEFAULT_DICT = DEFAULT_SCOPE.to_dict()
@@ -270,8 +280,8 @@ class Lessons:
     changes: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Memory id → fields, as `update` takes them."""
     archived: tuple[str, ...] = ()
-    injected: tuple[str, ...] = ()
-    """The memories that the prompt held: each counts one more success or failure, as the run was judged."""
+    followed: tuple[str, ...] = ()
+    """The memories that the run used: each counts one more success or failure, as the run was judged."""
 
 
 @dataclass(slots=True)

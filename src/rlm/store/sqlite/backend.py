@@ -383,7 +383,7 @@ class SQLiteMemoryBackend:
             if lessons is not None:
                 if judgment is not None:
                     won = judgment.is_success
-                    runs.count_outcomes(connection, self.spaces.visible(), lessons.injected, success=won)
+                    runs.count_outcomes(connection, self.spaces.visible(), lessons.followed, success=won)
                 apply_lessons(self, lessons)
             self._flush_accesses(connection)
         self.search.recall.seal_if_due()

@@ -106,12 +106,12 @@ def save_usage(
 
 
 def count_outcomes(
-    connection: apsw.Connection, visible: tuple[int, ...], injected: Sequence[str], *, success: bool
+    connection: apsw.Connection, visible: tuple[int, ...], followed: Sequence[str], *, success: bool
 ) -> None:
-    """One more success or failure for each memory that a judged run was given."""
+    """One more success or failure for each memory that a judged run followed."""
     column = "success_count" if success else "failure_count"
     sql = f"UPDATE memory_items SET {column} = {column} + 1 WHERE memory_id = ? AND space_id {in_spaces(visible)}"
-    for memory_id in injected:
+    for memory_id in followed:
         connection.execute(sql, (gate.admit_id(memory_id, "memory_id"),))
 
 

@@ -1,0 +1,70 @@
+"""Credit goes to what was used, and nothing is recalled where its scope says that it cannot be of use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlm import agent
+from rlm.llm import ScriptedClient
+from rlm.store.types import MemoryItem, Scope
+
+PROV = Path(__file__).parent.parent.parent / "ontology" / "prov.ttl"
+TEXT = "one line\nanother line\nthe last line\n"
+ASKS = "How many lines are there?"
+
+
+def kept(store, title, tools=(), kinds=(), ontology=None):
+    item = MemoryItem(title, "How lines are counted.", "- count them", "success", confidence=0.6,
+                      scope=Scope(ontology, tuple(kinds), tuple(tools)))  # fmt: skip
+    store.add(item)
+    return item.memory_id
+
+
+@pytest.mark.req("RB-07", "CX-07")
+@pytest.mark.parametrize("question", [ASKS, "Why is the sky blue?"])
+def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it_was(store, question):
+    memory_id = kept(store, f"How to answer: {question}")
+    result = agent.run(question, context=TEXT, store=store, model="offline")
+    assert result.memories_used[0]["injected"] and not result.memories_used[0]["followed"]
+    item = store.get(memory_id)
+    assert (item.confidence, item.success_count, item.failure_count) == (0.6, 0, 0)
+    assert store.signals(memory_id) == []
+
+
+@pytest.mark.req("CX-07")
+@pytest.mark.parametrize(
+    ("says", "answer", "confidence", "counts"),
+    [
+        ("Uses: 1\n", "FINAL(3)", 0.7, (1, 0)),
+        ("", "FINAL(3)", 0.62, (0, 0)),
+        ("Uses: none\n", "FINAL(3)", 0.5, (0, 0)),
+    ],
+)
+def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(store, says, answer, confidence, counts):
+    memory_id = kept(store, "How many lines are there")
+    client = ScriptedClient([f"{says}```repl\nprint(context.count('line'))\n```", answer])
+    agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
+    item = store.get(memory_id)
+    assert item.confidence == pytest.approx(confidence)
+    assert (item.success_count, item.failure_count) == counts
+
+
+@pytest.mark.req("RB-07")
+def test_a_run_recalls_only_what_its_scope_lets_be_of_use(store):
+    plain = kept(store, "How many lines are there")
+    mine = kept(store, "How many lines are there, for me", tools=["grep"], kinds=["counting"])
+    by_tool = kept(store, "How many lines are there, by query", tools=["sparql_query"])
+    by_kind = kept(store, "How many lines are there, by kind", kinds=["count_classes"])
+    by_name = kept(store, "How many lines are there, of prov", ontology="prov")
+    of_text = kept(store, "How many lines are there, in a text", tools=["ctx_find"])
+
+    def recalled(**words):
+        result = agent.run(ASKS, store=store, model="offline", memory_k=10, enable_extraction=False, **words)
+        return {used["memory_id"] for used in result.memories_used}
+
+    assert by_kind not in recalled(context=TEXT) == {plain, mine, of_text}
+    named = agent.RunOptions(ontology_name="prov")
+    assert recalled(ontology_path=PROV, options=named) == {plain, mine, by_tool, by_name}
+    assert recalled(ontology_path=PROV, context=TEXT, options=named) >= {of_text, by_tool}
