@@ -90,6 +90,20 @@ def test_two_different_queries_are_two_procedures():
     assert decide(memory(content=one), [memory(title="Find all subclasses of classes", content=other)]).action == "add"
 
 
+def test_two_with_the_same_words_and_other_calls_are_told_apart(store):
+    ask = '- `sparql_query("SELECT ?x WHERE {{ {} }}")`'
+    first, second = (
+        memory(content=ask.format(part)) for part in ("?x a $ENTITY_1", "?x a $ENTITY_1 FILTER(ISIRI(?x))")
+    )
+    store.add(first)
+    plan = dedup.apply(store, [second])
+    (made,) = plan.add
+    assert made.description == f"d; other calls than {first.memory_id[:8]}." and made.memory_id == second.memory_id
+    store.add(made)
+    (outcome,) = dedup.apply(store, [second]).outcomes
+    assert (outcome["action"], outcome["why"]) == ("skip", dedup.THERE_ALREADY)
+
+
 def test_counts_of_different_things_are_different():
     one = memory("Count the classes", "- `graph_stats()`", kinds=("count",), tags=["count", "classes"])
     other = memory("Count the classes.", "- `graph_stats()`", kinds=("count",), tags=["count", "properties"])

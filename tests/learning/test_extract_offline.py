@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from learnt_from import BAD, GOOD, artifact, call, learnt, query, search, traced
 
 from rlm.context.l2_memories import bullets, pack
+from rlm.learning.extent import Extent
 from rlm.learning.extract import extract_contrast, extract_memories
+from rlm.llm.offline.asked import understand
 from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.ontology.guard import check_query
 from rlm.store.types import Judgment
@@ -68,6 +70,51 @@ def test_who_looks_up_labels_has_the_terms_already(prov):
     )
     assert "VALUES" not in item.content and "rdfs:subClassOf* $ENTITY_1" in item.content
     assert item.description == "Every level; calls sparql_query."
+
+
+@pytest.mark.parametrize(
+    ("question", "calls", "title", "extent", "kind"),
+    [
+        ("List the instances of {}", ["?x a/rdfs:subClassOf+ {}"], "List the instances of subclasses of a class",
+         "of its subclasses alone", "instances"),
+        ("List the instances of {}", ["?x a/rdfs:subClassOf/rdfs:subClassOf* {}"],
+         "List the instances of subclasses of a class", "of its subclasses alone", "instances"),
+        ("List the instances of {}", ["?x a/rdfs:subClassOf* {}"], "List all instances of a class, below it too", "",
+         "instances"),
+        ("List the instances of {}", ["?x a ?c . ?c rdfs:subClassOf* {}"],
+         "List all instances of a class, below it too", "", "instances"),
+        ("List the instances of {}", ["?x a {}", "?x a/rdfs:subClassOf+ {}"],
+         "List all instances of a class, below it too", "", "instances"),
+        ("List the instances of {}", ["?x a {}"], "List the instances of a class", "stated of the class itself",
+         "instances"),
+        ("Find all subclasses of {}", ["?x rdfs:subClassOf {}"], "List the direct subclasses of a class", "one level",
+         "subclasses"),
+        ("Find all subclasses of {}", ["?x rdfs:subClassOf+ {}"], "Find all subclasses of a class", "every level",
+         "all_subclasses"),
+        ("Find all subclasses of {}", ["?x skos:broader+ {}"], "Find all subclasses of a class", "every level",
+         "all_subclasses"),
+        ("What are the direct subclasses of {}?",
+         ["?x rdfs:subClassOf {} FILTER NOT EXISTS {{ ?x rdfs:subClassOf+ ?y . ?y rdfs:subClassOf {} }}"],
+         "List the direct subclasses of a class", "one level", "subclasses"),
+        ("How many subclasses does {} have?", ["?x rdfs:subClassOf+ {}"], "Count all subclasses of a class",
+         "every level", "count_all_subclasses"),
+    ],
+)  # fmt: skip
+def test_the_words_of_a_procedure_say_what_its_query_does(question, calls, title, extent, kind):
+    asked = understand(question.format("Vessel"))
+    shown = Extent(asked, [f'sparql_query("SELECT ?x WHERE {{ {each.format("$ENTITY_1", "$ENTITY_1")} }}")'
+                           for each in calls])  # fmt: skip
+    assert (shown.title(question), shown.words, shown.asked.task_type) == (title, extent, kind)
+    assert len(title) <= 45
+
+
+def test_instances_of_subclasses_are_learnt_as_what_they_are(harbour):
+    below = "SELECT DISTINCT ?x WHERE { ?x a/rdfs:subClassOf+ harbour:Vessel FILTER(isIRI(?x)) }"
+    names = [row["x"] for row in harbour.query(below).text_rows(harbour.meta().prefixes)]
+    asks = ("Which vessels are there?", "14 instances of subclasses: " + ", ".join(names), search("vessel"))
+    item = one(learnt(harbour, *asks, query(below, limit=100)))
+    assert item.title == "List the instances of subclasses of a class" and "rdfs:subClassOf+" in item.content
+    assert item.description == "Of its subclasses alone; calls sparql_query."
 
 
 def test_of_calls_that_hold_the_answer_the_one_with_the_fewest_others_counts():

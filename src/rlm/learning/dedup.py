@@ -37,7 +37,10 @@ Kind = Literal["add", "merge", "skip", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a new memory. `target` is the one that is there; `merged` what that one becomes."""
+    """What to do with a new memory. `target` is the one that is there; `merged` what that one becomes.
+
+    To add with a target: they have the same words for different calls, and the new one is to say so.
+    """
 
     action: Kind
     target: MemoryItem | None = None
@@ -85,7 +88,17 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
         found = _against(new, old)
         if found is not None:
             return found
-    return Action("add", None, "nothing like it is there")
+    twin = next((old for old in near if _same_words(new, old)), None)
+    return Action("add", twin, "one does it by other calls" if twin else "nothing like it is there")
+
+
+def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
+    return (normalize(new.title), normalize(new.description)) == (normalize(old.title), normalize(old.description))
+
+
+def _told_apart(new: MemoryItem, old: MemoryItem) -> MemoryItem:
+    """The new one with a description that says which other it is not; the id does not depend on that."""
+    return replace(new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}.")
 
 
 def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
@@ -179,7 +192,7 @@ def _note(plan: Plan, changed: dict[str, MemoryItem], item: MemoryItem, found: A
     memory_id = item.memory_id
     target = found.target
     if found.action == "add":
-        plan.add.append(item)
+        plan.add.append(item if found.target is None else _told_apart(item, found.target))
     elif target is not None and found.action == "replace":
         plan.add.append(item)
         if target in plan.add:

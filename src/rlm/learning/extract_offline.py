@@ -14,11 +14,11 @@ from rlm.learning.calls import LINKING, CallLike, Step, TraceLike, Written, enti
 from rlm.learning.compact import listed, shown_whole, title_of
 from rlm.learning.confidence import START
 from rlm.learning.decisive import decisive_steps
+from rlm.learning.extent import Extent
 from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
 from rlm.learning.thesaurus import class_calls
 from rlm.learning.words import says_absent
-from rlm.llm.offline.asked import generalised
 from rlm.llm.offline.asked.kinds import PLURALS, Asked, family_of
 from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.ontology.terms import Prefixes
@@ -34,16 +34,6 @@ ENDINGS = {
     "is_subclass": "answer yes or no",
     "exists": "answer yes with the IRI, or no",
 }
-EXTENT = {
-    "subclasses": "one level",
-    "superclasses": "one level",
-    "all_subclasses": "every level",
-    "all_superclasses": "every level",
-    "instances": "stated of the class itself",
-    "properties_by_domain": "stated of the class itself",
-    "properties_by_range": "stated of the class itself",
-}
-"""How far the answers to a kind of question go."""
 PAGE = "page with `sparql_slice`; answer with every IRI"
 EVERY = "answer with every IRI that it returned"
 GENERAL = (
@@ -162,6 +152,8 @@ class _Run:
         self.mentions = asked.mentions if asked is not None else ()
         text = asked.text if asked is not None else ""
         self.texts = {text.casefold(): "$TEXT_1"} if text else {}
+        self.extent: Extent | None = asked and Extent(asked, ())
+        """What the calls that are stored answer: of this the words of a memory speak."""
 
     # -- a success ---------------------------------------------------------------------------------
 
@@ -178,6 +170,7 @@ class _Run:
                 return None
             shown.setdefault(made.text, made)
         whole = list(shown.values())
+        self.extent = self.asked and Extent(self.asked, [one.text for one in whole])
         kept = tuple(dict.fromkeys(name for one in whole for name in one.kept))
         link = (
             ""
@@ -245,7 +238,7 @@ class _Run:
         self, steps: list[str], tools: list[str], kept: tuple[str, ...], below: str = "", title: str = ""
     ) -> MemoryItem:
         ontology = self.ontology if kept else None
-        types = () if self.asked is None else (self.asked.task_type,)
+        types = () if self.extent is None else (self.extent.asked.task_type,)
         scope = Scope(ontology, types, tuple(dict.fromkeys(tools)), ontology is None)
         about = f"; names terms of {ontology}" if ontology else ""
         return MemoryItem(
@@ -254,7 +247,7 @@ class _Run:
             listed(steps) + below,
             source_type="success",
             task_query=self.question[:TASK_CHARS] or None,
-            tags=list(self.tags) or ["ontology"],
+            tags=tags_of(self.extent.asked if self.extent else None) or ["ontology"],
             scope=scope,
             outcome="success",
             confidence=START["distilled"],
@@ -262,19 +255,17 @@ class _Run:
 
     def _when(self, tools: Sequence[str]) -> str:
         """When to use it, and what it calls: what the title leaves out."""
-        if self.asked is None:
+        if self.asked is None or self.extent is None:
             return "For a question like one that these calls answered"
         named = f"for {PLURALS[self.asked.what]}" if self.asked.what in PLURALS and self.kind != "search" else ""
-        kind = self.asked.of if self.kind == "count" else self.kind
-        extent = "" if self.asked.inherited else EXTENT.get(kind, "")
         calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
-        parts = (named, extent, f"calls {' and '.join(calls or dict.fromkeys(tools))}")
+        parts = (named, self.extent.words, f"calls {' and '.join(calls or dict.fromkeys(tools))}")
         said = "; ".join(part for part in parts if part)
         return said[0].upper() + said[1:]
 
     def _title(self) -> str:
-        if self.asked is not None:
-            return generalised(self.question, self.asked)
+        if self.extent is not None:
+            return self.extent.title(self.question)
         words = self.question.casefold()
         about = list(dict.fromkeys(name for part, name in GENERAL if part in words))[:2]
         return f"Find {' and '.join(about)} with {self.steps[-1].tool}" if about else f"Ask with {self.steps[-1].tool}"
