@@ -57,6 +57,11 @@ def test_no_store_is_one_line_too_and_none_is_made(rlm: Run, db: str, line: tupl
     assert rlm(*line, "--db", db, "--json").err == "" and not Path(db).exists()
 
 
+def test_a_folder_that_is_not_there_is_an_error(rlm: Run, tmp_path: Path) -> None:
+    done = rlm("memory", "list", "--db", str(tmp_path / "nowhere" / "x.db"))
+    assert (done.code, done.out) == (1, "") and "there is no store" in done.err and "check --db" in done.err
+
+
 def test_pack_list_without_a_store_says_it_once(rlm: Run, db: str) -> None:
     done = rlm("pack", "list", "--db", db)
     assert done.code == 0 and len(done.err.splitlines()) == 2

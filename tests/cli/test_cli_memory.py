@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
+from rlm import Tenant, Trajectory, open_store
+from rlm.store.types import Run as RunRow
+
 
 def test_add_prints_the_id_alone_and_talks_on_stderr(rlm: Run, db: str) -> None:
     made = rlm("memory", "add", "--db", db, "--title", "Find subclasses", "--content", "Start at the root.")
@@ -204,6 +207,36 @@ def test_two_projects_do_not_see_each_other(rlm: Run, add: Callable[..., str], d
     add("Ours", "Here.", "--project", "one")
     assert rlm("memory", "list", "--db", db, "--project", "two", "--json").json == []
     assert len(rlm("memory", "list", "--db", db, "--project", "one", "--json").json) == 1
+
+
+def test_an_empty_project_says_where_there_is_something(rlm: Run, add: Callable[..., str], db: str) -> None:
+    add("One", "Content.", "--project", "my boats")
+    rlm("memory", "rm", add("Gone", "Content.", "--project", "old"), "--project", "old", "--db", db)
+    told = "1 in another project: --project 'my boats'"
+    assert rlm("memory", "list", "--db", db).err == f"no memories; {told}\n"
+    assert rlm("memory", "search", "one", "--db", db).err == (
+        f"nothing found: the project local holds no memories; {told}\n"
+    )
+    add("Two", "More.", "--project", "a")
+    add("Three", "More.", "--project", "a")
+    told = rlm("memory", "list", "--db", db)
+    assert (told.code, told.out, told.err) == (0, "", "no memories; 3 in 2 other projects, most with --project a\n")
+    assert rlm("memory", "list", "--db", db, "--team", "other").err == "no memories\n", "another team is not told of"
+    with open_store(db, embedder="none", tenant=Tenant(project="a")) as store:
+        store.save_artifacts(RunRow(), Trajectory("Q?"))
+    for line in (("memory", "insights"), ("logs", "list")):
+        assert rlm(*line, "--db", db).err.endswith("; 1 in another project: --project a\n")
+    add("Four", "Mine.")
+    assert rlm("memory", "list", "--tag", "x", "--db", db).err == "no memories\n", "this one has some"
+
+
+def test_a_number_is_shown_as_a_person_writes_it(rlm: Run, add: Callable[..., str], db: str) -> None:
+    memory_id = add()
+    with open_store(db, embedder="none") as store:
+        for delta in (-0.2, 0.1, 0.1, 0.1):
+            store.adjust_confidence(memory_id, delta, kind="k")
+    shown = rlm("memory", "show", memory_id, "--db", db).out
+    assert next(line.split()[-1] for line in shown.splitlines() if line.startswith("confidence")) == "0.9"
 
 
 def test_the_project_is_the_git_repository(rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,3 +157,15 @@ def test_export_says_what_it_left_out(rlm: Run, add: Callable[..., str], db: str
     done = rlm("pack", "export", str(tmp_path / "none.jsonl"), "--db", db)
     assert done.code == 0 and "left out 1" in done.err
     assert rlm("pack", "export", str(tmp_path / "none.txt"), "--db", db).code == 2
+
+
+def test_what_came_from_a_pack_is_not_exported_as_ones_own(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
+    add("Find the subclasses", "First start at the root, then follow the links.", "--tag", "universal")
+    shipped = rlm("pack", "import", "core_v1", "--db", db, "--json").json["added"]
+    file = str(tmp_path / "mine.jsonl")
+    mine = rlm("pack", "export", file, "--db", db)
+    assert f"left out {shipped}: it came from a pack (--all takes it too)\n" in mine.err
+    assert rlm("pack", "verify", file, "--json").json["count"] == 1
+    assert rlm("pack", "export", file, "--db", db, "--all", "--json").json["count"] == 1 + shipped

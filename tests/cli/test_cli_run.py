@@ -9,6 +9,7 @@ import pytest
 
 from rlm.cli import AGENT
 from rlm.cli.app import run
+from rlm.cli.run import _verdict
 
 TEXT = "one line\n" * 500 + "the needle is here\n" + "one line\n" * 500
 
@@ -204,6 +205,20 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
     result = rlm("logs", "show", text)
     assert result.code == 2 and "big.txt" in result.err
     assert rlm("logs", "show", str(tmp_path / "gone.jsonl")).code == 2
+    nothing = rlm("logs", "show", "nope")
+    assert nothing.code == 2 and "nope is neither a log file nor the id of a run" in nothing.err
+
+
+@pytest.mark.parametrize(
+    ("success", "reason", "said"),
+    [
+        (True, "the run converged and everything that the answer names was seen", "success, unchecked"),
+        (True, "verified: all 3 of 3", "success (medium confidence)"),
+        (False, "the answer is empty", "failure (medium confidence)"),
+    ],
+)
+def test_a_success_that_nobody_checked_says_so(success, reason, said):
+    assert _verdict({"is_success": success, "reason": reason, "confidence": "medium"}) == said
 
 
 # -- over an ontology, with memory ------------------------------------------------------------------------------

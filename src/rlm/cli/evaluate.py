@@ -116,6 +116,7 @@ def _tell(made: Evaluation) -> None:
              f"{_short(each.max_single_return)}/{_short(each.context_size)}", each.flagged)
         )  # fmt: skip
     print_table(("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows)
+    output.talk("leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000")
     gaps = made.differences()
     if gaps:
         print_text("")

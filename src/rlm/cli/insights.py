@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rlm.cli.command import count
 from rlm.cli.output import number_of, print_json, print_table, print_text
-from rlm.cli.session import Session
+from rlm.cli.session import Session, elsewhere
 
 if TYPE_CHECKING:
     from rlm.learning.insights import Insights, MemoryInsight, Verdict
@@ -34,18 +34,21 @@ def insights(session: Session, limit: int, runs: int) -> None:
 
     with session.reading() as store:
         found = room.insights(store, limit=runs)
+        others = "" if found.trajectories or session.json else elsewhere(store, "trajectories")
     if session.json:
         print_json(found.to_dict(limit))
         return
-    _tell(session, found, limit)
+    _tell(session, found, limit, others)
 
 
-def _tell(session: Session, found: Insights, limit: int) -> None:
+def _tell(session: Session, found: Insights, limit: int, others: str) -> None:
     judged = f"{found.judged:,} judged" + ("" if found.success is None else f", {found.success:.0%} of them a success")
     given = f"{number_of(len(found.memories), 'memory was', 'memories were')} retrieved for them"
     print_text(f"{number_of(found.trajectories, 'run', 'runs')}, {judged}; {given}.")
     if not found.memories and not found.tasks:
-        session.talk("no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make some")
+        session.talk(
+            f"no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make some{others}"
+        )
         return
     for verdict in VERDICTS:
         _table(verdict, found.of(verdict), limit)
@@ -60,9 +63,9 @@ def _tell(session: Session, found: Insights, limit: int) -> None:
         print_table(headers, rows, prose=("curriculum",))
     else:
         print_text("  no curriculum was run yet: `rlm memory train --curriculum FILE`")
-    session.talk("given: in how many prompts it stood. used: how often a run said so. success, steps: of")
-    session.talk("runs that used it, or did not say / without it, in runs of the same kind; steps of runs")
-    session.talk("that did not fail. out: it is not recalled any more")
+    session.talk("given: prompts that it stood in. used: how often a run said so. success, steps:")
+    session.talk("of runs that used it, or did not say / without it, of the same kind; steps of")
+    session.talk("runs that did not fail. out: it is not recalled any more")
 
 
 def _table(verdict: Verdict, found: Sequence[MemoryInsight], limit: int) -> None:

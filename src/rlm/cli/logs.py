@@ -10,8 +10,8 @@ import click
 
 from rlm.cli.command import command, new_group
 from rlm.cli.output import one_line, print_json, print_table, print_text
-from rlm.cli.session import Session
-from rlm.errors import NotFound
+from rlm.cli.session import Session, elsewhere
+from rlm.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
     from rlm.store.types import Run, Trajectory
@@ -30,6 +30,7 @@ def list_(session: Session, limit: int) -> None:
         return
     with session.reading() as store:
         found = store.recent_runs(limit)
+        others = "" if found else elsewhere(store, "trajectories")
     if session.json:
         print_json([
             {"trajectory_id": made.trajectory_id, "created_at": made.created_at, "model": run.model,
@@ -39,7 +40,7 @@ def list_(session: Session, limit: int) -> None:
         ])  # fmt: skip
         return
     if not found:
-        session.talk("no run is kept here yet: `rlm run` keeps every one")
+        session.talk(f"no run is kept here yet: `rlm run` keeps every one{others}")
         return
     rows = [
         (made.trajectory_id, made.created_at[:16].replace("T", " "), run.model or "", str(made.iteration_count),
@@ -70,6 +71,10 @@ def show(session: Session, run: str, full: bool) -> None:
             _show_kept(session, *found[0])
             return
         path = Path(log)
+    if not path.exists():
+        raise ConfigError(
+            f"{run} is neither a log file nor the id of a run (t-…): `rlm logs list` shows those that are kept"
+        )
     metadata, turns = read_log(path)
     if session.json:
         print_json({"metadata": metadata, "iterations": turns})

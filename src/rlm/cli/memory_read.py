@@ -9,7 +9,7 @@ import click
 from rlm.cli.command import count, words
 from rlm.cli.ids import find_memory
 from rlm.cli.output import print_fields, print_json, print_table, print_text
-from rlm.cli.session import Session
+from rlm.cli.session import Session, elsewhere
 from rlm.cli.text import read_stdin
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
 
@@ -54,10 +54,13 @@ def _why_not(session: Session, task: str) -> str:
         return ": the task is empty"
     with session.reading() as store:
         counts = store.stats()
+        others = "" if counts["memories"] else elsewhere(store, "memory_items")
     waiting = counts["quarantined"]
     if waiting:
         return f"; {waiting:,} more wait in quarantine: `rlm memory review`"
-    return "" if counts["memories"] else f": the project {session.tenant.project} holds no memories (see --project)"
+    if counts["memories"]:
+        return ""
+    return f": the project {session.tenant.project} holds no memories{others or ' (see --project)'}"
 
 
 def _hits(session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None) -> list[Hit]:
@@ -105,8 +108,9 @@ def list_memories(session: Session, source: str | None, pack: str | None, limit:
         with session.reading() as store:
             provenance = {"pack": pack} if pack else None
             found = store.list_items(source_type=source, provenance=provenance, limit=limit, **filters)
+            others = "" if found or session.json or store.stats()["memories"] else elsewhere(store, "memory_items")
         if not found:
-            session.talk("the archive is empty" if filters["archived"] else "no memories")
+            session.talk("the archive is empty" if filters["archived"] else f"no memories{others}")
     if session.json:
         print_json([item.to_dict() for item in found])
         return
@@ -148,6 +152,8 @@ def _owner(item: MemoryItem) -> str:
 def _text(value: Any) -> Any:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 

@@ -67,9 +67,11 @@ def _archived(store: Store, name: str, level: str) -> int:
 @ontology_option
 @threshold_option
 @key_option
+@click.option("--all", "packed", is_flag=True, help="Also what came from a pack.")
 def export(session: Session, file: str, threshold: float | None, **options: Any) -> None:
-    """Write the memories that are fit to share to FILE, with its manifest."""
+    """Write the memories that are fit to share to FILE, with its manifest; without those that came from a pack."""
     from rlm.packs import export_pack
+    from rlm.packs.export import FROM_A_PACK
 
     bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
     with session.reading() as store:
@@ -83,7 +85,7 @@ def export(session: Session, file: str, threshold: float | None, **options: Any)
         session.talk(f"the pack that was here was signed, this one is not: `rlm pack sign {file} --key KEY`")
     print_fields(list(values.items()))
     for reason, count in left_out.items():
-        session.talk(f"left out {count}: {reason}")
+        session.talk(f"left out {count}: {reason}{' (--all takes it too)' if reason == FROM_A_PACK else ''}")
     if not report.count and not left_out:
         session.talk("the pack is empty: no memory is fit to share")
 

@@ -247,6 +247,13 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
         session.talk(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
 
 
+def _verdict(judgment: dict[str, Any]) -> str:
+    """The verdict in words. Without a check of the task's own, nobody knows whether an answer is right."""
+    if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
+        return "success, unchecked"
+    return f"{'success' if judgment['is_success'] else 'failure'} ({judgment['confidence']} confidence)"
+
+
 def _learning(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
     if result.attempts:
@@ -257,9 +264,8 @@ def _learning(result: AgentResult) -> Iterator[str]:
         how = "followed" if used["followed"] else "recalled"
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:
-        verdict = "success" if result.judgment["is_success"] else "failure"
         said = output.one_line(result.judgment["reason"])[:160]
-        yield f"judged a {verdict} ({result.judgment['confidence']} confidence): {said}"
+        yield f"judged a {_verdict(result.judgment)}: {said}"
     for made in result.new_memories:
         title = output.one_line(made["title"])
         if made["action"] == "skip":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ class Session:
     def lacks_store(self) -> bool:
         """Whether there is no file yet; says so. A command that lists has then nothing to list, and says no more."""
         missing = self._missing
+        if missing and self.db is not None and not self.path.parent.is_dir():
+            self._require()  # a folder that is not there either is a slip in what was typed
         if missing:
             self.talk(f"there is no store at {self.path} yet: `rlm memory add` makes one")
         return missing
@@ -135,6 +138,22 @@ def together(store: Store) -> AbstractContextManager[object]:
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
     return store.db.write() if isinstance(store, SQLiteMemoryBackend) else nullcontext()
+
+
+def elsewhere(store: Store, table: str) -> str:
+    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none. A JSON store has none."""
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.sqlite.listing import other_projects
+
+    if not isinstance(store, SQLiteMemoryBackend):
+        return ""
+    with store.db.read() as connection:
+        found = other_projects(connection, store.tenant, table)
+    if not found:
+        return ""
+    most, *others = found
+    where = "in another project" if not others else f"in {len(found):,} other projects, most with"
+    return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
 
 
 def graph_of(store: Store) -> Graph:

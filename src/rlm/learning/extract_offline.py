@@ -152,7 +152,7 @@ class _Run:
         self.mentions = asked.mentions if asked is not None else ()
         text = asked.text if asked is not None else ""
         self.texts = {text.casefold(): "$TEXT_1"} if text else {}
-        self.extent: Extent | None = asked and Extent(asked, ())
+        self.extent = None if asked is None else Extent(asked, ())
         """What the calls that are stored answer: of this the words of a memory speak."""
 
     # -- a success ---------------------------------------------------------------------------------
@@ -170,7 +170,8 @@ class _Run:
                 return None
             shown.setdefault(made.text, made)
         whole = list(shown.values())
-        self.extent = self.asked and Extent(self.asked, [one.text for one in whole])
+        if self.asked is not None:
+            self.extent = Extent(self.asked, [one.text for one in whole])
         kept = tuple(dict.fromkeys(name for one in whole for name in one.kept))
         link = (
             ""

@@ -27,6 +27,8 @@ from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Tenant
 
+FROM_A_PACK = "it came from a pack"
+
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
@@ -59,8 +61,11 @@ def export_pack(
     ontology: str | None = None,
     threshold: float = THRESHOLD,
     key: str | Path | None = None,
+    packed: bool = True,
 ) -> ExportReport:
     """Write a pack and its manifest: universal, or about one ontology. `key` is a private key to sign with.
+
+    What came from a pack is exported too unless `packed` is False: whoever shares it has not made it.
 
     The same memories give the same bytes. The store is not changed. Two files are written, each whole; the
     pack first, so that a manifest never speaks of a pack that is not there. Without `name`, the file's.
@@ -70,7 +75,7 @@ def export_pack(
         raise PackError(f"cannot be a pack: end its name in {PACK_SUFFIX}", path=str(target))
     check_name(target.name.removesuffix(PACK_SUFFIX), path=target)
     called = check_name(name if name is not None else target.name.removesuffix(PACK_SUFFIX))
-    lines, left_out = _lines(db, called, ontology, threshold)
+    lines, left_out = _lines(db, called, ontology, threshold, packed)
     data = b"".join(lines[memory_id] for memory_id in sorted(lines))
     manifest = Manifest(called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL)
     if key is not None:
@@ -100,12 +105,15 @@ def _is_signed(path: Path) -> bool:
 
 
 def _lines(
-    db: MemoryBackend, name: str, ontology: str | None, threshold: float
+    db: MemoryBackend, name: str, ontology: str | None, threshold: float, packed: bool
 ) -> tuple[dict[str, bytes], Counter[str]]:
     found, others = candidates(db, ontology=ontology, threshold=threshold)
     left_out = Counter({"not from a success, a person, a pack or a confident judgment": others} if others else {})
     lines: dict[str, bytes] = {}
     for candidate in found:
+        if not packed and (candidate.item.source_type == "pack" or candidate.item.provenance.get("pack")):
+            left_out[FROM_A_PACK] += 1
+            continue
         if candidate.bars:
             left_out[candidate.bars[0].partition(": ")[0]] += 1
             continue

@@ -16,7 +16,7 @@ from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.items import COLUMNS, from_row
 from rlm.store.sqlite.search import Candidate
 from rlm.store.sqlite.spaces import in_spaces
-from rlm.store.types import MemoryItem, Scope
+from rlm.store.types import MemoryItem, Scope, Tenant
 
 PROVENANCE_KEYS = (
     "source",
@@ -54,6 +54,18 @@ def rank_candidates(
         ranked.append((candidate.similarity * factor, number, memory_id, candidate, level))
     ranked.sort(key=lambda row: (-rank.LEVEL_WEIGHT[row[4]], -row[0], row[1]))
     return [row[:4] for row in ranked]
+
+
+def other_projects(connection: apsw.Connection, tenant: Tenant, table: str) -> dict[str, int]:
+    """How many live memories, or how many trajectories, the other projects of this team have; the most first."""
+    live = {"memory_items": "AND archived_at IS NULL", "trajectories": ""}[table]
+    rows = connection.execute(
+        f"SELECT s.project, count(*) AS many FROM {table} JOIN spaces AS s USING (space_id) "
+        f"WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.project <> ? {live} "
+        "GROUP BY s.project ORDER BY many DESC, s.project",
+        (tenant.org, tenant.team, tenant.project),
+    )
+    return {str(project): int(many) for project, many in rows}
 
 
 def most_confident(connection: apsw.Connection, spaces: tuple[int, ...]) -> float:
