@@ -231,10 +231,9 @@ def test_an_empty_project_says_where_there_is_something(rlm: Run, add: Callable[
 
 
 def test_a_number_is_shown_as_a_person_writes_it(rlm: Run, add: Callable[..., str], db: str) -> None:
-    memory_id = add()
+    memory_id = add("One", "Content.", "--confidence", "0.6")
     with open_store(db, embedder="none") as store:
-        for delta in (-0.2, 0.1, 0.1, 0.1):
-            store.adjust_confidence(memory_id, delta, kind="k")
+        assert [store.adjust_confidence(memory_id, 0.1, kind="k") for _ in range(3)][-1] != 0.9
     shown = rlm("memory", "show", memory_id, "--db", db).out
     assert next(line.split()[-1] for line in shown.splitlines() if line.startswith("confidence")) == "0.9"
 
