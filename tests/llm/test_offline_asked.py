@@ -34,10 +34,15 @@ def wanted(row: corpus.Row) -> Asked | None:
     return Asked(row.kind, row.mentions, **row.more) if row.kind else None
 
 
+def _of_any(asked: Asked | None) -> Asked | None:
+    """Without the one kind of property that is asked for: `test_offline_what_it_is` is about these."""
+    return replace(asked, only="") if asked else None
+
+
 @pytest.mark.parametrize("kind", [*KINDS, ""])
 def test_the_questions_of_the_corpus_are_understood(kind):
     rows = [row for row in ALL if row.kind == kind]
-    missed = {row.question: found for row in rows if (found := understand(row.question)) != wanted(row)}
+    missed = {row.question: found for row in rows if _of_any(found := understand(row.question)) != wanted(row)}
     assert rows and not missed
 
 
@@ -283,7 +288,7 @@ def test_words_of_questions_in_any_order(question):
 @pytest.mark.parametrize("lead", ["Please ", "Hi, ", "Question: "])
 def test_courtesy_changes_nothing(lead):
     rows = [row for row in corpus.ALL if row.kind]
-    assert not [row.question for row in rows if understand(lead + row.question) != wanted(row)]
+    assert not [row.question for row in rows if _of_any(understand(lead + row.question)) != wanted(row)]
 
 
 def test_what_follows_the_question_about_the_form_of_the_answer():

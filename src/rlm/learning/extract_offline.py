@@ -122,7 +122,7 @@ def _is_special(asked: Asked | None) -> bool:
     "Tug and Ferry" may be two names, and a procedure has a place for one; the ontology itself, and subproperties, are
     described by other calls than a term is.
     """
-    return asked is not None and (bool(asked.several) or asked.task_type in ("overview", "subproperties"))
+    return asked is not None and (bool(asked.several) or asked.task_type in ("overview", "subproperties", "types"))
 
 
 def tags_of(asked: Asked | None) -> list[str]:

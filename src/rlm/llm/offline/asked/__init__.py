@@ -18,6 +18,7 @@ from rlm.llm.offline.asked.lazy import Lazy
 from rlm.llm.offline.asked.leads import COUNT, LEAD, PLURAL, THERE, TOTALS
 from rlm.llm.offline.asked.marks import MAX_CHARS, OPEN, hidden
 from rlm.llm.offline.asked.names import looks_named, name_in, of_vocabulary, text_in
+from rlm.llm.offline.asked.narrowed import listed_and_counted, narrowed, typed
 from rlm.llm.offline.asked.notation import in_signs, in_words
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
@@ -54,9 +55,12 @@ def understand(question: str) -> Asked | None:
     if OVERVIEW.match(marked):
         return Asked("describe")
     text = in_words(respelled(marked)).replace("@prefix", "prefix")
-    found = in_signs(marked, names) or _understood_text(text, names)
+    found = (
+        in_signs(marked, names) or listed_and_counted(text, names, _understood_text) or _understood_text(text, names)
+    )
     if found is None or may_be_several(found, names):
         found = read_joined(text, names, _understood_text) or (parted(text, found) if found else None)
+    found = narrowed(found, text, names)
     return _without_stars(found) if (found and "*" in question) or "^" in question or "$" in question else found
 
 
@@ -82,7 +86,7 @@ def _without_stars(asked: Asked | None) -> Asked | None:
 
 
 def _understood_text(text: str, names: tuple[str, ...]) -> Asked | None:
-    found = framed(text, names) or _by_rules(text, names)
+    found = typed(text, names) or framed(text, names) or _by_rules(text, names)
     if found is None and _ENDS.search(text) and not STEERING.search(text):
         # of several sentences, the one that is a question; the others must not take anything away from it
         parts = [(part, framed(part, names)) for part in _ENDS.split(text)]
@@ -161,7 +165,7 @@ def _made(rule: Rule, match: re.Match[str], lead: str, ready: Prepared) -> Asked
     if kind == "is_subclass":
         pair = tuple(reversed(mentions)) if rule.flip else tuple(mentions)
         direct = re.search(r"\b(?:direct|directly|immediate)\b", frame, re.I) and not ready.deep
-        return Asked(kind, pair, of="direct" if direct else "", what=what)
+        return Asked(kind, pair, of=rule.where or ("direct" if direct else ""), what=what)
     if kind == "exists":
         what = _noun(groups) or what
     inherited = kind in ("properties_by_domain", "properties_by_range", "instances") and (

@@ -46,6 +46,9 @@ COUNTED: tuple[str, ...] = (
 )
 """What can be counted: the values of `Asked.of`."""
 
+ONLY: tuple[str, ...] = ("object property", "datatype property", "annotation property")
+"""The values of `Asked.only`."""
+
 PLURALS = {"class": "classes", "property": "properties", "individual": "individuals"}
 """The values of `Asked.what`, and what many of them are called."""
 
@@ -59,8 +62,9 @@ class Asked:
     """The things named, quotes, articles and role words off. Two for path (from, to) and is_subclass (narrower, wider).
     None for search: what it looks for is in `text`. None for describe: the ontology itself is asked about."""
     of: str = ""
-    """For count: what is counted, one of COUNTED. For is_subclass: "direct" when only a direct one will do. For
-    describe: "subproperties" when these are asked for."""
+    """For count: what is counted, one of COUNTED. For is_subclass: "direct" when only a direct one will do,
+    "instance" when an instance is asked for and no subclass. For describe: "subproperties" or "types" when these are
+    asked for."""
     text: str = ""
     """For search: the piece of a name. Empty when everything of the kind `what` is asked for ("List all classes")."""
     where: str = "contains"
@@ -69,6 +73,8 @@ class Asked:
     """The wanted kind of term: class, property, individual, or empty for any."""
     inherited: bool = False
     """Those inherited from superclasses, or those of subclasses, are asked for as well."""
+    only: str = ""
+    """The one kind of property that is asked for, of ONLY; empty for any."""
     several: tuple[str, ...] = ()
     """The parts of the one mention, where it may be several names: "Tug, Ferry and Barge". The whole comes first."""
 
@@ -76,10 +82,18 @@ class Asked:
     def task_type(self) -> str:
         """The kind as the scope of a memory has it: a way to count classes is none to count instances."""
         if self.kind == "search" and not self.text.strip():  # everything of a kind: no piece of a name
-            return f"list_{PLURALS.get(self.what, 'terms')}"
+            return f"list_{plural(self.only).replace(' ', '_') or PLURALS.get(self.what, 'terms')}"
         if self.kind == "describe" and (self.of or not self.mentions):
             return self.of or "overview"
-        return f"count_{self.of}" if self.kind == "count" and self.of else self.kind
+        if self.kind == "is_subclass" and self.of == "instance":
+            return "is_instance"
+        narrow = f"_{self.only.partition(' ')[0]}" if self.only and self.kind not in ("search", "exists") else ""
+        return (f"count_{self.of}" if self.kind == "count" and self.of else self.kind) + narrow
+
+
+def plural(noun: str) -> str:
+    """What many of a kind of property are called."""
+    return noun.replace("property", "properties")
 
 
 def family_of(kind: str) -> str:

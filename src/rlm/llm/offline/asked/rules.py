@@ -224,6 +224,13 @@ IS_SUBCLASS: tuple[Rule, ...] = (
         r"{x} is (?:an? )?{q}(?:{sub}|{kinds}) of {y}",
         r"{x} (?:inherits from|derives from|descends from|is derived from|is subsumed by|speciali[sz]es|extends) {y}",
     ),
+    *rules(
+        "is_subclass",
+        r"(?:is|are|was|were) {x} (?:(?:really|also|actually) )*(?:an? |the )?{q}(?:instances?|members?|individuals?) "
+        r"of {y}",
+        r"(?:does|do) {x} instantiate {y}",
+        where="instance",
+    ),
     *rules("is_subclass", r"(?:does|do) {x} have {y} as {their}(?:direct |immediate )*{super}"),
 )
 

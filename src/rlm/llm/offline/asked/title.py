@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline.asked.kinds import PLURALS, Asked
+from rlm.llm.offline.asked.kinds import PLURALS, Asked, plural
 
 MAX_TITLE = 45
 
@@ -52,17 +52,24 @@ def generalised(question: str, asked: Asked | None) -> str:
     if asked is None:
         return ""
     counts, kind = asked.kind == "count", asked.of if asked.kind == "count" else asked.kind
+    if asked.only and kind in _INHERITED:
+        every = " all" * asked.inherited
+        return f"{'Count' if counts else 'List'}{every} {plural(asked.only)} by {kind.rpartition('_')[2]}"
     if asked.inherited and kind in _INHERITED:
         return _INHERITED[kind].format("Count" if counts else "List")
     if asked.kind == "search":
         return _searched(asked)
     if asked.kind == "is_subclass" and asked.of == "direct":
         return "Check whether a class is a direct subclass"
+    if asked.kind == "is_subclass" and asked.of == "instance":
+        return "Check whether a thing is an instance"
     return _COUNTS.get(kind, "") if counts else _TITLES.get(kind, "")
 
 
 def _searched(asked: Asked) -> str:
     many = PLURALS.get(asked.what, "terms")
+    if not asked.text.strip() and asked.only:
+        return f"List all {plural(asked.only)}"
     if not asked.text.strip():
         return f"List all {many} of the ontology"
     where = {"starts": "how their names begin", "ends": "how their names end"}.get(asked.where)

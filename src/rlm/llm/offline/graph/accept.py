@@ -112,7 +112,12 @@ def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> 
         return Plan(entry.number, call.tool)
     if call.tool == "find_path" and kind == "path":
         return Plan(entry.number, call.tool)
-    if call.tool == "probe_relationships" and kind in PROBES and not asked.inherited and not kind.startswith("all_"):
+    if (
+        call.tool == "probe_relationships"
+        and kind in PROBES
+        and not (asked.inherited or asked.only)
+        and not kind.startswith("all_")
+    ):
         predicate, direction = PROBES[kind]
         right = re.search(rf"['\"]{predicate}['\"]", call.args) and re.search(rf"['\"]{direction}['\"]", call.args)
         return Plan(entry.number, call.tool) if right else None

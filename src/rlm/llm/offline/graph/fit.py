@@ -10,11 +10,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.kinds import CLASS_TYPES, DECLARED, base_kind
+from rlm.llm.offline.graph.kinds import CLASS_TYPES, DECLARED, base_kind, only_type
 from rlm.llm.offline.graph.sparql import Group, Query, Tokens, Triple
 
 _ONE = "rdfs:subClassOf"
 _ANY = (f"{_ONE}+", f"{_ONE}/{_ONE}*")
+_INSTANCE = (f"a/{_ONE}*",)
 _E1, _E2 = "$ENTITY_1", "$ENTITY_2"
 HIERARCHY = ("subclasses", "all_subclasses", "superclasses", "all_superclasses")
 _LABELS = ("rdfs:label", "skos:prefLabel", "rdfs:label|skos:prefLabel")
@@ -45,7 +46,7 @@ def fit(asked: Asked, query: Query) -> Fit | None:
     if kind in DECLARED:
         return Fit() if _is_declared(where, DECLARED[kind]) else None
     if kind == "is_subclass":
-        paths = (_ONE,) if asked.of == "direct" else _ANY
+        paths = (_ONE,) if asked.of == "direct" else _INSTANCE if asked.of == "instance" else _ANY
         return Fit() if where in [Group([(_E1, path, _E2)]) for path in paths] else None
     for core in _cores(asked, kind):
         narrowed = _fits(where, core, kind)
@@ -75,8 +76,10 @@ def _cores(asked: Asked, kind: str) -> list[set[Triple]]:
     if kind in ("properties_by_domain", "properties_by_range"):
         side = "rdfs:domain" if kind.endswith("domain") else "rdfs:range"
         if asked.inherited:
-            return [{(_E1, f"{above}/^{side}", "?x")}, {("?x", side, "?c"), (_E1, above, "?c")}]
-        return [{("?x", side, _E1)}]
+            cores = [{(_E1, f"{above}/^{side}", "?x")}, {("?x", side, "?c"), (_E1, above, "?c")}]
+        else:
+            cores = [{("?x", side, _E1)}]
+        return [core | {("?x", "a", only_type(asked))} for core in cores] if asked.only else cores
     return []
 
 

@@ -96,7 +96,7 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
     lines = [f"query = {query!r}", *_filling(len(asked.mentions)), "found, whole = rows(query)"]
     lines = [*widened(asked, _IRI), *lines]
     if kind == "is_subclass":
-        return ["rows"], [*lines, *yes_no(asked, 'terms[0]["curie"]', 'terms[1]["curie"]')], {"done": "True"}
+        return ["is_told"], [*lines, yes_no(asked, "terms[0]", "terms[1]")], {"done": "True"}
     if plan.form == "COUNT":
         lines.append("number = int(list(found[0].values())[0])")
         if plan.loop:  # a class is none of its own subclasses

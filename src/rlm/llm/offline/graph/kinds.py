@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.asked.kinds import Asked, plural
 
 NOUNS = {
     "subclasses": ("direct subclass", "direct subclasses"),
@@ -116,6 +116,8 @@ NONE_IF = {"superclasses": "superclasses", "all_superclasses": "superclasses", "
 def base_kind(asked: Asked) -> str:
     """What is listed, or counted. A search for no text lists all terms of a kind."""
     kind = asked.of or "classes" if asked.kind == "count" else asked.kind
+    if kind == "search" and not asked.text.strip() and asked.only:
+        return plural(asked.only).replace(" ", "_")
     if kind == "search" and not asked.text.strip():
         return {"property": "properties", "individual": "individuals"}.get(asked.what, "classes")
     return kind
@@ -130,8 +132,13 @@ def names_needed(asked: Asked) -> int:
 def wanted_kinds(asked: Asked) -> list[tuple[str, str]]:
     """For each name in the question: the kind of term that it must be, and the kind that it would rather be."""
     kind = base_kind(asked)
-    if kind in PROBES or kind == "is_subclass":
+    if kind == "is_subclass":
+        one, *rest = asked.mentions
+        return [("class" if _is_plain(one) else "class|individual", ""), *[("class", "")] * len(rest)]
+    if kind in PROBES:
         return [("class", "")] * len(asked.mentions)
+    if asked.of == "types":
+        return [("", "individual")]
     return [
         (asked.what, "class" if kind == "path" or (not asked.what and _is_plain(name)) else "")
         for name in asked.mentions
@@ -148,6 +155,8 @@ def query_for(asked: Asked, terms: Sequence[str] = ()) -> str:
     kind = base_kind(asked)
     if kind == "search":
         return _SEARCH.format(literal(asked.text.lower()))
+    if kind == "is_subclass" and len(terms) == 2 and asked.of == "instance":
+        return f"ASK {{ {terms[0]} a/rdfs:subClassOf* {terms[1]} }}"
     if kind == "is_subclass" and len(terms) == 2:
         return f"ASK {{ {terms[0]} rdfs:subClassOf{'' if asked.of == 'direct' else '+'} {terms[1]} }}"
     if kind == "individuals":
@@ -160,6 +169,7 @@ def query_for(asked: Asked, terms: Sequence[str] = ()) -> str:
         pattern = f"{values} FILTER(isIRI(?x))"
     else:
         pattern = (_INHERITED if asked.inherited and kind in _INHERITED else _PATTERNS).get(kind, "").format(*terms)
+        pattern = f"?x a {only_type(asked)} . {pattern}" if asked.only else pattern
     counts = asked.kind == "count" and kind != "roots"  # of the roots owl:Thing is taken away
     head = "SELECT (COUNT(DISTINCT ?x) AS ?n)" if counts else "SELECT DISTINCT ?x"
     return f"{head} WHERE {{ {pattern} }}" if pattern else ""
@@ -179,6 +189,11 @@ def wider_query(asked: Asked, term: str) -> str:
     return query_for(replace(asked, kind="count", of=of, inherited=of == kind), [term])
 
 
+def only_type(asked: Asked) -> str:
+    """The type of the one kind of property that is asked for."""
+    return DECLARED[plural(asked.only).replace(" ", "_")][0]
+
+
 def below_query(term: str) -> str:
     """The instances of the subclasses, for a class that has none of its own."""
     return f"SELECT DISTINCT ?x WHERE {{ ?x a/rdfs:subClassOf+ {term} FILTER(isIRI(?x)) }}"
@@ -186,6 +201,8 @@ def below_query(term: str) -> str:
 
 def searched_types(asked: Asked) -> list[str]:
     """The types of what a search may find: `only` these, or all but these."""
+    if asked.only:
+        return ["only", only_type(asked)]
     if asked.what == "class":
         return ["only", *CLASS_TYPES]
     if asked.what == "property":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
@@ -11,6 +11,8 @@ from rlm.llm.offline.graph.kinds import PROBES, base_kind
 from rlm.llm.offline.text.said import tidy
 
 MENTION_CHARS = 80
+_OF_QUESTIONS = re.compile(r"\b(?:each|every|not|per)\b", re.IGNORECASE)
+"""Words of a question that are in no name unless the ontology has it so."""
 
 
 def about_of(asked: Asked) -> str:
@@ -65,3 +67,17 @@ def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
     if term["odd"] and kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
         return f"“{shown(name)}” is {with_article(term['kind'])} here, not a class"
     return ""
+
+
+def misread(asked: Asked, question: str, terms: Sequence[Any]) -> bool:
+    """Whether a name that is not there is rather a piece of the question: nobody asked whether there is such a term.
+
+    “length of each vessel”, “part of the nucleus”. What is quoted, and what looks like a name, is one.
+    """
+    for name, term in zip(asked.mentions, terms, strict=False):
+        if term is not None or asked.several or re.search(rf"[\"'`“‘„«<]{re.escape(name)}[\"'`”’“»>]", question):
+            continue
+        plain = name.islower() and len(name.split()) >= 3 and asked.kind != "exists"
+        if " " in name and (plain or _OF_QUESTIONS.search(name)):
+            return True
+    return False

@@ -20,7 +20,7 @@ from rlm.llm.offline.graph.concepts import ask_thesaurus, exists_said, notes_of
 from rlm.llm.offline.graph.each import MOST_NAMES, Section, answer_each, find_each, found_parts, own_plan, single
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
-from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, label_of, notes_on, shown, with_article
+from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, label_of, misread, notes_on, shown, with_article
 from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
 from rlm.llm.offline.graph.telling import label_shown
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
@@ -49,8 +49,11 @@ def graph_reply(messages: Sequence[Message], question: str) -> str | None:
             return None
         uses = "Uses: none\n\n" if seen.entries else ""
         return uses + final(not_read(question, key_classes(messages)))
-    if not bare and seen.last is not None and _is_missing(seen.last):
-        return None  # no such term: it may be about the text
+    if seen.last is not None and _is_missing(seen.last):
+        if not bare:
+            return None  # no such term: it may be about the text
+        if misread(asked, question, (seen.last.found or {})["terms"]):
+            return final(not_read(question, key_classes(messages)))
     return _Planner(question, asked, seen).reply()
 
 
@@ -160,7 +163,7 @@ class _Planner:
 
     def _absent(self, terms: Sequence[Any]) -> str:
         missing = [
-            f"{kinds[0] or 'term'} called “{shown(name)}”"
+            f"{kinds[0].replace('|', ' or ') or 'term'} called “{shown(name)}”"
             for name, term, kinds in zip(self.asked.mentions, terms, wanted_kinds(self.asked), strict=False)
             if term is None
         ]
@@ -168,10 +171,11 @@ class _Planner:
             names = [f"“{shown(name)}”" for name in self.several[:MOST_NAMES]]
             missing[0] += f" (nor {', '.join(names[:-1])} or {names[-1]})"
         said = f"There is no {' and no '.join(missing)} in this ontology."
-        return f"No. {said}" if self.kind in ("exists", "is_subclass") else said
+        known = self.kind == "is_subclass" and terms[0] is not None and "class" not in terms[0]["kind"]
+        return f"No. {said}" if self.kind in ("exists", "is_subclass") and not known else said
 
     def _exists(self, terms: Sequence[dict[str, Any]]) -> str:
-        term, wanted, name = terms[0], self.asked.what, shown(self.asked.mentions[0])
+        term, wanted, name = terms[0], self.asked.only or self.asked.what, shown(self.asked.mentions[0])
         what = with_article(term["kind"])
         if wanted and wanted not in term["kind"]:
             return f"No. There is no {wanted} called “{name}”, but {what}: {term['curie']}."
@@ -251,7 +255,7 @@ class _Planner:
         if not self.asked.mentions:
             return ["orient", "ask"]
         found = ["orient", "find", "describe"]
-        if self.kind == "path" or (self.kind in PROBES and self.asked.kind != "count"):
+        if self.kind == "path" or (self.kind in PROBES and self.asked.kind != "count" and not self.asked.only):
             found.append("probe")
         return found if self.kind == "describe" else [*found, "ask"]
 

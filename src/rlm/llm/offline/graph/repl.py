@@ -83,7 +83,10 @@ def closeness(name: str, hit: dict[str, Any]) -> int | None:
 
 
 def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None:
-    """The term that a name means; None when none is called so. `wanted` is the kind of term that is looked for."""
+    """The term that a name means; None when none is called so. `wanted` is the kind of term that is looked for.
+
+    Of two kinds, as in "class|individual", the first is rather meant. An ontology is no term of any kind.
+    """
     name = " ".join(name.split()).strip("<>")
     found: dict[str, dict[str, Any]] = {}
     for text in dict.fromkeys([name, singular(name), re.split(r"[/#:]", name)[-1]]):
@@ -99,16 +102,19 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
             if not re.search(r"there is no |is not bound|is no (absolute )?IRI", str(error)):
                 raise
     ranked = []
+    kinds = wanted.split("|")
     for place, hit in enumerate(found.values()):
+        if wanted and hit["kind"] == "ontology":
+            continue
         how = closeness(name, hit)
         if how is not None:
             kind, exact = hit["kind"], ":" in name and how == 0
-            odd = (bool(wanted) and wanted not in kind) or (bool(looser) and looser not in kind and not exact)
-            ranked.append(((how == 3, odd, how, place), hit))
+            odd = not any(each in kind for each in kinds) or (bool(looser) and looser not in kind and not exact)
+            ranked.append(((how == 3, odd, how, kinds[0] not in kind, kind == "ontology", place), hit))
     if not ranked:
         return None
     ranked.sort(key=lambda pair: pair[0])
-    (_, odd, how, _), best = ranked[0]
+    (_, odd, how, *_), best = ranked[0]
     same = [hit["curie"] for rank, hit in ranked[1:] if rank[1:3] == (odd, how)]
     also = [f"{hit['curie']} ({hit['kind']})" for rank, hit in ranked[1:] if rank[2] <= 1]
     if best["uri"].endswith("…"):

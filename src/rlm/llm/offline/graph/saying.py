@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.kinds import NOUNS, SIDES, WIDER, base_kind, below_query, query_for, wider_query
+from rlm.llm.offline.asked.kinds import Asked, plural
+from rlm.llm.offline.graph.kinds import DECLARED, NOUNS, SIDES, WIDER, base_kind, below_query, query_for, wider_query
 
 _PARTS = {
     "domain": r"\bdomains?\b",
@@ -37,6 +37,8 @@ def listing(asked: Asked, about: str = "") -> str:
 def _nouns(asked: Asked, about: str = "") -> tuple[str, str]:
     kind = base_kind(asked)
     one, many = SEARCHED.get(asked.what, NOUNS[kind]) if kind == "search" else NOUNS[kind]
+    if asked.only and kind not in DECLARED:
+        one, many = one.replace("property", asked.only), many.replace("properties", plural(asked.only))
     return one + about, many + about
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph import repl, telling, thesaurus
+from rlm.llm.offline.graph import belonging, repl, telling, thesaurus
 from rlm.llm.offline.graph.kinds import (
     DEPRECATED_ROOTS,
     IN_STATS,
@@ -42,6 +42,8 @@ _NEEDS = {
     "rows": ("longest_text", "rows"),
     "included": ("longest_text", "rows", "is_name", "column", "included"),
     "about_told": ("longest_text", "rows", "about_told"),
+    "is_told": ("is_name", "column", "longest_text", "rows", "types_of", "is_told"),
+    "types_told": ("is_name", "column", "longest_text", "rows", "types_of", "types_told"),
     "bound_spaces": ("longest_text", "rows", "bound_spaces", "spaces_told"),
 }
 _SPACES = (
@@ -66,8 +68,8 @@ ROOTS_PARTED = "reply = retired_last(reply, names, old)"
 
 @cache
 def _source(name: str) -> str:
-    found = next(module for module in (repl, telling, thesaurus) if hasattr(module, name))
-    return inspect.getsource(getattr(found, name)).rstrip()
+    module = next(module for module in (belonging, repl, telling, thesaurus) if hasattr(module, name))
+    return inspect.getsource(getattr(module, name)).rstrip()
 
 
 def block(step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()) -> str:
@@ -163,6 +165,8 @@ def describe(asked: Asked, terms: Sequence[Term], question: str) -> tuple[list[s
 
 def described(asked: Asked, question: str, uri: str, also: str) -> tuple[list[str], list[str]]:
     """The lines that describe a term; its IRI and those of the same name are expressions."""
+    if asked.of == "types":
+        return ["listed", "types_told"], [f"about = describe_entity({uri})", "reply = types_told(about)"]
     lines = [f"about = describe_entity({uri})", f"reply = told(about, {parts_asked(question, asked)!r}, {also})"]
     if asked.of != "subproperties":
         return ["told"], lines
@@ -252,7 +256,8 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
     query = query_for(asked, names)
     lines = [*widened(asked, repr(names[0] if names else "")), f"query = {query!r}", "found, whole = rows(query)"]
     if kind == "is_subclass":
-        return ["rows"], [*lines, *yes_no(asked, *(repr(term["curie"]) for term in terms)), said(done="True")]
+        ends = (repr({key: term[key] for key in ("uri", "curie", "kind")}) for term in terms)
+        return ["is_told"], [*lines, yes_no(asked, *ends), said(done="True")]
     if kind == "search" or kind == "individuals":
         text = asked.text.lower() if kind == "search" else ""
         if kind == "search":
@@ -305,13 +310,6 @@ def joined(query: str) -> list[str]:
     ]
 
 
-def yes_no(asked: Asked, one: str, two: str) -> list[str]:
-    """The lines that answer whether one is below two; both are expressions."""
-    direct = "direct " if asked.of == "direct" else ""
-    return [
-        f"one, two = {one}, {two}",
-        'yes = found[0]["boolean"]',
-        f'reply = f"Yes: {{one}} is a {direct}subclass of {{two}}."',
-        "if not yes:",
-        f'    reply = f"No: {{one}} is no {direct}subclass of {{two}}."',
-    ]
+def yes_no(asked: Asked, one: str, two: str) -> str:
+    """The line that answers whether one is below two, or an instance of it; both are expressions."""
+    return f'reply = is_told({one}, {two}, {asked.of!r}, found[0]["boolean"])'
