@@ -39,9 +39,9 @@ def craft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("Is Otter a Tug?", "Yes: ex:Otter is an instance of ex:Tug."),
         ("Is Otter a craft?", "Yes: ex:Otter is an instance of ex:Craft (ex:Tug → ex:Vessel → ex:Craft)."),
         ("Is Kon a craft?", "Yes: ex:Kon is an instance of ex:Craft (ex:Raft, and so on up)."),
-        ("Is Otter a ferry?", "No: ex:Otter is no instance of ex:Ferry; it is an instance of ex:Tug."),
         ("Is Otter directly a Vessel?",
          "No: ex:Otter is no direct instance of ex:Vessel; it is a direct instance of ex:Tug."),
+        ("Is Otter an instance of Ferry?", "No: ex:Otter is no instance of ex:Ferry; it is an instance of ex:Tug."),
         ("Is Tug a Craft?", "Yes: ex:Tug is a subclass of ex:Craft."),
         ("Is Tug a Tariff?", "Yes: ex:Tug is an instance of ex:Tariff."),  # both a class and an individual
         ("Is Tug an instance of Vessel?", "No: ex:Tug is no instance of ex:Vessel; it is a subclass of it."),

@@ -35,7 +35,7 @@ def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str
         steps = [row["x"] for row in found]
         in_row = [int(row["n"]) for row in found] == list(range(len(found), 0, -1)) and steps[-1] == other
         first = [step for step in steps if step in types]
-        chain = " → ".join(steps) if in_row else ", ".join(first) + ", and so on up"
+        chain = " → ".join(steps) if in_row else ", ".join(first or steps[-1:]) + ", and so on up"
         return f"Yes: {name} is an instance of {other} ({chain})."
     own = [each for each in types if not re.match(r"(?:owl|rdfs?):", each)]
     noun = "instance" if of == "instance" or "class" not in one["kind"] else "subclass"
@@ -43,7 +43,7 @@ def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str
     if of == "instance":
         below, _ = rows(f"SELECT ?x WHERE {{ <{one['uri']}> rdfs:subClassOf+ ?x FILTER(?x = {above}) }}")
         also = "; it is a subclass of it" * bool(below)
-    elif noun == "instance" and own:
+    if noun == "instance" and own and not also:
         also = f"; it is {'a direct ' if direct else 'an '}instance of {', '.join(own[:8])}"
     return f"No: {name} is no {direct}{noun} of {other}{also}."
 
