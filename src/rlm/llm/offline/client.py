@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any
 
 from rlm.llm.offline.graph.planner import final, graph_reply
-from rlm.llm.offline.text import passages, reading, survey, table
+from rlm.llm.offline.text import passages, reading, sentences, survey, table
 from rlm.llm.offline.text.answer import CANNOT, HOW_TO_SET, WHAT_IT_IS, answer
 from rlm.llm.offline.text.plan import Plan, Seen, passage_plan
 from rlm.llm.offline.text.question import plan_for
@@ -44,14 +44,17 @@ MAX_DEPTH = 8
 
 _SHARED = ("start_clock", "texts_of", "size_of", "fold", "blocks", "excerpt", "report")
 _NEEDS = {
-    "look": ("split_row", "number_of", "sniff_table"),
+    "look": ("runs_on", "split_row", "number_of", "sniff_table"),
     "table": ("needle_pattern", "split_row", "number_of", "sniff_table", "open_cell", "table_rows"),
     "edge": ("headings_of", "passage_ends"),
     "locate": ("needle_pattern",),
-    "passages": ("needle_pattern", "passage_ends", "longest_parts"),
+    "passages": (
+        "needle_pattern", "passage_ends", "longest_parts", "split_row", "number_of", "sniff_table", "runs_on",
+        "kind_of", "code_spans", "span_of", "with_what_follows", "says_nothing",
+    ),
     "common": ("word_counts",),
     "structure": ("first_sentence", "headings_of"),
-}
+}  # fmt: skip
 _CONTEXT = re.compile(r"Context: .* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?$")
 _PLAN = re.compile(r"^# plan: ([a-z]+)((?: instead| again)?)$", re.MULTILINE)
 _ERROR = re.compile(r"^Error in block \d+ \((\w+)\):\n(.*)", re.MULTILINE)
@@ -247,7 +250,7 @@ def _code(mark: str, program: str, args: dict[str, Any], room: int, seconds: flo
 
 @cache
 def _source(name: str) -> str:
-    for module in (reading, passages, survey, table):
+    for module in (reading, sentences, passages, survey, table):
         function: Callable[..., Any] | None = getattr(module, name, None)
         if function is not None:
             return inspect.getsource(function).rstrip()

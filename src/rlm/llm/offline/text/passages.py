@@ -7,30 +7,13 @@ the rarest words come first. Per combination of words only a few passages are ke
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import Any
 
 from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, texts_of
-
-
-def passage_ends(unit: str, wrapped: bool) -> str:
-    """What a passage ends with: a blank line, the end of a line, or that of a sentence.
-
-    One set of characters comes first, and conditions look back at it: the other way round is slow.
-    """
-    if unit == "line":
-        return r"\n"
-    if unit == "paragraph":
-        return r"\n[ \t]*\n\s*"
-    if unit == "record":  # of JSON: what stands between braces
-        return r"[{}]\s*"
-    names = r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bProf\.)(?<!\bNo\.)(?<!\b[A-Za-z]\.)"
-    sentence = r"(?<=[.!?…])" + names + r"[.!?…]*[\"'”’»)\]]*\s+"
-    line = r"(?<=\n)"
-    if wrapped:  # a blank line, or a line that begins a list, a heading or a setting
-        line += r"(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*#|>•]|[\w.-]{1,40}[ \t]?[=:][ \t])))"
-    return r"[.!?…。！？\n](?:(?<=[。！？])|" + sentence + "|" + line + ")"
+from rlm.llm.offline.text.sentences import code_spans, kind_of, passage_ends, says_nothing, span_of, with_what_follows
 
 
 def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
@@ -69,7 +52,8 @@ def passages(
         parts = longest_parts(context, clock, runs)
         terms = [term for term in terms if term[2] != "longest"] + [[part, part, "any"] for part in parts]
     patterns = [re.compile(needle_pattern(stem, mode)) for label, stem, mode in terms]
-    ends, bonus = re.compile(passage_ends(unit, wrapped)), re.compile(extra) if extra else None
+    bonus = re.compile(extra) if extra else None
+    prose = unit == "sentence"
     reach = 3_000 if unit == "paragraph" else 700
     totals = [0] * len(terms)
     kinds: dict[Any, dict[str, Any]] = {}
@@ -78,6 +62,8 @@ def passages(
         kind = kinds.setdefault(tuple(sorted(having)), {"count": 0, "best": []})
         kind["count"] += 1
         text = part[start:stop]
+        if prose and says_nothing(part, start, stop, patterns):
+            return
         worth = (2.0 if bonus is not None and bonus.search(text) else 0.0) - min(1.0, len(text) / 1_000)
         best = kind["best"]
         if len(best) >= 12:
@@ -87,36 +73,40 @@ def passages(
             best.remove(worst)
         bare = " \t\r\n{}[]," if unit == "record" else None
         text = text.strip(bare)
-        room = 1_500 if unit == "paragraph" else 600
+        room = 1_500 if unit == "paragraph" else 1_000
         lead = len(part[start:stop]) - len(part[start:stop].lstrip(bare))
         line = place[1] + part.count("\n", 0, start + lead)
         quote = text if len(text) <= room else text[:room] + "…"
         best.append({"worth": worth, "text": name, "line": line, "at": place[0] + start + lead, "quote": quote})
 
     for name, text in texts_of(context):
+        shape = "wrapped" if wrapped or not prose else kind_of(text)
+        ends = re.compile(passage_ends("line" if shape == "rows" else unit, shape == "wrapped"))
         for at, line, part, own in blocks(text, clock):
             low, hits = fold(part[:own]), []
+            code = code_spans(part[:own]) if prose and shape == "wrapped" else []
             for number, pattern in enumerate(patterns):
                 if totals[number] > 200_000:  # as common as "the": of no use
                     continue
                 here = [(match.start(), number) for match in pattern.finditer(low)]
                 totals[number] += len(here)
                 hits += here
-            start, stop = 0, -1
+            start, stop, wide = 0, -1, -1
             having: set[int] = set()
-            for place, number in sorted(hits):
+            hits.sort()
+            for index, (place, number) in enumerate(hits):
                 if place >= stop:
                     if having:
-                        note(name, (at, line), part, start, stop, having)
+                        note(name, (at, line), part, start, wide, having)
                     having = set()
-                    start = max(0, place - reach)
-                    for match in ends.finditer(part, start, place + 1):
-                        start = match.end() if match.end() <= place else start
-                    end = ends.search(part, place, min(own, place + reach))
-                    stop = end.end() if end else min(own, place + reach)
+                    start, stop = span_of(part, place, own, ends, reach, code, prose)
+                    wide = with_what_follows(part, start, stop, own) if prose and shape != "rows" else stop
+                    if wide > stop:
+                        following = itertools.takewhile(lambda hit: hit[0] < wide, hits[index : index + 500])  # noqa: B023
+                        having.update([hit[1] for hit in following])
                 having.add(number)
             if having:
-                note(name, (at, line), part, start, stop, having)
+                note(name, (at, line), part, start, wide, having)
     all_of_them = sum([kind["count"] for kind in kinds.values()])
     rarity = []
     for number in range(len(terms)):

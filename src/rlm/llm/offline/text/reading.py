@@ -8,6 +8,7 @@ and what was left out is reported. What a block prints of the text stands in str
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
@@ -76,6 +77,22 @@ def excerpt(part: str, place: int, room: int = 240) -> str:
     while high < stop and high < place + room // 2 + 20 and not part[high].isspace():
         high += 1
     return ("…" if low > start else "") + part[low:high].strip() + ("…" if high < stop else "")
+
+
+def runs_on(sample: str) -> bool:
+    """Whether sentences run on over the ends of lines, as they do where somebody has wrapped them."""
+    lines = sample.split("\n")
+    setting = re.compile(r"[\w.-]{1,40}[ \t]*[=:]")
+    going_on = sum(
+        [
+            1
+            for a, b in itertools.pairwise(lines)
+            if len(a) > 30 and re.search(r"[\w,;’'–—-]$", a) and b.lstrip()[:1].islower() and not setting.match(b)
+        ]
+    )
+    filled = len([1 for line in lines if line.strip()])
+    headed = re.search(r"(?:^|\n[ \t]*\n)#{1,6}[ \t]+\S[^\n]*\n[ \t]*\n", sample)  # Markdown
+    return going_on * (40 if headed else 8) > filled
 
 
 def report(found: dict[str, Any], limit: int) -> str:

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from rlm.llm.offline.text.passages import passage_ends
 from rlm.llm.offline.text.reading import Clock, blocks, fold, texts_of
+from rlm.llm.offline.text.sentences import passage_ends
 
 
 def measure(context: Any, clock: Clock, unit: str) -> dict[str, Any]:

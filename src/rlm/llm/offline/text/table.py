@@ -6,13 +6,12 @@ Like those of `reading` they run in the sealed REPL. Rows are read one after ano
 from __future__ import annotations
 
 import csv
-import itertools
 import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, size_of, texts_of
+from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, runs_on, size_of, texts_of
 
 
 def split_row(line: str, delimiter: str) -> list[str]:
@@ -72,16 +71,7 @@ def look(context: Any) -> dict[str, Any]:
     first = next((text for name, text in texts if len(text)), "")
     whole = min(len(first), 20_000)
     sample = first[:whole] if whole < 20_000 else first[: whole // 2] + first[len(first) // 2 :][: whole // 2]
-    lines = sample.split("\n")
-    filled = [line for line in lines if line.strip()]
-    setting = re.compile(r"[\w.-]{1,40}[ \t]*[=:]")
-    going_on = sum(
-        [
-            1
-            for a, b in itertools.pairwise(lines)
-            if len(a) > 30 and re.search(r"[\w,;’'–—-]$", a) and b[:1].islower() and not setting.match(b)
-        ]
-    )
+    filled = [line for line in sample.split("\n") if line.strip()]
     record = re.compile(
         r"\W{0,2}(?:\d{4}[-/.]\d\d|\d\d?[:/.]\d\d|[A-Z][a-z]{2} [ \d]\d |\d{9,13}\b|\d+\.\d+\.\d+\.\d+ |"
         r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)"
@@ -91,7 +81,7 @@ def look(context: Any) -> dict[str, Any]:
         "texts": len(texts),
         "chars": chars,
         "begins": sample[:200],
-        "wrapped": going_on * 8 > len(filled),
+        "wrapped": runs_on(sample),
         "log": records >= 2 and records * 5 >= len(filled[:400]) * 3,
         "json": bool(re.match(r'\s*[\[{]\s*["\[{]', sample)),
         **sniff_table(first),
