@@ -69,7 +69,7 @@ def test_what_does_not_occur_has_no_number(question):
 
 
 def test_how_many_in_prose_counts_the_word_and_says_so():
-    answer = ask("How many cats are there?", "A cat and a Cat.\nTwo cats, 300 dogs, a category.\n")
+    answer = ask("How many cats are there?", "A cat and a Cat.\nSome cats, 300 dogs, a category.\n")
     assert answer.startswith("3: the word “cats” or “cat” occurs 3 times, on 2 lines (capitals ignored, whole words")
     assert "1 time more" in answer
     assert "“cat” 2, “cats” 1" in answer

@@ -24,8 +24,10 @@ from functools import cache
 from typing import Any
 
 from rlm.llm.offline.graph.planner import final, graph_reply
+from rlm.llm.offline.text import named as naming
 from rlm.llm.offline.text import passages, reading, sentences, survey, table
 from rlm.llm.offline.text.answer import CANNOT, HOW_TO_SET, WHAT_IT_IS, answer
+from rlm.llm.offline.text.named import names_in, of_the_text
 from rlm.llm.offline.text.plan import Plan, Seen, passage_plan
 from rlm.llm.offline.text.question import plan_for
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
@@ -44,13 +46,13 @@ MAX_DEPTH = 8
 
 _SHARED = ("start_clock", "texts_of", "size_of", "fold", "blocks", "excerpt", "report")
 _NEEDS = {
-    "look": ("runs_on", "split_row", "number_of", "sniff_table"),
+    "look": ("asked_texts", "runs_on", "split_row", "number_of", "sniff_table"),
     "table": ("needle_pattern", "split_row", "number_of", "sniff_table", "open_cell", "table_rows"),
     "edge": ("headings_of", "passage_ends"),
     "locate": ("needle_pattern",),
     "passages": (
         "needle_pattern", "passage_ends", "longest_parts", "split_row", "number_of", "sniff_table", "runs_on",
-        "kind_of", "code_spans", "span_of", "with_what_follows", "says_nothing",
+        "kind_of", "code_spans", "span_of", "open_end", "with_what_follows", "says_nothing",
     ),
     "common": ("word_counts",),
     "structure": ("first_sentence", "headings_of"),
@@ -105,20 +107,21 @@ def next_reply(messages: Sequence[Message]) -> str:
     if re.search(r"^This is the last turn\.", messages[-1]["content"], re.MULTILINE) and len(messages) > 2:
         return final(_last_words(question, messages))
     step, again, found, error = _state(messages[-2:])
-    seen = _seen(messages)
     if not step:
-        return _code("look", "look", {}, room)
+        return _code("look", "look", {"named": named} if (named := names_in(question)) else {}, room)
+    seen = _seen(messages)
+    question, only = of_the_text(question, seen)
     if found is None:
         if error[0] in ("timeout", "memory") and not again and step != "look":
-            return _program(_planned(question, step, seen), room, " again", SHORT_TIME_S)
+            return _program(_planned(question, step, seen), room, " again", SHORT_TIME_S, only)
         return final(_failed(error))
     if step == "look":
-        return _after_look(question, found, room)
+        return _after_look(question, found, room, only)
     plan = _planned(question, step, seen)
     if not again and not found["count"] and plan.about.get("loose"):
         other = passage_plan(question, seen)
         if other.kind == "passages":
-            return _program(other, room, " instead")
+            return _program(other, room, " instead", only=only)
     return final(_answered(question, step, again, found, seen))
 
 
@@ -170,7 +173,7 @@ def _planned(question: str, step: str, seen: Seen) -> Plan:
     return plan if plan.kind == step else passage_plan(question, seen)
 
 
-def _after_look(question: str, found: dict[str, Any], room: int) -> str:
+def _after_look(question: str, found: dict[str, Any], room: int, only: list[Any]) -> str:
     plan = plan_for(question, found)
     if plan.kind == "none":
         return final(f"{CANNOT}\nThe text has {found['size']:,} characters.")
@@ -182,7 +185,7 @@ def _after_look(question: str, found: dict[str, Any], room: int) -> str:
             f"{'0.' if zero else OFFLINE_UNANSWERED} The context is empty (0 characters): "
             "there is nothing to find or to quote in it."
         )
-    return _program(plan, room)
+    return _program(plan, room, only=only)
 
 
 def _answered(question: str, step: str, again: str, found: dict[str, Any], seen: Seen) -> str:
@@ -206,6 +209,7 @@ def _failed(error: tuple[str, str]) -> str:
 def _last_words(question: str, messages: Sequence[Message]) -> str:
     """What is known when the turns are over."""
     seen = _seen(messages)
+    question, _ = of_the_text(question, seen)
     for end in range(len(messages), 2, -2):
         step, again, found, _ = _state(messages[end - 2 : end])
         if found is not None and step and step != "look" and (found["count"] or plan_for(question, seen).kind == step):
@@ -228,18 +232,22 @@ def _room(messages: Sequence[Message]) -> int:
     return min(OUTPUT_CHARS, max(100, int(shown[1].replace(",", "")) - 300)) if shown else OUTPUT_CHARS
 
 
-def _program(plan: Plan, room: int, attempt: str = "", seconds: float = TIME_S) -> str:
-    return _code(plan.kind + attempt, plan.program, plan.args, room, seconds)
+def _program(plan: Plan, room: int, attempt: str = "", seconds: float = TIME_S, only: Sequence[Any] = ()) -> str:
+    return _code(plan.kind + attempt, plan.program, plan.args, room, seconds, only)
 
 
-def _code(mark: str, program: str, args: dict[str, Any], room: int, seconds: float = TIME_S) -> str:
+def _code(
+    mark: str, program: str, args: dict[str, Any], room: int, seconds: float = TIME_S, only: Sequence[Any] = ()
+) -> str:
     """A reply with one block: the functions that the program needs, and its call. Values go in as literals only."""
     sources = [_source(name) for name in (*_SHARED, *_NEEDS.get(program, ()), program)]
-    given = ", ".join(["context", *(["clock"] if program != "look" else [])])
+    texts = "asked" if only else "context"
+    given = ", ".join([texts, *(["clock"] if program != "look" else [])])
     given += "".join(f", {name}={value!a}" for name, value in args.items())
+    chosen = f"asked = {{name: context[name] for name in {list(only)!a}}}\n" if only else ""
     call = (
-        f"clock = start_clock({seconds})\nfound = {program}({given})\n"
-        'found.update({"size": size_of(context), "texts": len(texts_of(context)), "read": clock["chars"], '
+        f"{chosen}clock = start_clock({seconds})\nfound = {program}({given})\n"
+        f'found.update({{"size": size_of({texts}), "texts": len(texts_of({texts})), "read": clock["chars"], '
         f'"partial": clock["partial"]}})\nprint(report(found, {room}))'
     )
     modules = ("csv", "itertools", "json", "math", "re", "time")
@@ -250,7 +258,7 @@ def _code(mark: str, program: str, args: dict[str, Any], room: int, seconds: flo
 
 @cache
 def _source(name: str) -> str:
-    for module in (reading, sentences, passages, survey, table):
+    for module in (reading, sentences, passages, survey, table, naming):
         function: Callable[..., Any] | None = getattr(module, name, None)
         if function is not None:
             return inspect.getsource(function).rstrip()

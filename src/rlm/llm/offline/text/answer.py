@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from rlm.llm.offline.text import said
 from rlm.llm.offline.text.plan import Plan
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, Found, per_text_of, place_of, quoted, tidy, times_of
 from rlm.llm.offline.text.value import number_before, value_in
+from rlm.llm.offline.text.wanted import fits
 
 WHAT_IT_IS = (
     "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and outlines by rules, "
@@ -73,6 +76,8 @@ def _count(plan: Plan, found: Found) -> str:
     if plan.about.get("things") and not number:
         inside = f" As a part of longer words it occurs {times_of(found['anywhere'])}." if found["anywhere"] else ""
         return f"{OFFLINE_UNANSWERED} {_named(plan, found)} does not occur in the text ({_case(plan, found)}).{inside}"
+    if plan.about.get("things") and unit == "times" and (told := _told_number(plan, found)):
+        return told
     note = " This counts the word, not the things that it may stand for." if plan.about.get("things") else ""
     if len(found.get("forms", {})) > 1:
         note = " Of these: " + ", ".join(f"“{tidy(form)}” {n}" for form, n in found["forms"].items()) + "." + note
@@ -95,6 +100,17 @@ def _count(plan: Plan, found: Found) -> str:
     return said + per_text_of(found) + _examples(found)
 
 
+def _told_number(plan: Plan, found: Found) -> str:
+    """Where lines say how many there are (“600 attempts”), that is the answer and not how often the word occurs."""
+    stem = tidy(plan.about["needle"]).lower().removesuffix("s")
+    told = [(number, item) for item in found["items"] if (number := number_before(tidy(item["quote"]), stem))]
+    if not told:
+        return ""
+    numbers = {number.lower() for number, _ in told}
+    lead = told[0][0] if len(numbers) == 1 else f"{OFFLINE_UNANSWERED} the text gives several numbers:"
+    return "\n".join([lead, *(quoted(item) for _, item in told), PICKED])
+
+
 def _inside(plan: Plan, found: Found) -> str:
     more = found.get("anywhere", 0) - found["count"]
     if plan.about["mode"] != "whole" or more <= 0 or "spelled" in found:
@@ -103,7 +119,7 @@ def _inside(plan: Plan, found: Found) -> str:
 
 
 def _examples(found: Found) -> str:
-    items = [quoted(item) for item in found.get("items", [])]
+    items = [quoted(item) for item in found.get("items", [])[:3]]
     if not items:
         return ""
     lead = "It is" if found["count"] == 1 else "For example" if "missing" in found else "The first"
@@ -137,29 +153,71 @@ def _find(plan: Plan, found: Found) -> str:
 def _passages(plan: Plan, found: Found) -> str:
     items, missing = found.get("items", []), found.get("missing", [])
     if not items:
-        words = ", ".join(f"“{tidy(word)}”" for word in missing) or plan.about["labels"]
+        words = ", ".join(f"“{tidy(word)}”" for word in missing)
         occur = "occurs" if len(missing) == 1 else "occur"
         said = f"nothing in the text matches the question: {words} {occur} nowhere in it."
+        if not missing:
+            said = f"no sentence of the text says more than the words of the question ({plan.about['labels']})."
         return f"{OFFLINE_UNANSWERED} {said} {WHAT_IT_IS}"
-    best, lines = items[0], []
     asked = max(found.get("asked", 1), 1)
+    if not plan.about["many"]:
+        items = _fit_first(plan, items, asked)
+    best, lines = items[0], []
     full = len(best["terms"]) == asked and not missing
+    unknown = set(plan.about.get("proper", "").split("\n")).intersection(missing)
     if plan.about["many"]:
         lines.append(_how_many(plan, found, best, full))
-    elif asked >= 2 and len(best["terms"]) * 2 <= asked:
+    elif (asked >= 2 and len(best["terms"]) * 2 <= asked) or unknown:
         lines.append(f"{OFFLINE_UNANSWERED} nothing in the text matches the question well. The nearest passages:")
-    elif full and (value := value_in(tidy(best["quote"]), best["terms"], plan.about["extra"])):
+    elif not fits(plan.about, best, best["quote"]):
+        what = "says plainly " + plan.about["what"] if plan.about.get("what") else "answers that"
+        lines.append(f"{OFFLINE_UNANSWERED} no passage {what}. The nearest passages:")
+    elif full and (value := _value(plan, best)):
         lines.append(f"“{value}”" if value.startswith(OFFLINE_UNANSWERED) else value)
-    near = [item for item in items if item["score"] >= 0.7 * best["score"]]
+    near = _apart([item for item in items if item is best or item["score"] >= 0.7 * best["score"]])
     lines += [quoted(item) for item in near[:1]] + [f"also {quoted(item)}" for item in near[1:4]]
     if missing:
         lines.append("Not in the text: " + ", ".join(f"“{tidy(word)}”" for word in missing) + ".")
     return "\n".join([*lines, PICKED])
 
 
+def _fit_first(plan: Plan, items: list[Found], asked: int) -> list[Found]:
+    """The passages, those first that have what the question needs, if they have most of its words too."""
+    fit = [item for item in items if fits(plan.about, item, item["quote"]) and len(item["terms"]) * 2 > asked]
+    return [*fit, *(item for item in items if item not in fit)]
+
+
+def _value(plan: Plan, best: Found) -> str:
+    quote = tidy(best["quote"])
+    if form := plan.about.get("value"):
+        match = re.search(form, quote)
+        return match[1] if match else ""
+    lines = [tidy(line) for line in best["quote"].split("\n")]
+    if len(lines) > 1 and any("=" in line for line in lines):  # settings and formulas: a value ends with its line
+        full = [line for line in lines if all(term.lower()[:5] in line.lower() for term in best["terms"])]
+        return value_in(full[0], best["terms"], plan.about["extra"]) if len(full) == 1 else ""
+    return value_in(quote, best["terms"], plan.about["extra"])
+
+
+def _apart(items: list[Found]) -> list[Found]:
+    """No passage that lies in another, and none around one."""
+    kept: list[Found] = []
+    for item in items:
+        inside = [
+            one
+            for one in kept
+            if one["text"] == item["text"]
+            and one["at"] < item["at"] + len(item["quote"])
+            and item["at"] < one["at"] + len(one["quote"])
+        ]
+        if not inside:
+            kept.append(item)
+    return kept
+
+
 def _how_many(plan: Plan, found: Found, best: Found, full: bool) -> str:
     """A number that stands before what is counted, or the lines of a log that have every word; no other number."""
-    if full and (number := number_before(tidy(best["quote"]), plan.about["counted"])):
+    if full and (number := number_before(tidy(best["quote"]), plan.about["counted"], best["terms"])):
         return number
     if full and plan.about["log"] and plan.about["unit"] == "line":
         words = ", ".join(f"“{tidy(word)}”" for word in best["terms"])

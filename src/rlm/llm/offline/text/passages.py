@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, texts_of
-from rlm.llm.offline.text.sentences import code_spans, kind_of, passage_ends, says_nothing, span_of, with_what_follows
+from rlm.llm.offline.text.sentences import code_spans, kind_of, open_end, passage_ends, says_nothing, span_of
 
 
 def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
@@ -62,14 +62,15 @@ def passages(
         kind = kinds.setdefault(tuple(sorted(having)), {"count": 0, "best": []})
         kind["count"] += 1
         text = part[start:stop]
-        if prose and says_nothing(part, start, stop, patterns):
-            return
         worth = (2.0 if bonus is not None and bonus.search(text) else 0.0) - min(1.0, len(text) / 1_000)
         best = kind["best"]
         if len(best) >= 12:
             worst = min(best, key=lambda entry: entry["worth"])
             if worst["worth"] >= worth:
                 return
+        if prose and says_nothing(part, start, stop, patterns):
+            return
+        if len(best) >= 12:
             best.remove(worst)
         bare = " \t\r\n{}[]," if unit == "record" else None
         text = text.strip(bare)
@@ -80,9 +81,14 @@ def passages(
         best.append({"worth": worth, "text": name, "line": line, "at": place[0] + start + lead, "quote": quote})
 
     for name, text in texts_of(context):
-        shape = "wrapped" if wrapped or not prose else kind_of(text)
+        shape = kind_of(text) if prose else "wrapped"
+        shape = "wrapped" if wrapped and shape == "plain" else shape
         ends = re.compile(passage_ends("line" if shape == "rows" else unit, shape == "wrapped"))
+        held = ""  # of the block before: a sentence that runs on into this one
         for at, line, part, own in blocks(text, clock):
+            at, line, part, own = at - len(held), line - held.count("\n"), held + part, own + len(held)
+            held = part[open_end(part, own, ends, reach) : own] if prose and at + own < len(text) else ""
+            own -= len(held)
             low, hits = fold(part[:own]), []
             code = code_spans(part[:own]) if prose and shape == "wrapped" else []
             for number, pattern in enumerate(patterns):
@@ -99,8 +105,7 @@ def passages(
                     if having:
                         note(name, (at, line), part, start, wide, having)
                     having = set()
-                    start, stop = span_of(part, place, own, ends, reach, code, prose)
-                    wide = with_what_follows(part, start, stop, own) if prose and shape != "rows" else stop
+                    start, stop, wide = span_of(part, place, own, ends, reach, code, prose and shape != "rows")
                     if wide > stop:
                         following = itertools.takewhile(lambda hit: hit[0] < wide, hits[index : index + 500])  # noqa: B023
                         having.update([hit[1] for hit in following])

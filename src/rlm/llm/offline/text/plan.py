@@ -9,6 +9,8 @@ from typing import Any
 
 from rlm.llm.offline.text.reading import fold
 from rlm.llm.offline.text.terms import form_wanted, forms_of, is_unspaced, terms_of, unit_of
+from rlm.llm.offline.text.wanted import measure_asked, named_in, needed, qualified, topic_of, version_asked
+from rlm.llm.offline.text.words import TEXT
 
 NEEDLE_CHARS = 500
 KEEP = 12
@@ -20,11 +22,6 @@ Seen = Mapping[str, Any]
 
 NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 
-TEXT = (
-    r"(?:(?:the|this|that|these|those|all|my|our) )?(?:(?:whole|entire|given|attached|following) )?"
-    r"(?:texts?|documents?|files?|books?|articles?|context|passage|story|novel|reports?|pages?|logs?|transcript|corpus|"
-    r"input|data|manuscript|table|it|here|there|everything|total|all)"
-)
 TAIL = re.compile(
     rf"\s+(?:(?:in|of|from|within|throughout|inside|across|anywhere in) {TEXT}|"
     r"here|at all|please|in total|altogether)$",
@@ -113,27 +110,39 @@ def things_plan(needle: str, asked: str, seen: Seen) -> Plan:
     """How many X there are: the lines of a log that name X, else how often X is named."""
     plan = with_forms(count_plan(needle, mode_of(needle), asked, seen), seen)
     unit = "lines" if seen.get("log") and plan.about["unit"] == "times" else plan.about["unit"]
-    plan = replace(plan, about={**plan.about, "unit": unit, "things": "yes"})
+    more = {"keep": KEEP} if plan.program == "locate" and unit == "times" else {}
+    plan = replace(plan, args={**plan.args, **more}, about={**plan.about, "unit": unit, "things": "yes"})
     return loose(plan) if len(needle.split()) > 1 else plan
 
 
 def passage_plan(question: str, seen: Seen | None = None, *, terms: list[list[str]] | None = None) -> Plan:
     """The passages that share most with a question."""
-    seen, asked = seen or {}, " ".join(question.split())
-    terms = terms or terms_of(asked)
+    seen, asked, quoted = seen or {}, " ".join(question.split()), bool(terms)
+    terms, measured = measure_asked(asked, terms or terms_of(topic_of(asked)))
+    things, version = version_asked(asked, terms)
+    terms = things or terms
     if not terms:
         return Plan("none")
     many = re.search(r"\bhow many (?:of (?:the |its )?)?(.+)", asked, re.I)
     counted = next(iter(terms_of(many[1])), None) if many else None
     labels = ", ".join(label for label, *_ in terms)
-    extra, unit = form_wanted(asked, terms), unit_of(asked)
+    extra, unit = version or form_wanted(asked, terms), unit_of(asked)
     if unit == "sentence" and seen.get("json"):
         unit = "record"
     if unit == "sentence" and seen.get("log"):
         unit = "line"
-    args = {"terms": terms, "extra": extra, "unit": unit, "wrapped": bool(seen.get("wrapped")), "keep": 5}
-    about = {"unit": unit, "labels": labels, "extra": extra, "log": "yes" if seen.get("log") else ""}
-    about["many"] = "yes" if many else ""
+    needs = {} if unit != "sentence" or quoted or topic_of(asked) != asked else needed(asked, terms, extra)
+    if version:
+        needs = {"must": version, "what": "which version", "value": version}
+    args = {"terms": terms, "extra": extra, "unit": unit, "wrapped": bool(seen.get("wrapped")), "keep": 8}
+    about = {
+        "unit": unit,
+        "labels": labels,
+        "extra": "" if measured and len(terms) < 2 else extra,
+        "log": "yes" if seen.get("log") else "",
+    }
+    about |= {"many": "yes" if many else "", **needs}
+    about |= {} if quoted else {**named_in(asked, terms), **(qualified(asked) if unit == "sentence" else {})}
     about["counted"] = counted[1] if counted else ""
     return Plan("passages", "passages", args, about)
 
@@ -150,7 +159,8 @@ _LISTED = re.compile(
     r"^(?:please )?(?:list|show|print|display|give|find|get|quote|cite)(?: me| us)?(?: all| every| each)?(?: of)?"
     r"(?: the)? (?P<x>(?!lines?\b)\S+(?: \S+){0,2}) (?:lines|entries|messages|rows|records)$|"
     r"^(?:please )?(?:list|show|print|display|give|find|get|quote|cite)(?: me| us)? (?:all|every|each)(?: of)?"
-    r"(?: the)? (?P<y>\S+(?: \S+){0,2})$",
+    r"(?: the)? (?P<y>(?!lines? )\S+(?: \S+){0,2})$|"
+    r"^(?:which|what) (?P<z>[^\W_]+(?: [^\W_]+)?) (?:are|were) there$",
     re.I,
 )
 _ABOUT_X = re.compile(
@@ -163,8 +173,19 @@ _AFTER_X = re.compile(
 )
 
 
+_LENGTH = re.compile(
+    r"^(?:which|what)(?: of the)? (?:files?|texts?|documents?|one) (?:is|are) (?:the )?"
+    r"(?P<which>longest|largest|biggest|shortest|smallest)(?: (?:one|file|text|document))?$",
+    re.I,
+)
+
+
 def ordered_plan(asked: str, seen: Seen) -> Plan | None:
     """The first, the last, or all of what is named."""
+    if match := _LENGTH.match(asked):
+        least = match["which"].lower() in ("shortest", "smallest")
+        about = {"unit": "characters", "which": "shortest" if least else "longest"}
+        return Plan("measure", "measure", {"unit": "characters"}, about)
     bare = asked
     while (shorter := TAIL.sub("", bare)) != bare:
         bare = shorter
@@ -179,7 +200,7 @@ def ordered_plan(asked: str, seen: Seen) -> Plan | None:
         plan = replace(plan, args={**plan.args, "last": last})
         return loose(replace(plan, about={**plan.about, "yes_no": "", "which": "last" if last else "first"}))
     if match := _LISTED.match(bare):
-        needle = needle_in(match["x"] or match["y"])
+        needle = needle_in(match["x"] or match["y"] or match["z"])
         if needle and not re.search(r"\b(?:of|that|who|which|when|about)\b", needle, re.I):
             return loose(with_forms(find_plan(needle, mode_of(needle), "list all"), seen))
     return None

@@ -14,7 +14,6 @@ from rlm.llm.offline.text.plan import (
     NEEDLE_CHARS,
     NUMBERS,
     TAIL,
-    TEXT,
     Plan,
     Seen,
     count_plan,
@@ -29,7 +28,7 @@ from rlm.llm.offline.text.plan import (
 )
 from rlm.llm.offline.text.reading import fold
 from rlm.llm.offline.text.tables import table_plan
-from rlm.llm.offline.text.words import FORMS, MARKS, STOP_WORDS
+from rlm.llm.offline.text.words import FORMS, MARKS, STOP_WORDS, TEXT
 
 QUOTED_CHARS = 5_000
 """Where quotes are looked for: the time grows with the square of it."""
@@ -55,7 +54,7 @@ _HAS = (
     r"(?:are|were|was|have been|can be) (?:in it|found|logged|recorded|listed|mentioned|reported|seen|made|present)|"
     rf"(?:does|do|did) {TEXT} (?:have|contain|mention|list|show|include)|(?:are|were) in {TEXT}|(?:are|were))"
 )
-_IS = rf"(?:is|are|in|does|do|has|did) {TEXT}"
+_IS = rf"(?:is|are|in|does|do|has|have|did) {TEXT}"
 _UNSURE = (
     r"\b(?:is|are|was|were|did|does|do|has|have|had|can|could|will|would|should|that|who|which|whose|different|unique|"
     r"distinct|duplicates?|per|each|more|fewer|less|than|between|before|after|since|until|on|at|by|with|without|from|of|"
@@ -70,7 +69,10 @@ _SUMMARY = re.compile(
 )
 _CANNOT = re.compile(
     r"\b(?:translate|rewrite|rephrase|paraphrase|compose|proofread|brainstorm|sentiment|your opinion|you think|"
-    r"write (?:me |us )?(?:an?|the|some)|generate|poem|simplify|correct the|improve)\b",
+    r"write (?:me |us )?(?:an?|the|some)|generate|poem|simplify|correct the|improve)\b|"
+    r"^(?:please |can you |could you )*(?:compare|contrast|evaluate|assess|rank|classify|critici[sz]e|convert|"
+    r"review|fix|debug|refactor|reformat|merge|diff|sort|edit|delete|remove|add|draw|plot)\b|"
+    rf"\bhow (?:do|does) .+ differ$|\bdifferences? between {TEXT}",
     re.I,
 )
 _FIND = tuple(
@@ -198,7 +200,8 @@ def _lines(asked: str, seen: Seen) -> Plan | None:
 
 def _words(asked: str) -> Plan | None:
     if re.search(
-        r"\b(?:most (?:common|frequent|used|often)|commonest|top \d+|word frequenc\w+)\b.*\b(?:words?|frequenc\w+)\b",
+        r"\b(?:most (?:common|frequent|used|often)|commonest|top \d+|word frequenc\w+)\b.*\b(?:words?|frequenc\w+)\b|"
+        r"\b(?:which|what) (?:\d+ )?words? (?:\w+ ){1,3}(?:most|more often than others)(?: \w+)?$",
         asked,
         re.I,
     ):

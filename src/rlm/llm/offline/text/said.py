@@ -105,6 +105,13 @@ def measured(plan: Plan, found: Found) -> str:
     unit = plan.about["unit"]
     how = {"words": " (separated by white space)", "paragraphs": " (separated by blank lines)"}.get(unit, "")
     how = " (counted by their end marks)" if unit == "sentences" else how
+    counts = [(name, count) for name, count in found.get("per_text", []) if name is not None]
+    if which := plan.about.get("which"):
+        if len(counts) < max(2, found.get("texts", 1)):
+            said = "there is only one text." if len(counts) < 2 else "there are too many texts to compare."
+            return f"{OFFLINE_UNANSWERED} {said}"
+        name, count = (max if which == "longest" else min)(counts, key=lambda pair: pair[1])
+        return f"{of_text(name)} is the {which}: {count} {unit}." + per_text_of(found)
     return f"{found['count']} {unit}{how}." + per_text_of(found)
 
 

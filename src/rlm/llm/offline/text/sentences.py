@@ -50,33 +50,45 @@ def code_spans(part: str) -> list[tuple[int, int]]:
 
 def span_of(
     part: str, place: int, own: int, ends: Any, reach: int, code: list[tuple[int, int]], prose: bool
-) -> tuple[int, int]:
-    """The passage around a place. In prose a row of a table, a heading and a line of code are taken as they are."""
-    begin, end = part.rfind("\n", 0, place) + 1, part.find("\n", place, own)
-    end = own if end < 0 else end + 1
-    row = re.compile(r"[ \t]*\||#{1,6}[ \t]").match(part, begin)
-    if prose and (row or [1 for a, b in code if a <= place < b]) and end - begin <= reach:
-        return begin, end
-    start = max(0, place - reach)
-    for match in ends.finditer(part, start, place + 1):
-        start = match.end() if match.end() <= place else start
-    for match in re.compile(r"(?m)^(?:#{1,6}[ \t]|\||```|~~~)[^\n]*\n").finditer(part, start, begin) if prose else ():
-        start = match.end()
+) -> tuple[int, int, int]:
+    """The passage around a place, and where what follows it ends, if it is a heading or opens a list.
+
+    In prose a row of a table, a heading and a line of code are taken as they are.
+    """
+    if prose:
+        begin = part.rfind("\n", 0, place) + 1
+        first = part[begin : begin + 12].lstrip(" \t")[:1]
+        inside = [1 for a, b in code if a <= place < b]
+        if first == "|" or first == "#" or inside:
+            end = part.find("\n", place, own) + 1 or own
+            if end - begin <= 2 * reach:
+                return begin, end, end if inside or first == "|" else with_what_follows(part, begin, end, own)
+    for far in (200, reach):  # mostly the first is enough, and it is faster
+        start = tried = max(0, place - far)
+        for match in ends.finditer(part, start, place + 1):
+            start = match.end() if match.end() <= place else start
+        if start > tried:
+            break
+    if prose and start < begin:
+        for match in re.compile(r"(?m)^(?:#{1,6}[ \t]|\||```|~~~)[^\n]*\n").finditer(part, start, begin):
+            start = match.end()
     found = ends.search(part, place, min(own, place + reach))
-    return start, found.end() if found else min(own, place + reach)
+    stop = found.end() if found else min(own, place + reach)
+    if not prose or part[stop - 2 : stop] == ". " or part[stop - 1 : stop] != "\n":
+        return start, stop, stop
+    return start, stop, with_what_follows(part, start, stop, own)
 
 
 def with_what_follows(part: str, start: int, stop: int, own: int, room: int = 500) -> int:
     """The end of a passage: that of the paragraph, list or code behind a heading or a colon, where it is one."""
     text = part[start:stop].strip()
-    lead = len(part[start:stop]) - len(part[start:stop].lstrip())
-    line = re.compile(r"[^\n]*\n(?:={3,}|-{3,})[ \t]*(?:\n|$)").match(part, start + lead)
+    line = re.compile(r"\s*[^\n]*\n(?:={3,}|-{3,})[ \t]*(?:\n|$)").match(part, start)
     headed = re.match(r"#{1,6}[ \t]+\S[^\n]*$", text) or (line and "\n" not in text)
     title = "\n" not in text and 3 < len(text) < 80 and text.isupper()
-    if not (headed or title or (text.endswith(":") and part[stop - 1 : stop] == "\n")):
+    if not (headed or title or text.endswith(":")):
         return stop
     at = line.end() if headed and line else stop
-    at += len(part[at:own]) - len(part[at:own].lstrip())
+    at += len(part[at : at + room]) - len(part[at : at + room].lstrip())
     if at >= own or re.compile(r"#{1,6}[ \t]|[^\n]+\n(?:={3,}|-{3,})[ \t]*\n").match(part, at):
         return stop
     fence = re.compile(r"```|~~~").match(part, at)
@@ -85,8 +97,21 @@ def with_what_follows(part: str, start: int, stop: int, own: int, room: int = 50
         return blank.end()
     if at + room >= own:
         return own
+    if part[at] in "-*+|" or fence:  # whole items, rows and lines of code
+        item = r"\n" if fence else r"\n(?=[ \t]*[-*+|])"
+        items = [match.start() for match in re.compile(item).finditer(part, at, at + room)]
+        if items:
+            return items[-1]
     sentences = [match.end() for match in re.compile(r"[.!?…][\"'”’)\]]*\s").finditer(part, at, at + room)]
-    return sentences[-1] if sentences else max(part.rfind("\n", at, at + room), part.rfind(" ", at, at + room), at)
+    return sentences[:2][-1] if sentences else max(part.rfind(" ", at, at + room), at)
+
+
+def open_end(part: str, own: int, ends: Any, reach: int) -> int:
+    """Where the sentence begins that runs on over the end of a block."""
+    start = cut = max(0, own - reach)
+    for match in ends.finditer(part, start, own):
+        cut = match.end()
+    return cut if cut > start else own
 
 
 def says_nothing(part: str, start: int, stop: int, patterns: list[Any]) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from rlm.llm.offline.text.named import asked_texts
 from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, runs_on, size_of, texts_of
 
 
@@ -64,9 +65,12 @@ def sniff_table(text: Any) -> dict[str, Any]:
     return {"delimiter": "", "columns": []}
 
 
-def look(context: Any) -> dict[str, Any]:
-    """The size, the beginning, and whether sentences run on over the ends of lines."""
+def look(context: Any, named: Any = ()) -> dict[str, Any]:
+    """The size, the beginning, whether sentences run on over the ends of lines, and which texts are named."""
     texts = texts_of(context)
+    known = asked_texts([name for name, text in texts], list(named)) if isinstance(context, dict) else []
+    meant = [name for _, name in known]
+    texts = [(name, text) for name, text in texts if name in meant] or texts
     chars = size_of(context)
     first = next((text for name, text in texts if len(text)), "")
     whole = min(len(first), 20_000)
@@ -85,6 +89,7 @@ def look(context: Any) -> dict[str, Any]:
         "log": records >= 2 and records * 5 >= len(filled[:400]) * 3,
         "json": bool(re.match(r'\s*[\[{]\s*["\[{]', sample)),
         **sniff_table(first),
+        **({"named": known} if known else {}),
     }
 
 

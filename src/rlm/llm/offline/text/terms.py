@@ -45,7 +45,7 @@ def form_wanted(asked: str, terms: list[list[str]]) -> str:
         return NUMBER
     if re.search(r"\b(?:what|who|which) (?:is|are|was|were)\b|\b(?:define|definition|meaning|value)\b", asked, re.I):
         names = "|".join(re.escape(stem) + (r"\w{0,4}" if mode == "stem" else "") for _, stem, mode in terms[:6])
-        return rf"(?i)\b(?:{names})[^.!?\n]{{0,40}}?(?:\s(?:is|are|was|were|means?|refers? to)\s|\s?[=:]\s?)"
+        return rf"(?i)\b(?:{names})[^.!?]{{0,40}}?(?:\s(?:is|are|was|were|means?|refers? to)\s|\s?[=:]\s?)"
     return ""
 
 
@@ -65,7 +65,8 @@ def terms_of(asked: str) -> list[list[str]]:
         low, word = re.sub(r"['’]s$", "", low), re.sub(r"['’]s$", "", word)
         named = low in nouns and bool((word[0].isupper() and before) or _BEFORE_NOUNS.fullmatch(before))
         before = low
-        if low in stop or low in asking or (len(low) < 2 and not low.isdigit()):
+        letter = len(low) < 2 and word.isupper() and word not in "AI" and bool(found or spare)  # as in "Part D"
+        if low in stop or low in asking or (len(low) < 2 and not low.isdigit() and not letter):
             if named:
                 spare[low] = [word, *_stem(low)]
             if not (named and word[0].isupper() and not asked.isupper()):

@@ -33,6 +33,13 @@ question value values meaning definition state states part parts context word wo
 """
 """Words of these lists that can also be what a question is about."""
 
+TEXT = (
+    r"(?:(?:the|this|that|these|those|all|my|our) )?(?:(?:whole|entire|given|attached|following) )?"
+    r"(?:texts?|documents?|files?|books?|articles?|context|passage|story|novel|reports?|pages?|logs?|transcript|corpus|"
+    r"input|data|manuscript|table|it|here|there|everything|total|all)"
+)
+"""What a question may call the text that it is asked of."""
+
 DATE = (
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
     r"\d{1,2}(?:st|nd|rd|th|\.)?[ \t](?:of[ \t])?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
