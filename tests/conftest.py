@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("rlm", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "rlm")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background job: the tests press Ctrl-C all the same
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 << 30
