@@ -85,6 +85,11 @@ def test_more_than_one_thing_or_a_condition_is_not_taken_for_a_name(question):
         ("Tug subClassOf Vessel, true or false", Asked("is_subclass", ("Tug", "Vessel"))),
         ("Vessel: what's below it", Asked("all_subclasses", ("Vessel",))),
         ("port* classes", Asked("search", text="port", where="starts", what="class")),
+        (
+            "Which properties have Prefix declaration as their range?",
+            Asked("properties_by_range", ("Prefix declaration",)),
+        ),
+        ("which properties have the prefix code as domain", Asked("properties_by_domain", ("prefix code",))),
     ],
 )
 def test_signs_are_read_as_words(question, asked):

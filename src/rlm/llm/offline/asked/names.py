@@ -60,7 +60,10 @@ _IN_NAMES = Lazy(
 _NO_TEXT = Lazy(
     r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]", re.I
 )
-_NO_PIECE = Lazy(r" or | (?:called|named)$| in (?:comments|definitions|descriptions)$")
+_NO_PIECE = Lazy(
+    r" or | (?:called|named)$| in (?:comments|definitions|descriptions)$"
+    r"| as (?:(?:their|its|the|an?) )?(?:range|domain|super-?class|sub-?class|type)(?:es|s)?$"
+)
 _RELATION = Lazy(
     r"\b(?:(?:sub|super)[- ]?class(?:es)?|subtypes?|(?:kind|kinds|sort|sorts|ancestors?|descendants?|parents?|"
     r"children|child|instances?|definition|meaning|"
