@@ -15,6 +15,7 @@ import pytest
 from live_server import CALL_S, MODEL, Brief, Led, LiveServer, hurried
 
 from rlm import agent
+from rlm.errors import ModelError
 from rlm.learning import dedup
 from rlm.learning.extract import extract_memories
 from rlm.learning.extract_prompts import SCHEMA
@@ -239,10 +240,9 @@ def test_a_run_left_to_the_model_is_stored_however_it_ends(live, root, store):
 def test_a_window_that_is_too_small_is_told_and_the_judge_asks_in_little(root, store, tmp_path):
     with LiveServer(tmp_path / "server.log", context_tokens=2048) as small:
         client = open_client(MODEL, base_url=small.url)
-        result = agent.run(QUESTION, root / "ontology" / "prov.ttl", client=Brief(client, 30), store=store)
-        assert not result.converged and "maximum context length is 2048 tokens" in result.reason
-        check_stored(result, store)
-        assert result.new_memories == []
+        with pytest.raises(ModelError, match="maximum context length is 2048 tokens"):
+            agent.run(QUESTION, root / "ontology" / "prov.ttl", client=Brief(client, 30), store=store)
+        assert store.stats()["runs"] == 0, "it was refused at the first call, so there was no run"
 
         long = artifact(", ".join(f"prov:Thing{number}" for number in range(400)))
         long["key_steps"] = [{"iteration": n, "action": f"{n} ab " * 40, "outcome": f"{n} cd " * 40} for n in range(10)]
