@@ -52,7 +52,7 @@ _NEEDS = {
     "locate": ("needle_pattern",),
     "passages": (
         "needle_pattern", "passage_ends", "longest_parts", "split_row", "number_of", "sniff_table", "runs_on",
-        "kind_of", "code_spans", "span_of", "open_end", "with_what_follows", "says_nothing",
+        "kind_of", "code_spans", "span_of", "open_end", "with_what_follows", "says_nothing", "ranked_by_rarity",
     ),
     "common": ("word_counts",),
     "structure": ("first_sentence", "headings_of"),

@@ -112,11 +112,22 @@ def passages(
                 having.add(number)
             if having:
                 note(name, (at, line), part, start, wide, having)
-    all_of_them = sum([kind["count"] for kind in kinds.values()])
+    ranked = ranked_by_rarity(kinds, terms)
+    missing = [terms[number][0] for number in range(len(terms)) if not totals[number]]
+    if runs and len(terms) < len(runs):
+        missing += [run for run in runs if not [1 for term in terms if term[1] in run]]
+    counted = sum([kind["count"] for kind in kinds.values()])
+    together = kinds.get(tuple(range(len(terms))), {"count": 0})["count"]
+    return {"count": counted, "all": together, "asked": len(terms), "missing": missing, "items": ranked[:keep]}
+
+
+def ranked_by_rarity(kinds: dict[Any, dict[str, Any]], terms: list[list[str]]) -> list[dict[str, Any]]:
+    """The passages of all combinations of words, those with the rarest words first."""
+    in_all = sum([kind["count"] for kind in kinds.values()])
     rarity = []
     for number in range(len(terms)):
         having_it = sum([kind["count"] for having, kind in kinds.items() if number in having])
-        rarity.append(math.log(1 + all_of_them / having_it) + 0.1 if having_it else 0.0)
+        rarity.append(math.log(1 + in_all / having_it) + 0.1 if having_it else 0.0)
     ranked = []
     for having, kind in kinds.items():
         score = sum([rarity[number] for number in having])
@@ -125,8 +136,4 @@ def passages(
             entry["terms"] = [terms[number][0] for number in having]
             ranked.append(entry)
     ranked.sort(key=lambda entry: (-entry["score"], str(entry["text"]), entry["at"]))
-    missing = [terms[number][0] for number in range(len(terms)) if not totals[number]]
-    if runs and len(terms) < len(runs):
-        missing += [run for run in runs if not [1 for term in terms if term[1] in run]]
-    together = kinds.get(tuple(range(len(terms))), {"count": 0})["count"]
-    return {"count": all_of_them, "all": together, "asked": len(terms), "missing": missing, "items": ranked[:keep]}
+    return ranked
