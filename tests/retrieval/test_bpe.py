@@ -84,6 +84,13 @@ def test_runs_and_overlapping_merges_have_the_ids_of_the_library(text: str) -> N
 
 
 @CHECK
+@given(st.lists(st.sampled_from(("0", "12", "345.", "-6e", "ing", "<s", "<0x41>", "é", "中", "😀", "x" * 40, " "))))
+@example(["12", "x" * 40, "12", "x" * 10])
+def test_words_with_digits_have_the_ids_of_the_library(parts: list[str]) -> None:
+    assert_same("".join(parts))
+
+
+@CHECK
 @given(st.data())
 def test_tokens_put_together_at_random_have_the_ids_of_the_library(data: st.DataObject) -> None:
     tokens = list(whole_file()["model"]["vocab"])
@@ -129,7 +136,8 @@ def test_unknown_characters_become_their_bytes() -> None:
 
 def test_special_tokens_in_a_text_are_plain_text() -> None:
     for special in SPECIAL:
-        assert whole_file()["model"]["vocab"][special] not in vocabulary().encode_word(special)
+        for word in (special, f"1{special}2", f"{special}3"):
+            assert whole_file()["model"]["vocab"][special] not in vocabulary().encode_word(word)
 
 
 def test_a_long_word_is_cut_into_pieces_that_start_no_word() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,7 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
+from rlm.store.sqlite import items as sqlite_items
 from rlm.store.sqlite.bulk import FEW, BatchMaker
 from rlm.store.types import LOCAL, MemoryItem, Scope
 
@@ -34,6 +36,22 @@ def test_a_bulk_load_is_the_same_as_one_by_one(tmp_path, count):
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
         assert db.add_many(items(count)) == ids
         assert db.stats()["memories"] == count
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_schema_checks_again_after_a_bulk_load(tmp_path, fails):
+    """The rows of a bulk load passed the gate; whatever comes later is checked as before."""
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        if fails:
+            with db.db.write() as connection, pytest.raises(apsw.ConstraintError):
+                rows = sqlite_items.prepare(1, items(600), [item_columns(item) for item in items(600)])
+                sqlite_items.insert(connection, rows, b"", None)  # no gate: nobody stamped an owner
+        else:
+            db.add_many(items(2_000))
+        assert int(db.db.value("PRAGMA ignore_check_constraints")) == 0
+        db.add(items(1, "other")[0])
+        with db.db.write() as connection, pytest.raises(apsw.ConstraintError, match="CHECK"):
+            connection.execute("UPDATE memory_items SET confidence = 2.0")
 
 
 def test_a_bulk_load_that_fails_leaves_nothing(tmp_path):

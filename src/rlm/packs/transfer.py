@@ -160,10 +160,11 @@ class _Intake:
         told: list[MemoryItem] = []
         claims: list[str | None] = []
         wrong: Exception | None = None
+        now = clock.now_iso()
         for line in lines:
             try:
                 record = parse_line(line)
-                item = item_of(record)
+                item = item_of(record, now)
             except (Refused, ValidationError) as exc:
                 wrong = exc
                 break
@@ -296,9 +297,20 @@ def _into_sqlite(
     size = intake.source.path.stat().st_size
     if workers is None:
         workers = workers_for(size)
+    source = intake.source
+    row = {
+        "name": source.name,
+        "sha256": source.sha256,
+        "source": gate.admit_text(source.label, "source"),
+        "signer": signer,
+        "trust": trust,
+        "item_count": 0,
+        "added_count": 0,
+        "imported_at": clock.now_iso(),
+    }
     with db.db.write(large=size >= WORTH_BYTES) as connection:
         space = db.spaces.ensure(level)
-        first = ledger.last_number(connection) + 1
+        record = ledger.Record(connection, space)
         with db.bulk(connection) as bulk, paused_collector():
             steps = (
                 _milled(db, connection, bulk, space, intake, trust, workers)
@@ -308,21 +320,13 @@ def _into_sqlite(
             for read, ids in steps:
                 added += ids
                 done += read
+                if ids:
+                    record.note(row)
                 if on_progress is not None:
                     on_progress(done)
-        source = intake.source
         if not added and (known := _live(ledger.rows(connection, (space,)), source)):
             return 0, known.pack_no
-        row = {
-            "name": source.name,
-            "sha256": source.sha256,
-            "source": gate.admit_text(source.label, "source"),
-            "signer": signer,
-            "trust": trust,
-            "item_count": intake.reader.count,
-            "imported_at": clock.now_iso(),
-        }
-        pack_no = ledger.record(connection, space, row, added, (first, ledger.last_number(connection)))
+        pack_no = record.close({**row, "item_count": intake.reader.count, "added_count": len(added)})
     db.search.recall.seal_if_due()
     return len(added), pack_no
 

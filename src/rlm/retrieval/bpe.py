@@ -1,12 +1,13 @@
 """Words to token ids, as the tokenizer that ships with wordllama does it, without importing it.
 
 That tokenizer is a Llama-2 byte-pair encoding: a space is written as U+2581, merges are applied in
-the order of their list, and a character outside the vocabulary becomes its UTF-8 bytes. Two facts
-about its vocabulary, both held by tests against the file and the `tokenizers` library, make a short
+the order of their list, and a character outside the vocabulary becomes its UTF-8 bytes. Three facts
+about its vocabulary, all held by tests against the file and the `tokenizers` library, make a short
 version exact:
 
 - U+2581 occurs only at the start of a token. Text whose spaces are single can therefore be cut into
   words, and a word can be encoded alone and remembered.
+- A digit occurs in no token but its own (and those of bytes), so a word can also be cut at its digits.
 - A merge exists for every pair of tokens that joins to a token, and merges are listed by the id of
   what they make, then by the ids of the two parts (runs of U+2581 aside, which no word holds). So
   the vocabulary alone is enough: the list of merges, which is most of the file, is not read.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,6 +31,8 @@ SPACE = "\u2581"
 WORD_CHARS = 64
 CACHED_WORDS = 50_000
 _NEVER = 1 << 62
+_DIGITS = frozenset("0123456789")
+_AT_DIGITS = re.compile("[0-9]|[^0-9]+").findall
 
 
 def split_words(text: str) -> list[str]:
@@ -48,6 +52,8 @@ class Vocabulary:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
         self._chars = frozenset(token for token in ids if len(token) == 1)
+        longer = "".join(ids.keys() - self._chars - frozenset(self._bytes))
+        self._lone_digits = self._chars.issuperset(_DIGITS) and _DIGITS.isdisjoint(longer)
         self._cached_words = cached_words
         self._cache: dict[str, tuple[int, ...]] = {}
 
@@ -85,21 +91,36 @@ class Vocabulary:
         whole = self._ids.get(SPACE + word)
         if whole is not None:  # every such token is what its own merges make: a test tries them all
             return (whole,)
+        if self._lone_digits and not _DIGITS.isdisjoint(word) and len(word) < WORD_CHARS:
+            return self._encode_around_digits(word)
         found: list[int] = []
         for start in range(0, len(word), WORD_CHARS):
             piece = word[start : start + WORD_CHARS]
-            symbols = [] if start else [SPACE]
-            if self._chars.issuperset(piece):
-                symbols += piece
-            else:
-                for char in piece:
-                    if char in self._chars:
-                        symbols.append(char)
-                    else:  # a lone surrogate has bytes too, and must not raise
-                        symbols += [self._bytes[byte] for byte in char.encode("utf-8", "surrogatepass")]
-            self._merge(symbols)
-            found += [self._ids[symbol] for symbol in symbols]
+            found += self._merged(piece if start else SPACE + piece)
         return tuple(found)
+
+    def _encode_around_digits(self, word: str) -> tuple[int, ...]:
+        """No token but itself holds a digit, so what stands between digits is merged by itself."""
+        found: list[int] = []
+        for part in _AT_DIGITS(SPACE + word):
+            if len(part) == 1 and part in self._chars:
+                found.append(self._ids[part])
+            else:
+                found += self._merged(part)
+        return tuple(found)
+
+    def _merged(self, piece: str) -> list[int]:
+        if self._chars.issuperset(piece):
+            symbols = list(piece)
+        else:
+            symbols = []
+            for char in piece:
+                if char in self._chars:
+                    symbols.append(char)
+                else:  # a lone surrogate has bytes too, and must not raise
+                    symbols += [self._bytes[byte] for byte in char.encode("utf-8", "surrogatepass")]
+        self._merge(symbols)
+        return [self._ids[symbol] for symbol in symbols]
 
     def _merge(self, symbols: list[str]) -> None:
         """Join neighbours, in place, until no two of them make a token."""
@@ -110,12 +131,12 @@ class Vocabulary:
             if best == _NEVER:
                 return
             at = ranks.index(best)  # the library asks the ids of the parts: no word found where it matters
-            symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
+            symbols[at] = made = symbols[at] + symbols.pop(at + 1)
             del ranks[at]
             if at < len(ranks):
-                ranks[at] = get(symbols[at] + symbols[at + 1], _NEVER)
+                ranks[at] = get(made + symbols[at + 1], _NEVER)
             if at > 0:
-                ranks[at - 1] = get(symbols[at - 1] + symbols[at], _NEVER)
+                ranks[at - 1] = get(symbols[at - 1] + made, _NEVER)
 
 
 def _read_vocab(path: Path) -> dict[str, int]:

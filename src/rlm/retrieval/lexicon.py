@@ -18,11 +18,12 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from rlm.retrieval.wordtable import MOST_BYTES, UNKNOWN, WordTable
+
 Ints = NDArray[np.int64]
 
 CACHED_CHUNKS = 200_000
-BATCH = 64
-_MARK = "\x00end\x00"
+BATCH = 256
 _GENERATIONS = count()
 
 
@@ -40,17 +41,18 @@ class Numbers(dict[str, int]):
 
 
 class Lexicon(Numbers):
-    """Chunk -> its number. 0 is the mark that ends a text."""
+    """Chunk -> its number."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._table = WordTable()
         self.forget()
 
     def forget(self) -> None:
         """Start anew; every `Ragged` notices, and a `Reading` from before is of no use any more."""
         self.clear()
-        self.names = [_MARK]
-        self[_MARK] = 0
+        self.names = []
+        self._table.clear()
         self.generation = next(_GENERATIONS)
 
     def trim(self) -> None:
@@ -61,19 +63,46 @@ class Lexicon(Numbers):
     def read(self, documents: Sequence[Sequence[str]]) -> Reading:
         """The chunks of some documents; each document has the same number of texts."""
         width = len(documents[0]) if documents else 1
-        found: list[int] = []
+        chunks, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for start in range(0, len(documents), BATCH):
-            batch = documents[start : start + BATCH]
-            texts = [text for document in batch for text in document]
-            joined = f" {_MARK} ".join(texts)
-            if joined.count(_MARK) >= len(texts):  # a text holds the mark itself: it separates there, no more
-                joined = f" {_MARK} ".join(text.replace(_MARK, " ") for text in texts)
-            found += map(self.__getitem__, joined.split())
-            found.append(0)
-        numbers = np.array(found, np.int64)
-        ends = numbers == 0
-        text = np.cumsum(ends)[~ends]
-        return Reading(numbers[~ends], text, len(documents), width)
+            texts = [text for document in documents[start : start + BATCH] for text in document]
+            joined = "\n".join(("", *texts, ""))
+            plain = joined.isascii() and len(joined) <= MOST_BYTES
+            numbers, counts = self._looked_up(joined, texts) if plain else self._split(texts)
+            chunks.append(numbers)
+            owners.append(np.repeat(np.arange(len(texts)) + start * width, counts))
+        return Reading(np.concatenate(chunks), np.concatenate(owners), len(documents), width)
+
+    def _split(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """The numbers of all chunks, and how many each text has."""
+        numbers, counts = list[int](), list[int]()
+        for text in texts:
+            before = len(numbers)
+            numbers += map(self.__getitem__, text.split())
+            counts.append(len(numbers) - before)
+        return np.array(numbers, np.int64), np.array(counts, np.int64)
+
+    def _looked_up(self, joined: str, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """The same for plain ASCII; `joined` has one character before, between and after the texts."""
+        table = self._table
+        starts, ends, hashes = table.cut(joined.encode("ascii"))
+        numbers = table.find(hashes)
+        unknown = np.flatnonzero(numbers == UNKNOWN)
+        if len(unknown):
+            hashed = unknown[hashes[unknown] != 0]
+            _, first = np.unique(hashes[hashed], return_index=True)
+            fresh = hashed[np.sort(first)]
+            table.put(hashes[fresh], self._asked(joined, starts[fresh], ends[fresh]))
+            numbers[hashed] = table.find(hashes[hashed])
+            apart = unknown[hashes[unknown] == 0]
+            numbers[apart] = self._asked(joined, starts[apart], ends[apart])
+        bounds = np.cumsum(np.array([len(text) for text in texts], np.int64) + 1) + 1
+        return numbers, np.diff(np.searchsorted(starts, bounds), prepend=0)
+
+    def _asked(self, joined: str, starts: Ints, ends: Ints) -> Ints:
+        """The numbers of these chunks from the dict."""
+        names = map(joined.__getitem__, map(slice, starts.tolist(), ends.tolist()))
+        return np.array(list(map(self.__getitem__, names)), np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ def stem(word: str) -> str:
 
 
 def _stem(word: str) -> str:
+    if word[-1] < "a":  # every suffix ends in a letter
+        return word
     word = _step_1b(_step_1a(word))
     if word[-1] == "y" and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"

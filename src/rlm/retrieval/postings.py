@@ -61,6 +61,8 @@ class Indexer:
 
     def _numbers(self, chunk: str) -> list[int]:
         """The numbers of a chunk's stems."""
+        if chunk.islower() and chunk.isascii() and chunk.isalpha():  # most chunks: one plain word
+            return [self._stems[stem_of(chunk)]]
         return [self._stems[stem_of(word)] for word in words(chunk)]
 
     def _encode(

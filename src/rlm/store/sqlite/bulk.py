@@ -11,6 +11,7 @@ lock at every row, and has to queue for it again each time.
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ class Batch:
 FEW = 64
 """Fewer memories are embedded one by one: a single write must not wait for a table of all vectors."""
 _UNSURE = -1
+_MAY_HAVE_GRAMS = re.compile(r"[A-Z]|[a-z][0-9]|[^\x00-\x7f]").search
+"""Of plain ASCII, what has neither a capital letter nor a digit behind a letter has no grams."""
 _LONG_CHARS = 50_000
 """Of a longer content, grams come from the beginning only: the whole text has to be looked at."""
 GROUP = 1_024
@@ -135,6 +138,8 @@ class BatchMaker:
 
     def _grams_of(self, chunk: str) -> list[int]:
         """The numbers of a chunk's grams; `_UNSURE` where only the whole text can tell."""
+        if not _MAY_HAVE_GRAMS(chunk):  # most chunks: one plain word, or a number
+            return []
         if not is_normalized("NFC", chunk):  # never after the gate
             return [_UNSURE]
         return [self._gram_numbers[gram] for gram in grams(chunk).split()]

@@ -8,7 +8,8 @@ and the old number goes to `recall_dead` (see `recall.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -86,6 +87,8 @@ def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set
 
 
 Row = tuple[Any, ...]
+MANY = 512
+"""From so many rows on they come from a pack or a list, through the gate, and not one by one."""
 
 
 def prepare(space: int, items: Sequence[MemoryItem], columns: Sequence[tuple[str, ...]]) -> list[Row]:
@@ -106,8 +109,21 @@ def insert(connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, mod
         values = (
             (first + place, *row, vectors[place * size : (place + 1) * size], model) for place, row in enumerate(rows)
         )
-    connection.executemany(_INSERT, values)
+    with _checks_skipped(connection, len(rows) >= MANY):
+        connection.executemany(_INSERT, values)
     return first
+
+
+@contextmanager
+def _checks_skipped(connection: apsw.Connection, skipped: bool) -> Iterator[None]:
+    """The gate has checked these rows. The schema's own checks of them take as long as all the rest of a row."""
+    if skipped:
+        connection.pragma("ignore_check_constraints", True)
+    try:
+        yield
+    finally:
+        if skipped:
+            connection.pragma("ignore_check_constraints", False)
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:

@@ -83,26 +83,40 @@ def remove(connection: apsw.Connection, numbers: Sequence[int]) -> None:
     bury(connection, "memory", numbers)
 
 
-def record(
-    connection: apsw.Connection, space: int, row: dict[str, Any], ids: Sequence[str], numbers: tuple[int, int]
-) -> int:
-    """Note an import that added these ids under numbers from the first to the last; its own number."""
-    connection.execute(
-        f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
-        (
-            space,
-            *(row[key] for key in ("name", "sha256", "source", "signer", "trust", "item_count")),
-            len(ids),
-            row["imported_at"],
-        ),
-    )
-    pack_no = connection.last_insert_rowid()
-    connection.execute(
-        "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no FROM memory_items "
-        "WHERE item_no BETWEEN ? AND ? AND space_id = ?",
-        (pack_no, *numbers, space),
-    )
-    return pack_no
+class Record:
+    """The note of one import, written as it goes, so that little is left to do when the last memory is in."""
+
+    def __init__(self, connection: apsw.Connection, space: int) -> None:
+        self._connection, self._space = connection, space
+        self._noted = last_number(connection)
+        self._pack_no: int | None = None
+
+    def note(self, row: dict[str, Any]) -> int:
+        """Note what was added since the last time; the number of the import. `row` is what `_STATED` names."""
+        names = _STATED.split(", ")
+        if self._pack_no is None:
+            marks = ",".join("?" * len(names))
+            self._connection.execute(
+                f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,{marks})",
+                (self._space, *(row[name] for name in names)),
+            )
+            self._pack_no = self._connection.last_insert_rowid()
+        first, self._noted = self._noted + 1, last_number(self._connection)
+        self._connection.execute(
+            "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no FROM memory_items "
+            "WHERE item_no BETWEEN ? AND ? AND space_id = ?",
+            (self._pack_no, first, self._noted, self._space),
+        )
+        return self._pack_no
+
+    def close(self, row: dict[str, Any]) -> int:
+        """Note the rest, and the counts, which only the end knows; the number of the import."""
+        pack_no = self.note(row)
+        self._connection.execute(
+            "UPDATE packs SET item_count = ?, added_count = ? WHERE pack_no = ?",
+            (row["item_count"], row["added_count"], pack_no),
+        )
+        return pack_no
 
 
 def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int, list[str]]:

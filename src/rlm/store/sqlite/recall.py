@@ -348,10 +348,8 @@ class Recall:
             (*head, made.numbers.tobytes(), made.spaces.tobytes(), made.lengths, made.codes),
         )
         segment = connection.last_insert_rowid()
-        connection.executemany(
-            "INSERT INTO recall_postings(segment, term, data) VALUES (?,?,?)",
-            ((segment, term, data) for term, data in made.terms),
-        )
+        sql = f"INSERT INTO recall_postings(segment, term, data) VALUES ({int(segment)},?,?)"
+        connection.executemany(sql, made.terms)
 
     def _read_range(self, low: int, high: int | None, limit: int) -> tuple[list[tuple[Any, ...]], int]:
         """Rows after `low`, and the number up to which they are complete. What died is simply absent."""
