@@ -51,6 +51,27 @@ def test_a_chunk_has_one_number_whichever_way_it_is_looked_up(batches: list[list
     assert all(lexicon[name] == number for number, name in enumerate(lexicon.names))
 
 
+def test_a_character_of_no_value_makes_another_chunk() -> None:
+    lexicon = Lexicon()
+    text = "a a\x00 a\x00\x00 \x00a \x00 \x00\x00 a"
+    assert [lexicon.names[number] for number in lexicon.read([(text,)]).chunks.tolist()] == text.split()
+
+
+def test_a_batch_that_is_too_long_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicon_module, "MOST_CHARS", 10)
+    lexicon = Lexicon()
+    reading = lexicon.read([("one two", "three"), ("two", "four five")])
+    assert [lexicon.names[number] for number in reading.chunks.tolist()] == [
+        "one",
+        "two",
+        "three",
+        "two",
+        "four",
+        "five",
+    ]
+    assert reading.texts.tolist() == [0, 0, 1, 2, 3, 3]
+
+
 def test_many_chunks_make_the_table_grow() -> None:
     lexicon = Lexicon()
     names = [f"w{number}" for number in range(60_000)]

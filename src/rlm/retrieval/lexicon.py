@@ -18,12 +18,14 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rlm.retrieval.wordtable import MOST_BYTES, UNKNOWN, WordTable
+from rlm.retrieval.wordtable import UNKNOWN, WordTable
 
 Ints = NDArray[np.int64]
 
 CACHED_CHUNKS = 200_000
 BATCH = 256
+MOST_CHARS = 1 << 20
+"""A batch with more than that is left to the dict: its running sum would no longer be near the processor."""
 _GENERATIONS = count()
 
 
@@ -66,12 +68,28 @@ class Lexicon(Numbers):
         chunks, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for start in range(0, len(documents), BATCH):
             texts = [text for document in documents[start : start + BATCH] for text in document]
-            joined = "\n".join(("", *texts, ""))
-            plain = joined.isascii() and len(joined) <= MOST_BYTES
-            numbers, counts = self._looked_up(joined, texts) if plain else self._split(texts)
+            numbers, places = self._read_batch(texts)
             chunks.append(numbers)
-            owners.append(np.repeat(np.arange(len(texts)) + start * width, counts))
+            owners.append(places + start * width)
         return Reading(np.concatenate(chunks), np.concatenate(owners), len(documents), width)
+
+    def _read_batch(self, texts: list[str]) -> tuple[Ints, Ints]:
+        """The number of each chunk, and the place of its text."""
+        odd = [place for place, text in enumerate(texts) if not text.isascii()]
+        if sum(map(len, texts)) > MOST_CHARS:
+            odd = list(range(len(texts)))
+        plain = list(texts)
+        for place in odd:
+            plain[place] = ""
+        joined = "\n".join(("", *plain, ""))
+        numbers, counts = self._looked_up(joined, plain)
+        places = np.repeat(np.arange(len(plain)), counts)
+        if odd:
+            others, counts = self._split([texts[place] for place in odd])
+            numbers, places = np.concatenate((numbers, others)), np.concatenate((places, np.repeat(odd, counts)))
+            order = np.argsort(places, kind="stable")
+            numbers, places = numbers[order], places[order]
+        return numbers, places
 
     def _split(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """The numbers of all chunks, and how many each text has."""

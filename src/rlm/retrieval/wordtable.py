@@ -20,8 +20,6 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 MOST_CHARS = 64
-MOST_BYTES = 1 << 20
-"""A longer text is left to the dict."""
 UNKNOWN = -1
 _FIRST_BITS = 15
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd; moves what differs into the upper bits
@@ -52,7 +50,7 @@ class WordTable:
     def cut(self, data: bytes) -> tuple[Ints, Ints, Hashes]:
         """Where the chunks of an ASCII text begin and end, and their hashes, 0 for those that are too long.
 
-        The text has at most `MOST_BYTES`, and white space at both ends.
+        The text has white space at both ends.
         """
         codes = np.frombuffer(data, np.uint8)
         inside = _IN_CHUNK[codes]
