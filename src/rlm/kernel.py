@@ -13,7 +13,6 @@ import resource
 import struct
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_PDEATHSIG = 38, 4, 22, 1
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT, _LANDLOCK_VERSION = 444, 445, 446, 1
@@ -73,7 +72,7 @@ def end_with_parent() -> bool:
     return libc is not None and bool(libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0) == 0)
 
 
-def landlock(*, readable: Iterable[Path] = (), writable: Iterable[Path] = ()) -> bool:
+def landlock(*, readable: Iterable[str] = (), writable: Iterable[str] = ()) -> bool:
     """Refuse every right on files and TCP that this kernel knows, but for these folders and what is below them."""
     libc = _libc()
     if libc is None:
@@ -97,7 +96,7 @@ def landlock(*, readable: Iterable[Path] = (), writable: Iterable[Path] = ()) ->
         os.close(ruleset)
 
 
-def _allow_below(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
+def _allow_below(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
     try:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

@@ -15,9 +15,10 @@ import pyoxigraph as ox
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology import child, loading, parsing
+from rlm.ontology import child, loading, parsing, worker
 from rlm.ontology.cache import Entry, hash_file
 from rlm.ontology.engine import EngineLimits, LocalEngine
+from rlm.ontology.gathering import gather
 
 TEXT = "@prefix e: <http://e/> .\n" + "".join(f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200))
 BLANK = "<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x <http://e/q> 3 ."
@@ -220,8 +221,10 @@ def test_one_thread_or_two_read_the_same(tmp_path, beside):
     path.write_text(text, "utf-8")
     order = {"format": "turtle", "gzipped": False, "most_triples": 6000, "most_bytes": 1 << 20}
     with path.open("rb") as file:
-        store, facts = parsing.parse_small(file, order, beside=beside)
-    assert facts["triples"] == 6000 and facts["naming"] == "" and facts["sha256"] == hash_file(path)
+        store, facts, tally = parsing.parse_small(file, order, beside=beside)
+    counted = tally.sizes.statements if tally is not None else facts["triples"]
+    assert (tally is not None) is beside is facts["later"]
+    assert counted == 6000 and facts["naming"] == "" and facts["sha256"] == hash_file(path)
     asked = "SELECT ?s { ?s <http://e/p>/<http://e/q> 1000 }"
     assert [row["s"].value for row in store.query(asked)] == ["n999"], "numbered as they come"
     with path.open("rb") as file, pytest.raises(parsing.TooMuch):
@@ -234,12 +237,63 @@ def test_what_goes_wrong_in_the_second_thread_is_told_in_the_first():
             raise OSError("no room")
 
     with pytest.raises(OSError, match="no room"):
-        parsing._fill(Full(), iter([[1], [2], [3]]), 0, beside=True)
+        parsing._fill(Full(), iter([[1], [2], [3]]), 0, beside=True, tally=None)
 
 
 def test_a_statement_that_is_said_twice_counts_once(opening):
     engine = opening("<http://e/a> <http://e/p> 1 , 1 . <http://e/a> <http://e/p> 1 .", memory_triples=2)
     assert engine.triples == 1 and engine.in_memory
+
+
+SPARE = "import rlm.ontology.child; rlm.ontology.child._core_to_spare = lambda: True\n"
+NESTED = "<http://e/s> <http://e/says> <<( <http://e/a> <http://e/p> _:b )>> ; a <http://e/T> ."
+TYPED = "_:x a <http://e/T> . <http://e/i> a <http://e/T> , [] . <http://e/T> a <http://www.w3.org/2002/07/owl#Class> ."
+UNTYPED = '<http://e/u> <http://www.w3.org/2000/01/rdf-schema#label> "U" . ' * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fits"),
+    [
+        ("x.ttl", TYPED, True),
+        ("x.ttl", TYPED + UNTYPED, False),  # said twice
+        ("x.ttl", NESTED, True),
+        ("x.ttl", "", None),
+        ("x.trig", "<http://e/g> { <http://e/a> a <http://e/T> }", None),
+        ("x.nt", "<http://e/a b> <http://e/p> <http://e/c> .\n", None),  # read leniently
+    ],
+)
+def test_what_was_counted_while_loading_is_used_only_where_it_holds(tmp_path, name, text, fits):
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    format = {".ttl": "turtle", ".trig": "trig", ".nt": "n-triples"}[path.suffix]
+    order = {"format": format, "gzipped": False, "most_triples": 100, "most_bytes": 1 << 20}
+    with path.open("rb") as file:
+        store, facts, tally = parsing.parse_small(file, order, beside=True)
+    assert (tally is None) is (fits is None) is not facts["later"]
+    if tally is not None:
+        assert tally.fits() is fits and tally.sizes.statements == len(store)
+    if fits:
+        assert gather(store, 10, tally) == gather(store, 10)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[2] / "ontology").glob("*.ttl")), ids=lambda path: path.name
+)
+def test_a_graph_meta_is_the_same_whoever_counts(path):
+    order = {"format": "turtle", "gzipped": False, "most_triples": 300_000, "most_bytes": 1 << 25}
+    with path.open("rb") as file:
+        store, _, tally = parsing.parse_small(file, order, beside=True)
+    assert tally.fits() and gather(store, 100, tally) == gather(store, 100)
+
+
+def test_counting_is_told_when_it_is_asked_for(opening, monkeypatch):
+    monkeypatch.setattr(worker, "_START", worker._START.replace("main()", SPARE + "main()"))
+    engine = opening(TYPED + UNTYPED)
+    assert engine._facts["later"] and "triples" not in repr(engine)
+    meta = engine.meta()
+    assert (engine.triples, meta.triple_count, meta.subject_count) == (5, 5, 4)
+    assert "5 triples" in repr(engine)
+    assert list(meta.individuals.sample) == ["http://e/i", "http://e/u"] and meta.labels["http://e/u"]
 
 
 # -- what goes wrong -------------------------------------------------------------------------------------

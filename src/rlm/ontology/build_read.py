@@ -1,20 +1,20 @@
-"""Reading a pyoxigraph store predicate by predicate, the one reading of rdf:type, and the counts over everything.
+"""Reading a pyoxigraph store predicate by predicate, and the one reading of rdf:type.
 
-The store counts without Python's lock, so the counts run in a thread while the terms are read. Nothing here imports
-`dataclasses` or the like: a worker loads this before it parses, and whoever opens a file waits for that.
+Nothing here imports `dataclasses` or the like: a worker loads this before it parses, and whoever opens a file waits for
+that.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Collection, Iterator
-from functools import cached_property
 from typing import Any
 
-from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolution, QuerySolutions, Store
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store
 
 from rlm.ontology import vocabulary as v
+from rlm.ontology.counting import Counts, solutions
+from rlm.ontology.tally import Tally
 
 Text = tuple[str, str, str]
 EXAMPLES = 3
@@ -31,67 +31,14 @@ WHERE { PATTERN FILTER(isIRI(?t)) } GROUP BY ?t
 """
 
 
-class Counts:
-    """What takes a look at every statement, looked up in threads that begin at once."""
-
-    def __init__(self, store: Store, *, named_graphs: bool) -> None:
-        body = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }" if named_graphs else "?s ?p ?o"
-        self._predicates = _Asked(store, f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {body} }} GROUP BY ?p")
-        self._subjects = _Asked(store, "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s ?p ?o }")
-
-    @cached_property
-    def pred_freq(self) -> dict[str, int]:
-        """Every predicate with its number of statements, the most used first."""
-        counted = {row["p"].value: int(row["n"].value) for row in self._predicates.rows()}
-        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
-
-    @cached_property
-    def subjects(self) -> int:
-        """How many subjects there are, with and without names."""
-        return int(self._subjects.rows()[0]["n"].value)
-
-
-class _Asked:
-    """A query in a thread of its own."""
-
-    def __init__(self, store: Store, query: str) -> None:
-        self._store, self._query = store, query
-        self._rows: list[QuerySolution] = []
-        self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = threading.Thread(target=self._ask, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError:  # there is no memory left for one
-            self._thread = None
-            self._ask()
-
-    def _ask(self) -> None:
-        try:
-            self._rows = list(solutions(self._store, self._query))
-        except BaseException as exc:  # raised again where the answer is wanted
-            self._failed = exc
-
-    def rows(self) -> list[QuerySolution]:
-        if self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
-        return self._rows
-
-
-def solutions(store: Store, query: str) -> QuerySolutions:
-    found = store.query(query, use_default_graph_as_union=True)
-    assert isinstance(found, QuerySolutions)
-    return found
-
-
 class Reader:
     """Statements of all graphs together, each once."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, tally: Tally | None = None) -> None:
+        """`tally` is what was counted of this very store, where somebody did."""
+        self._store, self._tally = store, tally
         self._named_graphs = next(iter(store.named_graphs()), None) is not None
-        self.counts = Counts(store, named_graphs=self._named_graphs)
+        self.counts = Counts(store, named_graphs=self._named_graphs, tally=tally)
 
     @property
     def pred_freq(self) -> dict[str, int]:
@@ -137,6 +84,9 @@ class Reader:
 
     def members(self) -> Iterator[tuple[str, list[str], int]]:
         """Every type that is an IRI, with the IRIs among its subjects, and how many others it has."""
+        if self._tally is not None:
+            yield from self._tally.members()
+            return
         pattern = f"?s <{v.TYPE}> ?t"
         if self._named_graphs:
             pattern = f"{{ SELECT DISTINCT ?s ?t WHERE {{ {pattern} }} }}"
@@ -148,6 +98,11 @@ class Reader:
                 names = [s.value if type(s) is NamedNode else "" for s in subjects]
             nameless = names.count("")
             yield type_, [name for name in names if name] if nameless else names, nameless
+
+    def named_subjects(self) -> set[str]:
+        """Every IRI that something is said of."""
+        found = (row[0] for row in self.rows("SELECT DISTINCT ?s WHERE { ?s ?p ?o }"))
+        return {node.value for node in found if isinstance(node, NamedNode)}
 
     def objects(self, node: object, predicate: str) -> list[object]:
         if not isinstance(node, NamedNode | BlankNode):

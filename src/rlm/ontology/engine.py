@@ -89,7 +89,22 @@ class LocalEngine:
             self._blanks.forget()
             self._naming = self._facts["naming"]
         self.walls = [str(wall) for wall in said["walls"]]
-        self.triples = int(self._facts["triples"])
+
+    @property
+    def triples(self) -> int:
+        """How many there are, each once."""
+        with self._lock:
+            if self._facts.get("later"):
+                self._facts |= {"triples": self._tried(self._counted), "later": False}
+            return int(self._facts["triples"])
+
+    def _counted(self) -> int:
+        worker, wait_s = self._alive(), self.limits.timeout_s
+        with contextlib.closing(ask(worker, {"op": "size", "timeout_s": wait_s}, wait_s, self.limits)) as messages:
+            for message in messages:
+                if message["op"] == "done":
+                    return int(message["triples"])
+        raise OntologyError(f"{self.source} cannot be counted")
 
     @property
     def loaded_from_cache(self) -> bool:
@@ -132,7 +147,8 @@ class LocalEngine:
             self._loader.close()
 
     def __repr__(self) -> str:
-        return f"LocalEngine({self.source!r}, {self.triples:,} triples)"
+        size = "" if self._facts.get("later") else f", {self.triples:,} triples"
+        return f"LocalEngine({self.source!r}{size})"
 
     # -- asking --------------------------------------------------------------------------------------
 

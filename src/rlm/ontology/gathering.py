@@ -1,7 +1,8 @@
 """What a GraphMeta holds, gathered from a pyoxigraph store. Runs in the engine's child, where the store is.
 
-Counting is left to the store (a GROUP BY over a million triples takes half a second, a loop in Python four times that)
-and runs beside the rest; the members of each type come from it as one text. Only the statements that describe terms are
+Counting was done while the file was loaded (`tally`), or is left to the store (a GROUP BY over a million triples takes
+half a second, a loop in Python four times that) and runs beside the rest; the members of each type then come from it as
+one text. Only the statements that describe terms are
 read, predicate by predicate, or looked up where everybody has such a statement. What grows with the data is held as
 sets of strings: the typed individuals, and the untyped subjects where there are any.
 """
@@ -13,22 +14,24 @@ from collections.abc import Collection, Iterable
 from heapq import nsmallest
 from typing import Any
 
-from pyoxigraph import NamedNode, Store
+from pyoxigraph import Store
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.build_read import Draft, Reader, Types, read_types
 from rlm.ontology.build_schema import add_classes, add_deprecated, add_properties
 from rlm.ontology.labels import Label, cut, defining, pick, tidy
+from rlm.ontology.tally import Tally
 
 COMMENT_CHARS = 500
 LABEL_CHARS = 200
 LABELS_PER_TERM = 40
 
 
-def gather(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str, str]]:
+def gather(store: Store, individuals: int, tally: Tally | None = None) -> tuple[dict[str, Any], dict[str, str]]:
     """A GraphMeta as JSON but for its version and namespaces, with so many individuals; and the prefixes (vann) that
-    vocabularies in the store recommend for themselves. All graphs together."""
-    reader, meta = Reader(store), Draft()
+    vocabularies in the store recommend for themselves. All graphs together. `tally` is what was counted of the store
+    when it was loaded, if it still holds."""
+    reader, meta = Reader(store, tally), Draft()
     types = read_types(reader)
     add_classes(reader, types, meta)
     ontologies = sorted(types.ontologies)
@@ -36,10 +39,14 @@ def gather(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str, st
     add_properties(reader, types, meta)
     add_deprecated(reader, types, meta)
     terms = meta.classes.keys() | meta.properties.keys() | types.ontologies
-    named = types.individuals | (_untyped(reader, types) - terms)
+    named = types.individuals
     sample = _smallest(individuals, named)
     _add_labels(reader, meta, terms.union(sample))
     _add_comments(reader, meta, terms)
+    if untyped := _untyped(reader, types) - terms:  # seldom in data; to know it takes longer than all of the above
+        named = named | untyped
+        sample = _smallest(individuals, named)
+        _add_labels(reader, meta, terms.union(sample))
     titles = (meta.labels[iri] for iri in ontologies if iri in meta.labels)
     meta.more = {
         "triple_count": sum(reader.pred_freq.values()),
@@ -60,8 +67,7 @@ def _untyped(reader: Reader, types: Types) -> set[str]:
     typed = types.individuals | types.schema
     if reader.counts.subjects == len(typed):
         return set()
-    found = (row[0] for row in reader.rows("SELECT DISTINCT ?s WHERE { ?s ?p ?o }"))
-    return {node.value for node in found if isinstance(node, NamedNode)} - typed
+    return reader.named_subjects() - typed
 
 
 def _smallest(count: int, names: set[str]) -> list[str]:
@@ -71,6 +77,7 @@ def _smallest(count: int, names: set[str]) -> list[str]:
 
 def _add_labels(reader: Reader, meta: Draft, wanted: Collection[str]) -> None:
     languages: Counter[str] = Counter()
+    meta.labels, meta.alternatives = {}, {}
     for predicates, target in ((v.LABELS, meta.labels), (v.ALTERNATIVES, meta.alternatives)):
         found: dict[str, list[tuple[int, str, str]]] = {}
         for rank, predicate in enumerate(predicates):

@@ -25,6 +25,7 @@ import pyoxigraph as ox
 
 from rlm.errors import NotRDF
 from rlm.ontology import reading
+from rlm.ontology.tally import Tally
 
 BASE_IRI = "urn:rlm:base/"
 """What relative IRIs in a file are relative to. Not the file's path: the same content is the same graph anywhere."""
@@ -50,23 +51,32 @@ class TooMuch(Exception):
     """There is more in a file than is meant for memory."""
 
 
-def parse_small(file: BinaryIO, order: dict[str, Any], *, beside: bool = False) -> tuple[ox.Store, dict[str, Any]]:
+def parse_small(
+    file: BinaryIO, order: dict[str, Any], *, beside: bool = False
+) -> tuple[ox.Store, dict[str, Any], Tally | None]:
     """A file in a store in memory, and what is to be known of it. NotRDF when it cannot be read; TooMuch.
 
-    `beside`: parse and store in two threads.
+    `beside`: parse and store in two threads, and count what is parsed. The counts come third, where they are of use.
     """
 
-    def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str]]:
+    def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str], Tally | None]:
         found = ox.Store()  # anew each time: what failed half-way would stay in memory
-        fill = partial(_fill, found, most=order["most_triples"], beside=beside)
+        tally = Tally() if beside and not lenient else None
+        fill = partial(_fill, found, most=order["most_triples"], beside=beside, tally=tally)
         digest, prefixes = _load_named(file, order, fill, lenient)
-        return found, digest, prefixes
+        return found, digest, prefixes, tally
 
-    (store, digest, prefixes), notes = _tried(file, load)
-    facts = _facts(store, order, digest, prefixes, notes, naming="")
-    if order["most_triples"] and facts["triples"] > order["most_triples"]:
+    (store, digest, prefixes, tally), notes = _tried(file, load)
+    most = order["most_triples"]
+    if tally is not None:
+        few = not most or tally.predicates.total() <= most
+        tally = None if _has_graphs(store) or not few or not tally.predicates else tally
+    if tally is not None:
+        tally.end(store)
+    facts = _facts(store, order, digest, prefixes, notes, naming="", later=tally is not None)
+    if most and not facts["later"] and facts["triples"] > most:
         raise TooMuch
-    return store, facts
+    return store, facts, tally
 
 
 def parse_to_disk(file: BinaryIO, order: dict[str, Any], store: ox.Store) -> dict[str, Any]:
@@ -101,10 +111,17 @@ def _tried(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
 
 
 def _facts(
-    store: ox.Store, order: dict[str, Any], digest: str, prefixes: dict[str, str], notes: list[str], *, naming: str
-) -> dict[str, Any]:
-    """`naming` is the same for two stores in which the blank nodes of a file have the same names."""
-    graphs = next(iter(store.named_graphs()), None) is not None
+    store: ox.Store, order: dict[str, Any], digest: str, prefixes: dict[str, str], notes: list[str], *, naming: str,
+    later: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """`naming` is the same for two stores in which the blank nodes of a file have the same names.
+
+    `later`: there are some statements and no graphs; how many is being counted, and whoever wants to know asks.
+    """
+    told = {"sha256": digest, "prefixes": prefixes, "naming": naming, "later": later}
+    if later:
+        return {**told, "triples": 0, "quads": 0, "graphs": False, "notes": notes}
+    graphs = _has_graphs(store)
     if graphs:  # asked as one, each statement once: the engine's own union has it as often as graphs say it
         store.update("INSERT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
     triples = sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH)) if graphs else len(store)
@@ -112,20 +129,31 @@ def _facts(
         if order["format"] == "json-ld":
             raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
         notes = [*notes, "there is not one statement in it"]
-    return {
-        "sha256": digest, "triples": triples, "quads": len(store), "graphs": graphs, "prefixes": prefixes,
-        "notes": notes, "naming": naming,
-    }  # fmt: skip
+    return {**told, "triples": triples, "quads": len(store), "graphs": graphs, "notes": notes}
+
+
+def _has_graphs(store: ox.Store) -> bool:
+    return next(iter(store.named_graphs()), None) is not None
 
 
 class _Whole:
-    """A small file that needs no unpacking and no look at its parts."""
+    """A small file that needs no unpacking and no look at its parts; hashed while it is parsed."""
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        self._data, self._digest = data, ""
+        threading.stack_size(THREAD_STACK_BYTES)
+        self._thread = threading.Thread(target=self._hash, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as exc:
+            raise MemoryError from exc
+
+    def _hash(self) -> None:
+        self._digest = sha256(self._data).hexdigest()
 
     def finish(self) -> str:
-        return sha256(self.data).hexdigest()
+        self._thread.join()
+        return self._digest
 
 
 def _opened(file: BinaryIO, order: dict[str, Any]) -> tuple[reading.Reader | _Whole, Any]:
@@ -199,7 +227,7 @@ def _rename(chunk: list[ox.Quad], names: dict[str, ox.BlankNode]) -> None:
             chunk[at] = ox.Quad(name(quad.subject), quad.predicate, name(quad.object), name(quad.graph_name))
 
 
-def _fill(store: ox.Store, chunks: Iterator[list[ox.Quad]], most: int, *, beside: bool) -> None:
+def _fill(store: ox.Store, chunks: Iterator[list[ox.Quad]], most: int, *, beside: bool, tally: Tally | None) -> None:
     """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after twice `most` quads.
 
     The store works without Python's lock. With a core to spare this takes a fifth less time; without one, half more,
@@ -216,6 +244,8 @@ def _fill(store: ox.Store, chunks: Iterator[list[ox.Quad]], most: int, *, beside
                 store.extend(chunk)
             elif not storing.put(chunk):
                 break
+            if tally is not None:
+                tally.add(chunk)
     finally:
         if storing is not None:
             storing.end()

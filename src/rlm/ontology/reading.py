@@ -11,7 +11,6 @@ Gzip: at most 250 bytes for each byte of the file (after the first 16 MiB), and 
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -44,7 +43,11 @@ class Reader:
 
     def __init__(self, file: BinaryIO, format: str, *, gzipped: bool = False) -> None:
         self._raw = _Counted(file)
-        self._source: Any = gzip.GzipFile(fileobj=self._raw) if gzipped else self._raw
+        self._source: Any = self._raw
+        if gzipped:
+            import gzip  # a worker loads it before it shuts itself in; most never need it
+
+            self._source = gzip.GzipFile(fileobj=self._raw)
         self._gzipped, self._format = gzipped, format
         self._bytes = 0
         self._buffer = b""
@@ -104,7 +107,9 @@ class Reader:
             part: bytes = self._source.read(size)
         except EOFError as exc:
             raise NotRDF("the gzip file ends too early: fetch it again") from exc
-        except (zlib.error, gzip.BadGzipFile) as exc:
+        except (zlib.error, OSError) as exc:
+            if getattr(exc, "errno", None) is not None:  # the disk's fault, not the file's
+                raise
             raise NotRDF(f"the gzip file is damaged ({exc}): fetch it again") from exc
         self._bytes += len(part)
         if self._gzipped and self._bytes > FREE_BYTES + MAX_RATIO * self._raw.bytes:

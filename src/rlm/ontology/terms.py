@@ -7,7 +7,6 @@ text with a language has no "dt". A blank node's label is good for the engine th
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -96,6 +95,8 @@ class Prefixes(dict[str, str]):
         raise OntologyError(f"the prefix {prefix + ':'!r} of {name!r} is not bound{self._nearest(prefix)}")
 
     def _nearest(self, prefix: str) -> str:
+        import difflib  # the engine's worker does without it
+
         by_lower = {known.lower(): known for known in reversed(list(self))}
         near = [by_lower[found] for found in difflib.get_close_matches(prefix.lower(), by_lower, n=3, cutoff=0.5)]
         if near:
