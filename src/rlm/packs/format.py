@@ -217,7 +217,7 @@ def _canonical(data: bytes) -> dict[str, Any] | None:
 
 
 def _squeezed(data: bytes) -> bytes:
-    return data.replace(b'": ', b'":').replace(b", ", b",")
+    return data.translate(None, b" \t\r\n")
 
 
 def deeper_than(value: Any, depth: int) -> bool:
