@@ -17,6 +17,7 @@ import os
 import resource
 import signal
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO
@@ -40,6 +41,7 @@ CHUNK_BYTES = 64 << 10
 META_BYTES = 256 << 10
 COPIED_QUADS = 1000
 GRACE_S = 2.0
+MOMENTS, MOMENT_S = 5, 0.0005
 _DAMAGE = ("Corruption", "IO error")
 """How the store's own complaints begin, whichever exception brings them."""
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -293,11 +295,17 @@ def _built(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
 
 
 def _core_to_spare() -> bool:
-    """Whether fewer processes run at this moment, this one among them, than there are cores."""
+    """Whether fewer processes run at a moment, this one among them, than there are cores.
+
+    A few moments are looked at: one is enough, since what wakes up for a moment only is no hindrance.
+    """
     with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
-        with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - as above
-            running = int(file.read().split()[3].split("/")[0])
-        return running < len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0))
+        for _ in range(MOMENTS):
+            with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - as above
+                if int(file.read().split()[3].split("/")[0]) < cores:
+                    return True
+            time.sleep(MOMENT_S)
     return False
 
 

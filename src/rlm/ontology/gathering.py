@@ -2,9 +2,9 @@
 
 Counting was done while the file was loaded (`tally`), or is left to the store (a GROUP BY over a million triples takes
 half a second, a loop in Python four times that) and runs beside the rest; the members of each type then come from it as
-one text. Only the statements that describe terms are read, predicate by predicate, or looked up where everybody has such
-a statement. What grows with the data is held as sets of strings: the typed individuals, and the untyped subjects where
-there are any.
+one text. Only the statements that describe terms are read, predicate by predicate, or looked up where everybody has
+such a statement. What grows with the data is held as sets of strings: the typed individuals, and the untyped subjects
+where there are any.
 """
 
 from __future__ import annotations
