@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.store.identity import PLAIN_SCOPE
+from rlm.store.identity import PLAIN_SCOPE, normalize_scope
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
@@ -89,6 +90,7 @@ TAG_COUNT = 32
 TAG_CHARS = 64
 NODE_CHARS = 1_000_000
 MEMBER_COUNT = 100_000
+SCOPES_KEPT = 256
 
 START_CONFIDENCE = {"human": 0.8, "success": 0.6, "pack": 0.6, "failure": 0.5}
 """Seed 003: recorded by a person 0.8, distilled 0.6, from failure 0.5."""
@@ -184,7 +186,7 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     made.confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
     made.level = level
     made.created_at = admit_time(item.created_at, "created_at")
-    made.memory_id = stable_id(title, content, PLAIN_SCOPE if scope is DEFAULT_SCOPE else scope.to_dict())
+    made.memory_id = stable_id(title, content, PLAIN_SCOPE if scope is DEFAULT_SCOPE else _scope_in_id(scope))
     made.session_id = admit_line(item.session_id, "session_id", 200) if item.session_id else None
     made.access_count = item.access_count
     made.success_count = item.success_count
@@ -401,7 +403,18 @@ def _scope(scope: Any) -> Scope:
         raise ValidationError(f"scope is {shown(parts)}: use text", field="scope")
     if sum(map(len, parts)) > TASK_CHARS:
         raise ValidationError("scope is too large", field="scope")
-    if is_clean("\n".join(parts)):
-        return Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable)
+    return _cleaned_scope(Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable))
+
+
+@lru_cache(maxsize=SCOPES_KEPT)
+def _cleaned_scope(scope: Scope) -> Scope:
+    """Most memories share their scope with many others."""
+    if is_clean("\n".join((scope.ontology or "", *scope.task_types, *scope.tools))):
+        return scope
     value, _ = scrub_value(clean_value(scope.to_dict()))
     return Scope.from_dict(value)
+
+
+@lru_cache(maxsize=SCOPES_KEPT)
+def _scope_in_id(scope: Scope) -> str:
+    return normalize_scope(scope.to_dict())

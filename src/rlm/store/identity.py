@@ -37,7 +37,7 @@ _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 def normalize_scope(scope: Mapping[str, Any]) -> str:
     """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without repeats."""
-    if scope == PLAIN_SCOPE:
+    if scope is PLAIN_SCOPE or scope == PLAIN_SCOPE:
         return _PLAIN_SCOPE_JSON
     kept: dict[str, Any] = {}
     for key, value in scope.items():
@@ -87,8 +87,11 @@ def _all_texts(value: Any) -> bool:
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
-def memory_id(title: str, content: str, scope: Mapping[str, Any]) -> str:
-    """The stable id: the first 16 hex digits of the hash of the three normalised parts."""
-    plain = _PLAIN_SCOPE_JSON if scope is PLAIN_SCOPE else normalize_scope(scope)
+def memory_id(title: str, content: str, scope: Mapping[str, Any] | str) -> str:
+    """The stable id: the first 16 hex digits of the hash of the three normalised parts.
+
+    A scope that is text is what `normalize_scope` gave.
+    """
+    plain = scope if isinstance(scope, str) else normalize_scope(scope)
     text = f"{normalize(title)}\n{normalize(content)}\n{plain}"
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

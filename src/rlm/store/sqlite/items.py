@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -68,9 +69,14 @@ def from_row(row: Sequence[Any]) -> MemoryItem:
     )
 
 
+@lru_cache(maxsize=256)
+def _scope_json(scope: Scope) -> str:
+    return canonical_json(scope.to_dict())
+
+
 def _values(item: MemoryItem, tags_json: str) -> tuple[Any, ...]:
     """The values of `COLUMNS` for a memory that has passed the gate."""
-    scope_json = _DEFAULT_SCOPE_JSON if item.scope is DEFAULT_SCOPE else canonical_json(item.scope.to_dict())
+    scope_json = _DEFAULT_SCOPE_JSON if item.scope is DEFAULT_SCOPE else _scope_json(item.scope)
     return (
         item.memory_id, item.title, item.description, item.content, item.source_type, item.task_query,
         item.created_at, tags_json, scope_json,
