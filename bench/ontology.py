@@ -105,7 +105,8 @@ def _started(path: Path, cache: Path) -> float:
     with patch.object(
         Loader, "_new_worker", lambda self, made=Loader._new_worker: waiting.pop() if waiting else made(self)
     ):
-        waiting = [Worker(frame_bytes=EngineLimits().answer_bytes + (1 << 20))]
+        limits = EngineLimits()
+        waiting = [Worker(frame_bytes=limits.answer_bytes + (1 << 20), memory_mb=limits.memory_mb)]
         time.sleep(START_S)
         spent, engine = _timed(lambda: LocalEngine(path, cache_dir=cache))
         engine.close()

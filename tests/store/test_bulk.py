@@ -54,6 +54,16 @@ def test_the_schema_checks_again_after_a_bulk_load(tmp_path, fails):
             connection.execute("UPDATE memory_items SET confidence = 2.0")
 
 
+def test_the_schema_checks_again_also_when_ctrl_c_strikes_while_it_is_told_to(tmp_path):
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        db.add(items(1)[0])
+        with pytest.raises(KeyboardInterrupt), db.db.write() as connection:
+            connection.pragma("ignore_check_constraints", True)  # as far as it got
+            raise KeyboardInterrupt
+        with db.db.write() as connection, pytest.raises(apsw.ConstraintError, match="CHECK"):
+            connection.execute("UPDATE memory_items SET confidence = 2.0")
+
+
 def test_a_bulk_load_that_fails_leaves_nothing(tmp_path):
     class Failing:
         model, dim, calls = "failing", 4, 0

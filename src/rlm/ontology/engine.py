@@ -95,7 +95,8 @@ class LocalEngine:
         """How many there are, each once."""
         with self._lock:
             if self._facts.get("later"):
-                self._facts |= {"triples": self._tried(self._counted), "later": False}
+                counted = self._meta.triple_count if self._meta is not None else self._tried(self._counted)
+                self._facts |= {"triples": counted, "later": False}
             return int(self._facts["triples"])
 
     def _counted(self) -> int:

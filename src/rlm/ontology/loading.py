@@ -210,7 +210,7 @@ class Loader:
         return worker, answer
 
     def _new_worker(self) -> Worker:
-        return Worker(frame_bytes=self._limits.answer_bytes + (1 << 20))
+        return Worker(frame_bytes=self._limits.answer_bytes + (1 << 20), memory_mb=self._limits.memory_mb)
 
     def _without_cache(self, why: object) -> None:
         note = f"the cache {self._cache.folder} cannot be used ({str(why)[:200]}): the file is loaded into memory"

@@ -31,6 +31,7 @@ BASE_IRI = "urn:rlm:base/"
 """What relative IRIs in a file are relative to. Not the file's path: the same content is the same graph anywhere."""
 PREFIX_STATEMENTS = 1000
 CHUNKS_AHEAD = 8
+SMALL_STACK_BYTES = 1 << 18
 THREAD_STACK_BYTES = 16 << 20
 """Not the process's own 64 MiB: a stack counts as memory that is used."""
 T = TypeVar("T")
@@ -141,7 +142,7 @@ class _Whole:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._digest = data, ""
-        threading.stack_size(THREAD_STACK_BYTES)
+        threading.stack_size(SMALL_STACK_BYTES)
         self._thread = threading.Thread(target=self._hash, daemon=True)
         try:
             self._thread.start()

@@ -26,9 +26,11 @@ SEND_BYTES = 16 << 20
 SEND_S = 5.0
 _SIGNALS = frozenset(map(int, signal.Signals))
 _NO_MEMORY = ("memory allocation", "MemoryError", "bad_alloc")
+LARGE_PIECES_MB = 1024
 _ENVIRONMENT = {"GLIBC_TUNABLES": f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={16 << 20}"}
 """Memory in large pieces: a store in memory is made of many small ones, and half a second of loading is a tenth less.
-Where the C library is another one, this says nothing to it."""
+Only for a worker that may take `LARGE_PIECES_MB`: what is not used of a piece counts too. To another C library than
+this one it says nothing."""
 _START = """
 import sys
 sys.flags.isolated or sys.exit(3)
@@ -50,9 +52,10 @@ class Gone(Exception):
 class Worker:
     """One worker process; what it is to do is sent to it first. After `Gone` there is nothing left to clean up."""
 
-    def __init__(self, first: dict[str, Any] | None = None, *, frame_bytes: int) -> None:
+    def __init__(self, first: dict[str, Any] | None = None, *, frame_bytes: int, memory_mb: int = 0) -> None:
+        """`memory_mb` is what it will be allowed to take, where that is known."""
         self._frame_bytes = frame_bytes
-        self._process = _spawn()
+        self._process = _spawn(_ENVIRONMENT if memory_mb >= LARGE_PIECES_MB else {})
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._given, self._taken = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._said = self._process.stderr.fileno()
@@ -168,7 +171,7 @@ class Worker:
         return self._ending
 
 
-def _spawn() -> subprocess.Popen[bytes]:
+def _spawn(environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """A Python of its own: isolated, without site, our environment, or open files but its pipes."""
     spec = importlib.util.find_spec("pyoxigraph")
     if spec is None or spec.origin is None:
@@ -177,7 +180,7 @@ def _spawn() -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_ENVIRONMENT, cwd="/", bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd="/", bufsize=0,
             close_fds=True, start_new_session=True,
         )  # fmt: skip
     except OSError as exc:

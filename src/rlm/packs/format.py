@@ -155,7 +155,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
     shape = (*record, *map(type, record.values()))
     if shape not in _GOOD_SHAPES:
         _check_types(record)
-        if len(_GOOD_SHAPES) < _SHAPES_KEPT:
+        if len(_GOOD_SHAPES) < _SHAPES_KEPT and KEYS.issuperset(record):  # comments may have names of any length
             _GOOD_SHAPES.add(shape)
     return record
 

@@ -103,17 +103,14 @@ class Lexicon(Numbers):
     def _looked_up(self, joined: str, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """The same for plain ASCII; `joined` has one character before, between and after the texts."""
         table = self._table
-        starts, ends, hashes = table.cut(joined.encode("ascii"))
-        numbers = table.find(hashes)
+        starts, ends, low, high = table.cut(joined)
+        numbers = table.find(low, high)
         unknown = np.flatnonzero(numbers == UNKNOWN)
         if len(unknown):
-            hashed = unknown[hashes[unknown] != 0]
-            _, first = np.unique(hashes[hashed], return_index=True)
-            fresh = hashed[np.sort(first)]
-            table.put(hashes[fresh], self._asked(joined, starts[fresh], ends[fresh]))
-            numbers[hashed] = table.find(hashes[hashed])
-            apart = unknown[hashes[unknown] == 0]
-            numbers[apart] = self._asked(joined, starts[apart], ends[apart])
+            numbers[unknown] = self._asked(joined, starts[unknown], ends[unknown])
+            short = unknown[high[unknown] != 0]
+            fresh, first = np.unique(numbers[short], return_index=True)
+            table.put(low[short[first]], high[short[first]], fresh)
         bounds = np.cumsum(np.array([len(text) for text in texts], np.int64) + 1) + 1
         return numbers, np.diff(np.searchsorted(starts, bounds), prepend=0)
 

@@ -219,6 +219,9 @@ class Database:
                 connection.wal_autocheckpoint(0 if large else CHECKPOINT_PAGES)
                 connection.execute("COMMIT")
                 self.writes += 1
+            except BaseException:
+                connection.pragma("ignore_check_constraints", False)
+                raise
             finally:  # also on ctrl-C, wherever it strikes: what is not committed goes back
                 self._depth = 0
                 try:

@@ -123,13 +123,14 @@ def insert(connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, mod
 @contextmanager
 def _checks_skipped(connection: apsw.Connection, skipped: bool) -> Iterator[None]:
     """The gate has checked these rows. The schema's own checks of them take as long as all the rest of a row."""
-    if skipped:
-        connection.pragma("ignore_check_constraints", True)
-    try:
+    if not skipped:
         yield
-    finally:
-        if skipped:
-            connection.pragma("ignore_check_constraints", False)
+        return
+    try:
+        connection.pragma("ignore_check_constraints", True)
+        yield
+    finally:  # Ctrl-C may strike here too: `Database.write` does it again when anything was raised
+        connection.pragma("ignore_check_constraints", False)
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
