@@ -137,17 +137,23 @@ def _has_graphs(store: ox.Store) -> bool:
     return next(iter(store.named_graphs()), None) is not None
 
 
+def _beside(job: Callable[[], None], stack_bytes: int) -> threading.Thread:
+    """A thread that has begun. MemoryError where there is no room for one."""
+    threading.stack_size(stack_bytes)
+    thread = threading.Thread(target=job, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as exc:
+        raise MemoryError from exc
+    return thread
+
+
 class _Whole:
     """A small file that needs no unpacking and no look at its parts; hashed while it is parsed."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._digest = data, ""
-        threading.stack_size(SMALL_STACK_BYTES)
-        self._thread = threading.Thread(target=self._hash, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as exc:
-            raise MemoryError from exc
+        self._thread = _beside(self._hash, SMALL_STACK_BYTES)
 
     def _hash(self) -> None:
         self._digest = sha256(self._data).hexdigest()
@@ -259,12 +265,7 @@ class _Storing:
         self._store = store
         self._todo: Queue[list[ox.Quad] | None] = Queue(maxsize=CHUNKS_AHEAD)
         self._failed: list[BaseException] = []
-        threading.stack_size(THREAD_STACK_BYTES)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as exc:
-            raise MemoryError from exc
+        self._thread = _beside(self._run, THREAD_STACK_BYTES)
 
     def put(self, chunk: list[ox.Quad]) -> bool:
         """Whether it makes sense to go on."""
