@@ -91,6 +91,14 @@ def test_words_with_digits_have_the_ids_of_the_library(parts: list[str]) -> None
 
 
 @CHECK
+@given(st.lists(st.sampled_from(("label", "Of", "qzx", ",", '("', "=", "_", "/", "<", "s", ">", "7", "26", "é", " "))))
+@example(["<", "s", ">", " ", "<", "/", "s", ">"])
+@example(["label", ",", "2026", ")", "qzx" * 21])
+def test_words_with_marks_have_the_ids_of_the_library(parts: list[str]) -> None:
+    assert_same("".join(parts))
+
+
+@CHECK
 @given(st.data())
 def test_tokens_put_together_at_random_have_the_ids_of_the_library(data: st.DataObject) -> None:
     tokens = list(whole_file()["model"]["vocab"])
@@ -110,6 +118,26 @@ def test_every_token_that_starts_a_word_is_what_its_own_merges_make() -> None:
     encoded = library().encode_batch([word for word in words if word], add_special_tokens=False)
     assert len(words) > 10_000
     assert [found.ids for found in encoded] == [[vocab[SPACE + word]] for word in words if word]
+
+
+def test_every_token_inside_a_word_is_what_its_own_merges_make() -> None:
+    """Why a part of a word that is a token needs no merging."""
+    vocab: dict[str, int] = whole_file()["model"]["vocab"]
+    inner = [token for token in vocab if SPACE not in token and token not in SPECIAL and not token.startswith("<0x")]
+    assert len(inner) > 10_000
+    assert all(vocabulary()._merged(token) == [vocab[token]] for token in inner)
+
+
+def test_letters_digits_and_marks_share_no_token() -> None:
+    """Why an ASCII word has parts; where a vocabulary has such a token, words are merged whole."""
+    assert vocabulary()._has_parts
+    chars = [SPACE, *map(chr, range(33, 127))]
+    base = [*chars, *(f"<0x{byte:02X}>" for byte in range(256))]
+    for extra, word in (("a,", "ba,c"), (",a", "b,ac"), ("a1", "ba1c"), ("1.", "b1.c")):
+        mixed = Vocabulary({token: number for number, token in enumerate([*base, extra])})
+        assert len(base) in mixed.encode_word(word), extra
+    plain = Vocabulary({token: number for number, token in enumerate([*base, "ba", "),", "é)"])})
+    assert plain._has_parts and len(plain.encode_word("ba),1")) == 4
 
 
 def test_the_vocabulary_tells_the_merges_and_their_order() -> None:
@@ -155,9 +183,9 @@ def test_no_word_no_ids() -> None:
 
 def test_the_cache_starts_over_and_answers_the_same() -> None:
     small = Vocabulary(whole_file()["model"]["vocab"], cached_words=10)
-    words = [f"word{number}" for number in range(50)] * 2
+    words = [f"qz{letter}w" for letter in "abcdefghijklmnopqrstuvwxyz"] * 2
     assert [small.encode_word(word) for word in words] == [vocabulary().encode_word(word) for word in words]
-    assert len(small._cache) <= 10
+    assert 0 < len(small._cache) <= 10
 
 
 @pytest.mark.parametrize("indent", [None, 4])

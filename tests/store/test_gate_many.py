@@ -13,7 +13,7 @@ from test_secrets import CLEAN, KEYS, PLACED, SECRET_LIST
 from rlm.errors import RLMError, ValidationError
 from rlm.store import gate
 from rlm.store.identity import canonical_json, json_object, json_texts
-from rlm.store.types import LOCAL, MemoryItem
+from rlm.store.types import DEFAULT_SCOPE, LOCAL, MemoryItem, Scope
 
 DIRTY = st.sampled_from(
     [
@@ -98,6 +98,43 @@ def test_what_is_no_text_is_named_and_comes_in_its_turn(field: str, value: objec
 def test_something_else_than_a_memory_is_refused() -> None:
     with pytest.raises(RLMError, match="expected a MemoryItem, got int"):
         list(gate.admit_items([3], LOCAL, origin="x"))  # type: ignore[list-item]
+
+
+def admitted(scope: Any) -> MemoryItem:
+    item = MemoryItem(title="t", description="d", content="c")
+    item.scope = scope
+    return gate.admit_item(item, LOCAL, origin="x")
+
+
+@pytest.mark.req("SPEC-02.34")
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_scope_is_cleaned_however_often_it_comes(times: int) -> None:
+    secret = SECRET_LIST[0]
+    for _ in range(times):
+        kept = admitted(Scope(secret, ("a\u202eb",), ("search_entity", secret)))
+        assert secret not in canonical_json(kept.to_dict()) and kept.scope.task_types == ("ab",)
+
+
+def test_a_scope_of_lists_is_the_same_as_one_of_tuples() -> None:
+    listed = admitted(Scope("prov", ["b", "a"], ["t"]))  # type: ignore[arg-type]
+    assert listed.to_dict() | {"created_at": ""} == admitted(Scope("prov", ("b", "a"), ("t",))).to_dict() | {
+        "created_at": ""
+    }
+    assert admitted(Scope(None, [], [])).scope is DEFAULT_SCOPE  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        *({"tools": []}, None, Scope(transferable=1), Scope(ontology=0), Scope(ontology=False), Scope("p", "ab")),
+        *(Scope("p", (1,)), Scope("p", ([],)), Scope("p", [[]]), Scope("p", None), Scope("p", {"a"})),
+        Scope("p", ("x" * 20_001,)),
+    ],
+)
+def test_an_odd_scope_is_refused_also_after_one_that_equals_it(scope: Any) -> None:
+    admitted(Scope()), admitted(Scope("p", ("a", "b")))
+    with pytest.raises(ValidationError, match="scope"):
+        admitted(scope)
 
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["plain", 'quo"te', "back\\slash", "new\nline", "é", "\x7f", "\u2028"])

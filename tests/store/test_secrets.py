@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlm.store import secrets
 from rlm.store.secrets import scrub, scrub_value
 
 ALNUM = string.ascii_letters + string.digits
@@ -515,3 +516,23 @@ JSON_LIKE = st.recursive(
 def test_scrubbing_a_value_twice_changes_nothing_more(value: object) -> None:
     once, _ = scrub_value(value)
     assert scrub_value(once) == (once, ())
+
+
+def test_a_name_that_was_plain_hides_no_secret_and_a_secret_is_not_remembered() -> None:
+    names = [f"probe_relationships_{number}" for number in range(3 * secrets._PLAIN_RUNS_KEPT)]
+    for name in names:
+        assert scrub(f"call {name} now") == (f"call {name} now", ())
+    assert 0 < len(secrets._PLAIN_RUNS) <= secrets._PLAIN_RUNS_KEPT
+    for secret in SECRET_LIST:
+        for text in (f"use {secret}", f"Bearer {names[-1]}9 and {secret}"):
+            assert secret not in scrub(text)[0] and secret not in scrub(text)[0]
+        assert not any(secret in run for run in secrets._PLAIN_RUNS)
+
+
+@pytest.mark.parametrize("end", [*secrets._NAMES, "pass"])
+def test_the_first_look_misses_no_name(end: str) -> None:
+    """What may end a secret-like name is seen in any case, parted or quoted, before either separator."""
+    parted = (end, end.upper(), end.title(), "_".join(end), f"{end[:-2]}-{end[-2:]}", f"my_{end}")
+    for name in parted:
+        for text in (f"{name}=", f"{name}:", f'"{name}": ', f"x: 1\n**{name}** = ", f"`{name}`\t:"):
+            assert secrets._has_secret_name(secrets._bytes(text + "correct-h0rse-9")), text

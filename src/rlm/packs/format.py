@@ -21,6 +21,7 @@ import math
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -29,13 +30,15 @@ from typing import Any, NoReturn
 import orjson
 
 from rlm.errors import PackError, ValidationError
-from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
+from rlm.store.types import DEFAULT_SCOPE, SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
 PACK_BYTES = 2 << 30
 PIECE_BYTES = 1 << 18
 DEPTH = 8
 BEFORE_PACK = "before_pack"
+_SCOPE_BYTES = 2_000
+"""A longer scope is not worth remembering."""
 
 _TYPES: dict[str, type] = {
     "memory_id": str,
@@ -284,7 +287,7 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
         source_type,
         get("task_query"),
         get("tags") or [],
-        Scope.from_dict(get("scope")),
+        _scope_of(get("scope")),
         get("provenance") or {},
         get("outcome") or ("failure" if source_type == "failure" else None),
         get("confidence"),
@@ -292,6 +295,22 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
         memory_id=get("memory_id") or "-",  # the gate computes it; hashing here as well would be for nothing
         session_id=get("session_id"),
     )
+
+
+def _scope_of(told: dict[str, Any] | None) -> Scope:
+    """The scope that a line tells. The lines of a pack share a few: each is made once."""
+    if not told:
+        return DEFAULT_SCOPE
+    try:
+        text = orjson.dumps(told)
+    except orjson.JSONEncodeError:  # half a character, or a number of no end
+        return Scope.from_dict(told)
+    return _known_scope(text) if len(text) <= _SCOPE_BYTES else Scope.from_dict(told)
+
+
+@lru_cache(maxsize=256)
+def _known_scope(text: bytes) -> Scope:
+    return Scope.from_dict(orjson.loads(text))
 
 
 def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """Words to token ids, as the tokenizer that ships with wordllama does it, without importing it.
 
 That tokenizer is a Llama-2 byte-pair encoding: a space is written as U+2581, merges are applied in
-the order of their list, and a character outside the vocabulary becomes its UTF-8 bytes. Three facts
+the order of their list, and a character outside the vocabulary becomes its UTF-8 bytes. Some facts
 about its vocabulary, all held by tests against the file and the `tokenizers` library, make a short
 version exact:
 
 - U+2581 occurs only at the start of a token. Text whose spaces are single can therefore be cut into
   words, and a word can be encoded alone and remembered.
-- A digit occurs in no token but its own (and those of bytes), so a word can also be cut at its digits.
+- A digit occurs in no token but its own (and those of bytes), and no token has both a letter and a mark of
+  ASCII (the three that stand for no text aside). So an ASCII word can be cut into letters, single digits
+  and marks, and each part can be merged alone and remembered.
+- Every token is what its own merges make, so a part that is a token needs no merging.
 - A merge exists for every pair of tokens that joins to a token, and merges are listed by the id of
   what they make, then by the ids of the two parts (runs of U+2581 aside, which no word holds). So
   the vocabulary alone is enough: the list of merges, which is most of the file, is not read.
@@ -31,8 +34,17 @@ SPACE = "\u2581"
 WORD_CHARS = 64
 CACHED_WORDS = 50_000
 _NEVER = 1 << 62
-_DIGITS = frozenset("0123456789")
-_AT_DIGITS = re.compile("[0-9]|[^0-9]+").findall
+_PARTS = re.compile(f"{SPACE}?[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+").findall
+_NO_TEXT = ("<unk>", "<s>", "</s>")
+_KINDS = (
+    bytes(
+        ord("d" if chr(code).isdigit() else "l" if chr(code).isalpha() else "m" if 32 < code < 127 else " ")
+        for code in range(128)
+    )
+    + b" " * 128
+)
+"""ASCII as digits, letters and marks; a space is what belongs to none of them."""
+_MIXED = (b"lm", b"ml", b"d")
 
 
 def split_words(text: str) -> list[str]:
@@ -52,10 +64,15 @@ class Vocabulary:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
         self._chars = frozenset(token for token in ids if len(token) == 1)
-        longer = "".join(ids.keys() - self._chars - frozenset(self._bytes))
-        self._lone_digits = self._chars.issuperset(_DIGITS) and _DIGITS.isdisjoint(longer)
+        self._has_parts = self._chars.issuperset("0123456789") and not self._mixed()
         self._cached_words = cached_words
         self._cache: dict[str, tuple[int, ...]] = {}
+
+    def _mixed(self) -> bool:
+        """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has no parts."""
+        longer = self._ids.keys() - self._chars - frozenset(self._bytes) - frozenset(_NO_TEXT)
+        kinds = "\n".join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
+        return any(mix in kinds for mix in _MIXED)
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
@@ -75,39 +92,40 @@ class Vocabulary:
     def encode_word(self, word: str) -> tuple[int, ...]:
         """The ids of one word from `split_words`; the space before it belongs to it.
 
-        A word above `WORD_CHARS` characters is merged in pieces of that size, so that the time
+        A word of `WORD_CHARS` characters or more is merged in pieces of that size, so that the time
         stays proportional to its length: tokens may then differ at the seams.
         """
-        ids = self._cache.get(word)
+        ids = self._ids
+        if not word:
+            return ()
+        if (whole := ids.get(SPACE + word)) is not None:
+            return (whole,)
+        if len(word) >= WORD_CHARS or not (self._has_parts and word.isascii()):
+            return self._remembered(SPACE + word)
+        if word.isdigit():
+            return tuple(map(ids.__getitem__, SPACE + word))
+        found: list[int] = []
+        for part in _PARTS(SPACE + word):
+            if (whole := ids.get(part)) is not None:
+                found.append(whole)
+            elif part.isdigit():
+                found += map(ids.__getitem__, part)
+            else:
+                found += self._remembered(part)
+        return tuple(found)
+
+    def _remembered(self, part: str) -> tuple[int, ...]:
+        ids = self._cache.get(part)
         if ids is None:
             if len(self._cache) >= self._cached_words:
                 self._cache.clear()
-            ids = self._cache[word] = self._encode(word)
+            ids = self._cache[part] = self._encode(part)
         return ids
 
-    def _encode(self, word: str) -> tuple[int, ...]:
-        if not word:
-            return ()
-        whole = self._ids.get(SPACE + word)
-        if whole is not None:  # every such token is what its own merges make: a test tries them all
-            return (whole,)
-        if self._lone_digits and not _DIGITS.isdisjoint(word) and len(word) < WORD_CHARS:
-            return self._encode_around_digits(word)
-        found: list[int] = []
-        for start in range(0, len(word), WORD_CHARS):
-            piece = word[start : start + WORD_CHARS]
-            found += self._merged(piece if start else SPACE + piece)
-        return tuple(found)
-
-    def _encode_around_digits(self, word: str) -> tuple[int, ...]:
-        """No token but itself holds a digit, so what stands between digits is merged by itself."""
-        found: list[int] = []
-        for part in _AT_DIGITS(SPACE + word):
-            if len(part) == 1 and part in self._chars:
-                found.append(self._ids[part])
-            else:
-                found += self._merged(part)
-        return tuple(found)
+    def _encode(self, part: str) -> tuple[int, ...]:
+        cuts = (0, *range(WORD_CHARS + 1, len(part), WORD_CHARS))  # the first piece has the space besides
+        pieces = (part[start:end] for start, end in zip(cuts, (*cuts[1:], None), strict=True))
+        return tuple(token for piece in pieces for token in self._merged(piece))
 
     def _merged(self, piece: str) -> list[int]:
         if self._chars.issuperset(piece):

@@ -116,7 +116,10 @@ class Lexicon(Numbers):
 
     def _asked(self, joined: str, starts: Ints, ends: Ints) -> Ints:
         """The numbers of these chunks from the dict."""
-        names = map(joined.__getitem__, map(slice, starts.tolist(), ends.tolist()))
+        names = list(map(joined.__getitem__, map(slice, starts.tolist(), ends.tolist())))
+        fresh = [name for name in dict.fromkeys(names) if name not in self]
+        self.update(zip(fresh, count(len(self.names))))
+        self.names += fresh
         return np.array(list(map(self.__getitem__, names)), np.int64)
 
 

@@ -184,8 +184,8 @@ class _Tokens:
         """The tokens of a text, after names are taken apart."""
         if text.isascii() and text.isalpha() and text.islower():  # most chunks: one plain word
             return iter(self._vocab.encode_word(text))
-        if text.isascii() and text.lower() == text:  # no seams to look for
-            return chain.from_iterable(map(self._vocab.encode_word, text.replace("_", " ").split()))
+        if text.isascii() and (low := text.lower())[1:] == text[1:]:  # no seams to look for
+            return chain.from_iterable(map(self._vocab.encode_word, low.replace("_", " ").split()))
         parts = (_SEAM.sub(" ", word).lower().split() for word in _split(text))
         return chain.from_iterable(map(self._vocab.encode_word, chain.from_iterable(parts)))
 

@@ -18,8 +18,8 @@ from itertools import islice
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.store.identity import PLAIN_SCOPE, normalize_scope
 from rlm.store.identity import memory_id as stable_id
+from rlm.store.identity import normalize_scope
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -168,7 +168,7 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     trust, reason = _trust(item, source_type, content)
     if reason:
         provenance["quarantined_because"] = reason
-    scope = _scope(item.scope)
+    scope, scope_in_id = _scope(item.scope)
     if item.access_count != 0 or item.success_count != 0 or item.failure_count != 0:
         for name in ("access_count", "success_count", "failure_count"):
             natural(getattr(item, name), name)
@@ -186,7 +186,7 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     made.confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
     made.level = level
     made.created_at = admit_time(item.created_at, "created_at")
-    made.memory_id = stable_id(title, content, PLAIN_SCOPE if scope is DEFAULT_SCOPE else _scope_in_id(scope))
+    made.memory_id = stable_id(title, content, scope_in_id)
     made.session_id = admit_line(item.session_id, "session_id", 200) if item.session_id else None
     made.access_count = item.access_count
     made.success_count = item.success_count
@@ -390,31 +390,36 @@ def _check_tags(tags: Any) -> list[str]:
     return list(tags)
 
 
-def _scope(scope: Any) -> Scope:
+def _scope(scope: Any) -> tuple[Scope, str]:
+    """A scope as it is kept, and as it stands in an id. Most memories share theirs with many others."""
     if not isinstance(scope, Scope):
         raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
-    if scope == DEFAULT_SCOPE and scope.transferable is True:
-        return DEFAULT_SCOPE
+    if type(scope.transferable) is not bool:
+        raise _odd_scope()
+    try:
+        return _known_scope(scope)
+    except TypeError:  # with lists it is no key
+        return _checked_scope(scope)
+
+
+def _checked_scope(scope: Scope) -> tuple[Scope, str]:
     lists = (scope.task_types, scope.tools)
-    if type(scope.transferable) is not bool or not all(isinstance(names, tuple | list) for names in lists):
-        raise ValidationError("scope: task_types and tools are lists, transferable is true or false", field="scope")
-    parts = (scope.ontology or "", *scope.task_types, *scope.tools)
+    if not all(isinstance(names, tuple | list) for names in lists):
+        raise _odd_scope()
+    parts = ("" if scope.ontology is None else scope.ontology, *scope.task_types, *scope.tools)
     if not all(isinstance(part, str) for part in parts):
         raise ValidationError(f"scope is {shown(parts)}: use text", field="scope")
     if sum(map(len, parts)) > TASK_CHARS:
         raise ValidationError("scope is too large", field="scope")
-    return _cleaned_scope(Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable))
+    kept = Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable)
+    if not is_clean("\n".join(parts)):
+        value, _ = scrub_value(clean_value(kept.to_dict()))
+        kept = Scope.from_dict(value)
+    return DEFAULT_SCOPE if kept == DEFAULT_SCOPE else kept, normalize_scope(kept.to_dict())
 
 
-@lru_cache(maxsize=SCOPES_KEPT)
-def _cleaned_scope(scope: Scope) -> Scope:
-    """Most memories share their scope with many others."""
-    if is_clean("\n".join((scope.ontology or "", *scope.task_types, *scope.tools))):
-        return scope
-    value, _ = scrub_value(clean_value(scope.to_dict()))
-    return Scope.from_dict(value)
+_known_scope = lru_cache(maxsize=SCOPES_KEPT)(_checked_scope)
 
 
-@lru_cache(maxsize=SCOPES_KEPT)
-def _scope_in_id(scope: Scope) -> str:
-    return normalize_scope(scope.to_dict())
+def _odd_scope() -> ValidationError:
+    return ValidationError("scope: task_types and tools are lists, transferable is true or false", field="scope")

@@ -87,7 +87,8 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
 _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
 _LAST_3 = itemgetter(slice(-3, None))
-_NAME_LAST_3_BYTES = frozenset(map(str.encode, _NAME_LAST_3))
+_ENDS_BYTES = tuple(end.encode() for end in (*_NAMES, "pass"))
+_ENDS_LAST_3 = frozenset(map(_LAST_3, _ENDS_BYTES))
 _FOLD = bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128))) + b"?" * 128
 _SQUEEZE = str.maketrans("", "", "_-" + _AROUND_NAME.decode())
 
@@ -162,7 +163,7 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     if b"@" in data and b"://" in data:
         text = _URL.sub(lambda match: _redact_url(match, kinds), text)
     text = _scrub_runs(text, kinds, _bytes(text) if kinds else data)
-    if b"</" in data:
+    if b"<" in data and b"</" in data:
         text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
     if b"curl " in data:
         text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
@@ -275,11 +276,16 @@ def _scrub_runs(text: str, kinds: set[str], data: bytes) -> str:
             spans.append((start, end, _mark("authorization", kinds)))
         else:
             run = text[start:end]
-            if (new := _scrub_run(run, kinds)) != run:
+            if run not in _PLAIN_RUNS and (new := _scrub_run(run, kinds)) != run:
                 spans.append((start, end, new))
         start = mask.find(_RUN, end)
     text = _splice(text, spans)
     return _scrub_putty(text, kinds) if "Private-Lines:" in text else text
+
+
+_PLAIN_RUNS: set[str] = set()
+"""Long names come again and again in the texts of one project. Only what is no secret is remembered."""
+_PLAIN_RUNS_KEPT = 4_096
 
 
 def _scrub_run(run: str, kinds: set[str]) -> str:
@@ -295,9 +301,14 @@ def _scrub_run(run: str, kinds: set[str]) -> str:
                     rules |= dict.fromkeys(by_ending[piece[-2:]])
             if len(run) >= _SHAPE_CHARS:
                 rules |= dict.fromkeys(by_ending.get("", ()))
+    new = run
     for rule in rules:
-        run = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), run)
-    return run
+        new = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), new)
+    if new == run and len(run) <= _SHAPE_CHARS:
+        if len(_PLAIN_RUNS) >= _PLAIN_RUNS_KEPT:
+            _PLAIN_RUNS.clear()
+        _PLAIN_RUNS.add(run)
+    return new
 
 
 def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
@@ -336,8 +347,10 @@ def _has_secret_name(data: bytes) -> bool:
     """Whether a separator follows what may be the end of a secret-like name: cheap, and never a false no."""
     if b":" not in data and b"=" not in data:
         return False
-    pieces = data.translate(_FOLD, _AROUND_NAME).split(b":")
-    return not _NAME_LAST_3_BYTES.isdisjoint(map(_LAST_3, pieces))
+    pieces = data.translate(_FOLD, b"_-" + _AROUND_NAME).split(b":")
+    if _ENDS_LAST_3.isdisjoint(map(_LAST_3, pieces)):
+        return False
+    return any(piece.endswith(_ENDS_BYTES) for piece in pieces if piece[-3:] in _ENDS_LAST_3)
 
 
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
