@@ -78,6 +78,12 @@ def test_normalising_twice_changes_nothing_more(text):
 
 
 @pytest.mark.req("RB-06")
+@given(st.text(alphabet="aB \t\n\x0b\x0c\r\x1c\x1f\x7f\x00é", max_size=12))
+def test_any_white_space_is_one_space(text):
+    assert normalize(text) == " ".join(text.casefold().split())
+
+
+@pytest.mark.req("RB-06")
 @given(title=st.text(max_size=30), content=st.text(max_size=30), scope=SCOPES, data=st.data())
 def test_the_id_sees_through_case_space_and_order(title, content, scope, data):
     plain = scope.to_dict()

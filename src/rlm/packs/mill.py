@@ -26,7 +26,7 @@ from typing import BinaryIO, NoReturn, Self
 from rlm.errors import RLMError
 
 Work = Callable[[bytes], bytes]
-WORTH_BYTES = 2 << 20
+WORTH_BYTES = 3 << 18
 """From a file of this size on, starting workers pays."""
 _HEAD = struct.Struct("<?Q")
 
@@ -65,8 +65,13 @@ class Mill:
                 worker = idle.popleft()
                 worker.send(frame)
                 busy.append(worker)
+        for worker in idle:
+            worker.close()
         while busy:
-            yield busy.popleft().receive()
+            done = busy.popleft()
+            result = done.receive()
+            done.close()  # it ends while the caller uses the result
+            yield result
 
     def __enter__(self) -> Self:
         return self

@@ -352,6 +352,7 @@ def _milled(
     """The same, with the thinking done by workers. A bundle that holds known memories is taken in plainly."""
     maker = BatchMaker(db.embedder)
     maker.prepare()
+    empty = items.is_empty(connection, space)  # then `bulk` knows all that is there
     with Mill(lambda frame: intake.batch_of(frame, space, maker), workers) as mill:
         sent: deque[tuple[int, bytes]] = deque()
 
@@ -370,7 +371,7 @@ def _milled(
             intake.scrubbed += scrubbed
             batch = None if made is None else Batch(*made)
             ids = batch.ids if batch else []
-            if batch is None or not bulk.lacks(space, ids) or items.existing(connection, space, ids):
+            if batch is None or not bulk.lacks(space, ids) or (not empty and items.existing(connection, space, ids)):
                 again, _ = intake.admit_lines(first, block.split(b"\n")[:-1])
                 intake.scrubbed -= scrubbed  # they were counted by the worker
                 fresh = _absent(connection, space, again, lift=trust == "trusted")

@@ -28,6 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 SPACE = "\u2581"
@@ -63,14 +64,15 @@ class Vocabulary:
         if max(ids.values()) != len(ids) - 1 or min(ids.values()) != 0:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
-        self._chars = frozenset(token for token in ids if len(token) == 1)
+        self._chars = frozenset([token for token in ids if len(token) == 1])
         self._has_parts = self._chars.issuperset("0123456789") and not self._mixed()
         self._cached_words = cached_words
         self._cache: dict[str, tuple[int, ...]] = {}
 
     def _mixed(self) -> bool:
         """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has no parts."""
-        longer = self._ids.keys() - self._chars - frozenset(self._bytes) - frozenset(_NO_TEXT)
+        apart = frozenset((*self._bytes, *_NO_TEXT))
+        longer = [token for token in self._ids if len(token) > 1 and token not in apart]
         kinds = "\n".join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
         return any(mix in kinds for mix in _MIXED)
 
@@ -85,7 +87,8 @@ class Vocabulary:
     def continuations(self) -> NDArray[np.bool_]:
         """By id: whether a token is letters or digits that go on with a word."""
         out = np.zeros(len(self._ids), np.bool_)
-        ids = [n for token, n in self._ids.items() if token[0] != SPACE and any(map(str.isalnum, token))]
+        inner = [token for token in self._ids if token[0] != SPACE]
+        ids = [self._ids[token] for token in inner if token.isalnum() or any(map(str.isalnum, token))]
         out[ids] = True
         return out
 
@@ -123,7 +126,9 @@ class Vocabulary:
         return ids
 
     def _encode(self, part: str) -> tuple[int, ...]:
-        cuts = (0, *range(WORD_CHARS + 1, len(part), WORD_CHARS))  # the first piece has the space besides
+        if len(part) <= WORD_CHARS + 1:  # the space before it counts besides
+            return tuple(self._merged(part))
+        cuts = (0, *range(WORD_CHARS + 1, len(part), WORD_CHARS))
         pieces = (part[start:end] for start, end in zip(cuts, (*cuts[1:], None), strict=True))
         return tuple(token for piece in pieces for token in self._merged(piece))
 
@@ -138,7 +143,7 @@ class Vocabulary:
                 else:  # a lone surrogate has bytes too, and must not raise
                     symbols += [self._bytes[byte] for byte in char.encode("utf-8", "surrogatepass")]
         self._merge(symbols)
-        return [self._ids[symbol] for symbol in symbols]
+        return list(map(self._ids.__getitem__, symbols))
 
     def _merge(self, symbols: list[str]) -> None:
         """Join neighbours, in place, until no two of them make a token."""
@@ -177,6 +182,6 @@ def _slice_vocab(raw: mmap.mmap) -> object:
     if not 0 < start < end:
         return None
     try:
-        return json.loads(raw[start : raw.rfind(b"}", start, end) + 1])
+        return orjson.loads(raw[start : raw.rfind(b"}", start, end) + 1])
     except ValueError:
         return None

@@ -20,7 +20,7 @@ import importlib.util
 import json
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import sub
 from pathlib import Path
@@ -35,6 +35,7 @@ from rlm.retrieval.embed import BODY, HEAD, NEITHER
 from rlm.retrieval.lexicon import Lexicon, Ragged, Reading
 
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 STATIC_MODEL = "wordllama-l2-256-pool2"
 NORM_CAP = 13.5
@@ -43,9 +44,10 @@ HEAD_CHARS = 2_000
 BODY_CHARS = 1_000
 BODY_TOKENS = 12
 BULK_TEXTS = 64
-"""From so many texts on, a table of all weighted vectors pays for itself (40 ms, 32 MB)."""
+"""From so many texts on, keeping the vectors of tokens that were met pays for itself."""
 BATCH = 512
 TABLE_ROWS = 1_024
+_NOWHERE = -1
 
 _PIP = 'pip install "wordllama>=0.4.0"'
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -92,10 +94,9 @@ class StaticEmbedder:
             return normalise(tokens.pool_reading(lexicon, reading, parts))
 
     def prepare(self) -> None:
-        """Make ready for many texts now. Processes that fork later then share one table."""
-        tokens = self._tokens or self._load()
-        with self._lock:
-            tokens.make_table()
+        """Load the files now. Processes that fork later then share what was loaded."""
+        if self._tokens is None:
+            self._load()
 
     def _load(self) -> _Tokens:
         with self._lock:
@@ -120,8 +121,10 @@ class _Tokens:
         self._vocab = vocab
         self._vectors = vectors
         self._continues = vocab.continuations()
-        self._table: Floats | None = None
-        self._ragged = Ragged(self._encode)
+        self._table = np.empty((0, vectors.shape[1]), np.float32)
+        self._places = np.full(len(vectors), _NOWHERE, np.int64)
+        self._placed = 0
+        self._ragged = Ragged(self._encode_chunk)
         self._lexicon = Lexicon()
 
     def pool_few(self, documents: Sequence[tuple[str, str]]) -> Floats:
@@ -143,19 +146,28 @@ class _Tokens:
 
     def pool_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
         """The same for what was read already; `parts` says of each text of a document what it is."""
-        self.make_table()
         starts = range(0, reading.documents, BATCH)  # small enough for the processor's own memory
         made = [self._pool_part(lexicon, reading.part(start, start + BATCH), parts) for start in starts]
         return np.concatenate(made) if made else np.zeros((0, self._vectors.shape[1]), np.float32)
 
-    def make_table(self) -> None:
-        """Weigh every vector once; in parts, which stay near the processor from one step to the next."""
-        if self._table is None:
-            table = np.empty(self._vectors.shape, np.float32)
-            for start in range(0, len(table), TABLE_ROWS):
-                part = slice(start, start + TABLE_ROWS)
-                table[part] = self._weighted(part)
+    def _rows_of(self, tokens: Ints) -> Ints:
+        """Where in the table the weighted vectors of these tokens are; one that nobody asked for before is put there."""
+        places = self._places[tokens]
+        missing = tokens[places == _NOWHERE]
+        if not len(missing):
+            return places
+        fresh = np.unique(missing)
+        last = self._placed + len(fresh)
+        if last > len(self._table):
+            table = np.empty((max(last, 2 * len(self._table)), self._table.shape[1]), np.float32)
+            table[: self._placed] = self._table[: self._placed]
             self._table = table
+        for start in range(0, len(fresh), TABLE_ROWS):  # parts stay near the processor from one step to the next
+            part = fresh[start : start + TABLE_ROWS]
+            self._table[self._placed + start : self._placed + start + len(part)] = self._weighted(part)
+        self._places[fresh] = np.arange(self._placed, last)
+        self._placed = last
+        return self._places[tokens]
 
     def _pool_part(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
         kind = np.array(parts, np.int64)[reading.texts % reading.width]
@@ -169,27 +181,32 @@ class _Tokens:
         in_body = np.bincount(owner[body], minlength=reading.documents)
         share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0).astype(np.float32)
         bounds = np.searchsorted(owner, np.arange(reading.documents + 1)).tolist()
+        rows_of = self._rows_of(token)
         table = self._table
-        assert table is not None
         out = np.zeros((reading.documents, self._vectors.shape[1]), np.float32)
         chosen = np.empty((max(map(sub, bounds[1:], bounds), default=0), out.shape[1]), np.float32)
         for row, first, last in zip(out, bounds, bounds[1:], strict=False):
             if last > first:
                 rows = chosen[: last - first]
-                table.take(token[first:last], 0, rows, "clip")  # every token is in range: the check is what costs
+                table.take(rows_of[first:last], 0, rows, "clip")  # every row is in range: the check is what costs
                 np.dot(share[first:last], rows, row)
         return out
 
-    def _encode(self, text: str) -> Iterator[int]:
-        """The tokens of a text, after names are taken apart."""
-        if text.isascii() and text.isalpha() and text.islower():  # most chunks: one plain word
-            return iter(self._vocab.encode_word(text))
-        if text.isascii() and (low := text.lower())[1:] == text[1:]:  # no seams to look for
-            return chain.from_iterable(map(self._vocab.encode_word, low.replace("_", " ").split()))
-        parts = (_SEAM.sub(" ", word).lower().split() for word in _split(text))
-        return chain.from_iterable(map(self._vocab.encode_word, chain.from_iterable(parts)))
+    def _encode_chunk(self, chunk: str) -> Iterable[int]:
+        """The tokens of what holds no white space: the same as `_encode`, with less to look for."""
+        if chunk.isascii() and "_" not in chunk and (low := chunk.lower())[1:] == chunk[1:]:
+            return self._vocab.encode_word(low)
+        return self._encode(chunk)
 
-    def _weighted(self, ids: list[int] | slice) -> Floats:
+    def _encode(self, text: str) -> Iterable[int]:
+        """The tokens of a text, after names are taken apart."""
+        if text.isascii():  # no seam lies at white space, so all words can be looked at in one go
+            words = _SEAM.sub(" ", text.replace("_", " ")).lower().split()
+        else:
+            words = [part for word in _split(text) for part in _SEAM.sub(" ", word).lower().split()]
+        return chain.from_iterable(map(self._vocab.encode_word, words))
+
+    def _weighted(self, ids: list[int] | Ints) -> Floats:
         rows = self._vectors[ids].astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         factor = np.minimum(1.0, NORM_CAP / np.maximum(lengths, 1e-9))
@@ -207,8 +224,7 @@ def cut_text(text: str, limit: int) -> str:
 
 
 def _split(text: str) -> list[str]:
-    plain = text.replace("_", " ")
-    return plain.split() if plain.isascii() else split_words(normalize("NFKC", plain))
+    return split_words(normalize("NFKC", text.replace("_", " ")))
 
 
 def normalise(rows: Floats) -> Floats:

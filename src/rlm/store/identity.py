@@ -25,7 +25,10 @@ import orjson
 def normalize(text: str) -> str:
     """NFKC, case folded, runs of white space to one space, stripped. Idempotent."""
     if text.isascii():  # NFKC and casefold change nothing but case here, and cost ten times as much
-        return " ".join(text.lower().split())
+        low = text.lower().replace("\n", " ")
+        if low.isprintable() and "  " not in low:  # most texts: then every word is one space apart already
+            return low.strip()
+        return " ".join(low.split())
     folded = _unicode_normalize("NFKC", text).casefold()
     # Folding can undo the normal form ('ᾳ' and friends), so it is applied again.
     return " ".join(_unicode_normalize("NFKC", folded).split())

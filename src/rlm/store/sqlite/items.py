@@ -92,6 +92,11 @@ def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set
     return {row[0] for row in connection.execute(sql, (space, json.dumps(ids)))}
 
 
+def is_empty(connection: apsw.Connection, space: int) -> bool:
+    """Whether the space holds no memory at all, not even an archived one."""
+    return not connection.execute("SELECT 1 FROM memory_items WHERE space_id = ? LIMIT 1", (space,)).fetchall()
+
+
 Row = tuple[Any, ...]
 MANY = 512
 """From so many rows on they come from a pack or a list, through the gate, and not one by one."""
