@@ -107,7 +107,7 @@ def test_a_pack_that_changes_while_it_is_read(tmp_path: Path, workers: int) -> N
 
     def meddle(done: int) -> None:
         with path.open("ab") as file:
-            file.write(line())
+            file.write(line(title=f"After {done}"))
 
     with store(tmp_path / "m.db") as db:
         before = state(db)

@@ -151,7 +151,7 @@ class _Tokens:
         return np.concatenate(made) if made else np.zeros((0, self._vectors.shape[1]), np.float32)
 
     def _rows_of(self, tokens: Ints) -> Ints:
-        """Where in the table the weighted vectors of these tokens are; one that nobody asked for before is put there."""
+        """Where in the table the weighted vectors of these tokens are; one that is new is put there."""
         places = self._places[tokens]
         missing = tokens[places == _NOWHERE]
         if not len(missing):
