@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import apsw
 import numpy as np
 import pytest
@@ -10,12 +12,13 @@ from hypothesis import strategies as st
 
 from rlm.errors import ModelError, ValidationError
 from rlm.retrieval import postings
+from rlm.retrieval.tokens import grams
 from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
 from rlm.store.sqlite import items as sqlite_items
-from rlm.store.sqlite.bulk import FEW, BatchMaker
+from rlm.store.sqlite.bulk import _MAY_HAVE_GRAMS, FEW, BatchMaker
 from rlm.store.types import LOCAL, MemoryItem, Scope
 
 
@@ -149,3 +152,10 @@ def test_a_batch_that_was_begun_and_left_is_dropped():
     maker.start()
     maker.add(1, admitted[3:])
     assert maker.finish().ids == [item.memory_id for item in admitted[3:]]
+
+
+def test_the_first_look_misses_no_name_that_has_grams():
+    names = ["".join(letters) for size in (1, 2, 3, 4) for letters in product("asAB09_é", repeat=size)]
+    having = [name for name in names if grams(name)]
+    assert len(having) > 1_000 and all(map(_MAY_HAVE_GRAMS, having))
+    assert not any(map(_MAY_HAVE_GRAMS, ("Look", "look,", "URL", "2026-01", "a_b", "A.B")))

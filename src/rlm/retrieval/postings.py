@@ -48,8 +48,9 @@ class Indexer:
         if len(self._stems) > CACHED_CHUNKS:
             self._stems, self._ragged = Numbers(), Ragged(self._numbers)
         term, position = self._ragged.spread(lexicon, reading.chunks)
-        owner, place = np.divmod(reading.texts[position], reading.width)
-        keys = (term << 24) | (owner << 8) | place
+        texts = reading.texts[position]
+        owner = texts // reading.width
+        keys = (term << 24) | (owner << 8) | (texts - owner * reading.width)
         table = np.zeros(256, np.float32)
         table[: len(weights)] = weights
         if extra is not None:

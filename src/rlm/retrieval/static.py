@@ -170,11 +170,12 @@ class _Tokens:
         return self._places[tokens]
 
     def _pool_part(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
-        kind = np.array(parts, np.int64)[reading.texts % reading.width]
+        documents = reading.texts // reading.width
+        kind = np.array(parts, np.int64)[reading.texts - documents * reading.width]
         used = np.flatnonzero(kind != NEITHER)
         token, position = self._ragged.spread(lexicon, reading.chunks[used])
         at = used[position]
-        keys = ((reading.texts[at] // reading.width) << 21) | (token << 1) | kind[at]
+        keys = (documents[at] << 21) | (token << 1) | kind[at]
         keys = np.sort(keys.astype(np.int32))  # `BATCH` documents need 30 bits
         keys = keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))] if len(keys) else keys
         owner, token, body = keys >> 21, ((keys >> 1) & 0xFFFFF).astype(np.int64), (keys & 1).astype(np.bool_)

@@ -72,8 +72,8 @@ class Batch:
 FEW = 64
 """Fewer memories are embedded one by one: a single write must not wait for a table of all vectors."""
 _UNSURE = -1
-_MAY_HAVE_GRAMS = re.compile(r"[A-Z]|[a-z][0-9]|[^\x00-\x7f]").search
-"""Of plain ASCII, what has neither a capital letter nor a digit behind a letter has no grams."""
+_MAY_HAVE_GRAMS = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[^\x00-\x7f]").search
+"""Of plain ASCII, only names in which case changes, or a digit follows a letter, have grams."""
 _LONG_CHARS = 50_000
 """Of a longer content, grams come from the beginning only: the whole text has to be looked at."""
 GROUP = 1_024
