@@ -8,10 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import learning, loads, ontology, quality, report, sandbox, search
+from bench import learning, loads, ontology, packs, quality, report, sandbox, search
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("quality", "cold", "sandbox", "ontology", "learning", "import", "writers", "rarity", "search")
+PARTS = ("quality", "cold", "sandbox", "ontology", "learning", "import", "packs", "writers", "rarity", "search")
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every table is one run on one machine; read the ratios, not the milliseconds. Machines
@@ -36,6 +36,7 @@ def main() -> None:
             "ontology": lambda: ontology.run(folder / "ontology", [int(size) for size in given.sizes.split(",")]),
             "learning": lambda: learning.run(folder / "learning"),
             "import": lambda: loads.imports(folder / "import"),
+            "packs": lambda: packs.run(folder / "packs"),
             "writers": lambda: loads.writers(folder / "writers"),
             "rarity": lambda: search.by_rarity(folder / "rarity"),
             "search": lambda: search.run(folder / "search", [int(size) for size in given.sizes.split(",")]),

@@ -67,10 +67,10 @@ def _imports(folder: Path, size: int, length: int) -> list[tuple[str, ...]]:
     for name in ("static", "none"):
         label = f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}"
         with open_store(folder / f"target-{name}.db", embedder=name) as db:
-            spent[label] = _seconds(lambda db=db: import_pack(folder / "big_v1.jsonl", db, trust=True))
+            spent[label] = seconds(lambda db=db: import_pack(folder / "big_v1.jsonl", db, trust=True))
             assert db.stats()["memories"] == report.count
-    spent["plain FTS5 alone: the words, no rows or checks"] = _seconds(lambda: _peer_words(folder / "plain.db", texts))
-    alone = _seconds(lambda: _peer_vectors(texts))  # last: it leaves threads behind, and ours forks
+    spent["plain FTS5 alone: the words, no rows or checks"] = seconds(lambda: _peer_words(folder / "plain.db", texts))
+    alone = seconds(lambda: peer_vectors(texts))  # last: it leaves threads behind, and ours forks
     spent["wordllama alone: the vectors, all cores"] = alone
     return [
         (str(length), name, f"{took:.1f}", f"{report.count / took:,.0f}", f"{alone / took:.2f}×")
@@ -78,14 +78,14 @@ def _imports(folder: Path, size: int, length: int) -> list[tuple[str, ...]]:
     ]
 
 
-def _seconds(job: Callable[[], object]) -> float:
+def seconds(job: Callable[[], object]) -> float:
     os.sync()  # what was written before is not ours to pay for
     start = time.perf_counter()
     job()
     return time.perf_counter() - start
 
 
-def _peer_vectors(texts: list[str]) -> None:
+def peer_vectors(texts: list[str]) -> None:
     """The library that our vectors come from, called as its page says."""
     import wordllama
 
