@@ -131,9 +131,9 @@ def test_every_token_inside_a_word_is_what_its_own_merges_make() -> None:
 def test_letters_digits_and_marks_share_no_token() -> None:
     """Why an ASCII word has parts; where a vocabulary has such a token, words are merged whole."""
     assert vocabulary()._has_parts
-    chars = [SPACE, *map(chr, range(33, 127))]
+    chars = [SPACE, *map(chr, range(33, 128))]
     base = [*chars, *(f"<0x{byte:02X}>" for byte in range(256))]
-    for extra, word in (("a,", "ba,c"), (",a", "b,ac"), ("a1", "ba1c"), ("1.", "b1.c")):
+    for extra, word in (("a,", "ba,c"), (",a", "b,ac"), ("a\x7f", "ba\x7fc"), ("a1", "ba1c"), ("1.", "b1.c")):
         mixed = Vocabulary({token: number for number, token in enumerate([*base, extra])})
         assert len(base) in mixed.encode_word(word), extra
     plain = Vocabulary({token: number for number, token in enumerate([*base, "ba", "),", "é)"])})

@@ -37,14 +37,11 @@ CACHED_WORDS = 50_000
 _NEVER = 1 << 62
 _PARTS = re.compile(f"{SPACE}?[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+").findall
 _NO_TEXT = ("<unk>", "<s>", "</s>")
-_KINDS = (
-    bytes(
-        ord("d" if chr(code).isdigit() else "l" if chr(code).isalpha() else "m" if 32 < code < 127 else " ")
-        for code in range(128)
-    )
-    + b" " * 128
+_KINDS = bytes(
+    ord(" " if code > 127 else "d" if chr(code).isdigit() else "l" if chr(code).isalpha() else "m")
+    for code in range(256)
 )
-"""ASCII as digits, letters and marks; a space is what belongs to none of them."""
+"""The bytes of a text as digits, letters and marks of ASCII; all else is a space."""
 _MIXED = (b"lm", b"ml", b"d")
 
 
@@ -73,7 +70,7 @@ class Vocabulary:
         """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has no parts."""
         apart = frozenset((*self._bytes, *_NO_TEXT))
         longer = [token for token in self._ids if len(token) > 1 and token not in apart]
-        kinds = "\n".join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
+        kinds = SPACE.join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
         return any(mix in kinds for mix in _MIXED)
 
     @classmethod
