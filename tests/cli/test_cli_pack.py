@@ -105,6 +105,13 @@ def test_verify_is_a_check_and_a_changed_pack_fails_it(rlm: Run, pack: str, tmp_
     assert refused.code == 2 and refused.out == "" and "ours.jsonl" in refused.err
 
 
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "no_such_pack_v1", "."])
+def test_a_pack_that_is_not_there_makes_no_store(rlm: Run, home: Path, tmp_path: Path, name: str) -> None:
+    other = tmp_path / "other.db"
+    assert rlm("pack", "import", name, "--db", str(other)).code == 2
+    assert not other.exists()
+
+
 def test_rollback_takes_back_what_an_import_added(rlm: Run, pack: str, tmp_path: Path) -> None:
     other = str(tmp_path / "other.db")
     rlm("pack", "import", pack, "--db", other, "--trust")

@@ -6,7 +6,9 @@ import io
 import json
 import os
 import pty
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,3 +120,55 @@ def test_a_bar_appears_only_on_a_terminal_and_only_after_a_while() -> None:
                 advance(1)
     os.close(outer)
     assert "patient" not in seen and "[red]working" in seen
+
+
+def test_a_bar_without_threads_appears_when_it_is_told_something() -> None:
+    outer, inner = pty.openpty()
+    asked: list[int] = []
+    with os.fdopen(inner, "w") as stream:
+        before = threading.active_count()
+        for patience, calls in ((60.0, 1), (0.0, 2)):
+            with output.progress(
+                f"after {patience}", lambda: asked.append(1) or 4, stream=stream, patience_s=patience, threads=False
+            ) as advance:
+                for done in range(calls):
+                    advance(done + 1)
+                    assert threading.active_count() == before
+        stream.write("end\n")
+        stream.flush()
+        seen = ""
+        while "end" not in seen:
+            seen += os.read(outer, 1 << 16).decode()
+    os.close(outer)
+    assert "after 60" not in seen and "after 0" in seen and "50%" in seen
+    assert asked == [1], "the total is asked for once, when a bar appears"
+
+
+FORKS = """
+import os, pty, sys
+outer, inner = pty.openpty()
+sys.stderr = os.fdopen(inner, "w")
+forks, fork = [], os.fork
+def counted():
+    forks.append(1)
+    return fork()
+os.fork = counted
+from rlm.cli import main
+assert main(["pack", "import", sys.argv[1], "--trust", "--db", sys.argv[2]]) == 0
+print("forks", len(forks))
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core needs no workers"
+)
+def test_an_import_on_a_terminal_has_its_workers(tmp_path: Path) -> None:
+    lines = ({"title": f"Lesson {n}", "content": f"- {'do this and that ' * 20}{n}"} for n in range(2_500))
+    pack = tmp_path / "p.jsonl"
+    pack.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(pack), str(tmp_path / "m.db")], capture_output=True, text=True, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) >= 2

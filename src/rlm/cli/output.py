@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -101,16 +103,31 @@ def _write(line: str) -> None:
 
 @contextmanager
 def progress(
-    what: str, total: int | None = None, *, stream: TextIO | None = None, patience_s: float = PATIENCE_S
+    what: str,
+    total: int | Callable[[], int | None] | None = None,
+    *,
+    stream: TextIO | None = None,
+    patience_s: float = PATIENCE_S,
+    threads: bool = True,
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done. On a terminal a bar appears when patience runs out."""
+    """Yields a function that is told how much is done. On a terminal a bar appears when patience runs out.
+
+    Without `threads` it appears, and moves, only when that function is called: for work that forks. A total that takes
+    time to find is a function, called when the bar appears.
+    """
     target = sys.stderr if stream is None else stream
     if not target.isatty():
         yield lambda done: None
         return
+    bar = _Bar(what, total, target, threads=threads)
+    if not threads:
+        try:
+            yield partial(bar.advance_after, time.monotonic() + patience_s)
+        finally:
+            bar.stop()
+        return
     import threading
 
-    bar = _Bar(what, total, target)
     timer = threading.Timer(patience_s, bar.start)
     timer.daemon = True
     timer.start()
@@ -125,8 +142,10 @@ def progress(
 class _Bar:
     """A rich progress bar that does not exist until `start`; without a total it only moves."""
 
-    def __init__(self, what: str, total: int | None, stream: TextIO) -> None:
-        self._what, self._total, self._stream = what, total, stream
+    def __init__(
+        self, what: str, total: int | Callable[[], int | None] | None, stream: TextIO, *, threads: bool
+    ) -> None:
+        self._what, self._total, self._stream, self._threads = what, total, stream, threads
         self._done = 0
         self._progress: Any = None
 
@@ -135,15 +154,23 @@ class _Bar:
         from rich.markup import escape
         from rich.progress import Progress
 
-        shown = Progress(console=Console(file=self._stream, markup=False, highlight=False), transient=True)
-        self._task = shown.add_task(escape(plain(self._what)), total=self._total, completed=self._done)
+        console = Console(file=self._stream, markup=False, highlight=False)
+        shown = Progress(console=console, transient=True, auto_refresh=self._threads)
+        total = self._total() if callable(self._total) else self._total
+        self._task = shown.add_task(escape(plain(self._what)), total=total, completed=self._done)
         shown.start()
         self._progress = shown
 
     def advance_to(self, done: int) -> None:
         self._done = done
         if self._progress is not None:
-            self._progress.update(self._task, completed=done)
+            self._progress.update(self._task, completed=done, refresh=not self._threads)
+
+    def advance_after(self, moment: float, done: int) -> None:
+        """Begin with the first call after that moment."""
+        if self._progress is None and time.monotonic() >= moment:
+            self.start()
+        self.advance_to(done)
 
     def stop(self) -> None:
         if self._progress is not None:

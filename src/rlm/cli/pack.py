@@ -32,10 +32,12 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
 
     PACK is a .jsonl file, its manifest, or the name of a pack that ships with rlm.
     """
-    from rlm.packs import import_pack, verify_pack
+    from rlm.packs import import_pack
+    from rlm.packs.source import count_lines, find_pack
 
-    total = verify_pack(pack).count or None
-    with session.store() as store, progress(f"importing {pack}", total) as advance:
+    path = find_pack(pack)  # before a store is made
+    shown = progress(f"importing {pack}", lambda: count_lines(path), threads=False)  # a large import forks
+    with session.store() as store, shown as advance:
         report = import_pack(
             pack,
             store,

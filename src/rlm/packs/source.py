@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rlm.errors import PackError
 from rlm.packs.bootstrap import shipped_hashes, shipped_packs
-from rlm.packs.format import PackReader, open_regular
+from rlm.packs.format import PIECE_BYTES, PackReader, open_regular
 from rlm.packs.manifest import (
     MANIFEST_SUFFIX,
     PACK_SUFFIX,
@@ -65,6 +65,19 @@ def open_pack(pack: str | Path) -> PackSource:
         raise PackError("its bytes are not those that its manifest promises (sha256)", path=str(path))
     key = check_signature(manifest, path=manifest_path(path))
     return PackSource(path, manifest.name, sha256, manifest, key, shipped_hashes().get(sha256))
+
+
+def find_pack(pack: str | Path) -> Path:
+    """The file of a pack, which is there and can be read. Reads nothing of it but a manifest. Raises PackError."""
+    path, _ = _locate(pack)
+    open_regular(path).close()
+    return path
+
+
+def count_lines(path: Path) -> int:
+    """How many lines a file has, without a look into them."""
+    with open_regular(path) as file:
+        return sum(piece.count(b"\n") for piece in iter(lambda: file.read(PIECE_BYTES), b""))
 
 
 def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
