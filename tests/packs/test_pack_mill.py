@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from rlm.errors import PackError, RLMError
-from rlm.packs import export_pack, import_pack
+from rlm.packs import export_pack, import_pack, mill
 from rlm.packs.mill import WORTH_BYTES, Mill, workers_for
+from rlm.retrieval.embed import kind_of
+from rlm.retrieval.static import StaticEmbedder
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.open import open_store
 from rlm.store.sqlite import integrity
-from rlm.store.types import MemoryItem
+from rlm.store.types import MemoryItem, Tenant
 
 LINES = 2_000
 
@@ -133,19 +139,19 @@ def test_results_come_back_in_order():
         time.sleep(0.05 if frame == b"0" else 0)
         return frame * 2
 
-    with Mill(slow_first, 2) as mill:
+    with Mill.forked(slow_first, 2) as mill:
         assert list(mill.map(str(n).encode() for n in range(9))) == [str(n).encode() * 2 for n in range(9)]
     assert children() is None
 
 
 def test_large_frames_both_ways():
-    with Mill(lambda frame: frame[::-1], 2) as mill:
+    with Mill.forked(lambda frame: frame[::-1], 2) as mill:
         frames = [bytes([n]) * 3_000_000 for n in range(5)]
         assert list(mill.map(frames)) == frames
 
 
 def test_a_bug_in_a_worker_is_an_error_here():
-    with Mill(lambda frame: 1 // 0, 1) as mill, pytest.raises(RLMError, match="ZeroDivisionError"):
+    with Mill.forked(lambda frame: 1 // 0, 1) as mill, pytest.raises(RLMError, match="ZeroDivisionError"):
         list(mill.map([b"x"]))
     assert children() is None
 
@@ -155,16 +161,92 @@ def test_a_killed_worker_is_an_error_here_and_not_a_wait():
         os.kill(os.getpid(), signal.SIGKILL)
         return frame
 
-    with Mill(die, 2) as mill, pytest.raises(RLMError, match="worker process of the import died"):
+    with Mill.forked(die, 2) as mill, pytest.raises(RLMError, match="worker process of the import died"):
         list(mill.map([b"a", b"b", b"c"]))
     assert children() is None
 
 
 def test_leaving_early_ends_the_workers():
-    with Mill(lambda frame: frame, 2) as mill:
+    with Mill.forked(lambda frame: frame, 2) as mill:
         next(mill.map(iter([b"a", b"b", b"c"])))
     assert children() is None
 
 
 def test_small_packs_need_no_workers():
     assert workers_for(WORTH_BYTES - 1) == 0
+
+
+@pytest.fixture
+def threaded(monkeypatch):
+    """A process that must not fork, and in which also a small pack is worth starting workers for."""
+    monkeypatch.setattr(mill, "SPAWN_BYTES", 1)
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()
+    yield
+    over.set()
+    other.join()
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The workers that are started, as they were when they took their job."""
+    seen = []
+    real = subprocess.Popen
+
+    def popen(*args, **keywords):
+        seen.append(real(*args, **keywords))
+        return seen[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    return seen
+
+
+needs_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core needs no workers")
+
+
+@needs_cores
+def test_beside_other_threads_workers_are_started_and_give_the_same_store(big, tmp_path, threaded, started):
+    columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding, origin"
+    stores = []
+    for name, workers in (("started", None), ("plain", 0)):
+        with open_store(tmp_path / f"{name}.db", tenant=Tenant("acme", "r&d", "Größe")) as db:
+            report = import_pack(big, db, trust=True, workers=workers, level="team")
+            assert (report.count, report.added, report.trust) == (LINES, LINES, "trusted")
+            assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+            stores.append(db.db.rows(f"SELECT {columns} FROM memory_items ORDER BY memory_id"))
+    assert stores[0] == stores[1] and {row[-1] for row in stores[0]} == {"pack:big_v1"}
+    assert len(started) >= 2 and all(worker.returncode == 0 for worker in started)
+
+
+@needs_cores
+def test_an_error_in_a_worker_that_was_started_names_its_line(big, tmp_path, threaded, started, monkeypatch):
+    lines = big.read_bytes().splitlines(keepends=True)
+    lines[1_900] = b'{"title": "no end"\n'
+    (tmp_path / "bad_v1.jsonl").write_bytes(b"".join(lines))
+    monkeypatch.chdir(tmp_path)
+    with open_store("m.db") as db:
+        with pytest.raises(PackError, match=r"^bad_v1\.jsonl:1901: ") as caught:
+            import_pack("bad_v1.jsonl", db)
+        assert caught.value.line == 1_901 and db.stats()["memories"] == 0
+    assert started and all(worker.returncode is not None for worker in started)
+
+
+@needs_cores
+@pytest.mark.parametrize("program", ["", "exit 1", "exec cat", "exec sleep 20"])
+def test_where_no_worker_starts_the_import_does_without(big, tmp_path, threaded, started, monkeypatch, program):
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\n{program}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script) if program else "")
+    monkeypatch.setattr(mill, "START_S", 0.5)
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        assert import_pack(big, db, trust=True).added == LINES
+    assert all(worker.returncode is not None for worker in started)
+    if "sleep" in program:
+        assert {worker.returncode for worker in started} == {-signal.SIGKILL}, "nobody waits for it"
+
+
+def test_what_a_word_does_not_say_is_not_told_to_a_worker():
+    assert kind_of(None) == "none" and kind_of(StaticEmbedder()) == "static"
+    assert kind_of(StaticEmbedder(Path("elsewhere"))) is None and kind_of(object()) is None

@@ -34,9 +34,9 @@ class Intake:
         self.source = source
         self.reader = PackReader(source.path)
         self.scrubbed = 0
-        self._tenant = tenant
-        self._trust = trust
-        self._level = level
+        self.tenant = tenant
+        self.trust = trust
+        self.level = level
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[MemoryItem]:
@@ -94,7 +94,7 @@ class Intake:
             except (Refused, ValidationError) as exc:
                 wrong = exc
                 break
-            item.trust, item.level = self._trust, self._level
+            item.trust, item.level = self.trust, self.level
             told.append(item)
             claims.append(record.get("memory_id"))
         admitted, keys = self._admit(first, told, claims)
@@ -109,7 +109,7 @@ class Intake:
         admitted: list[MemoryItem] = []
         keys: list[str] = []
         try:
-            for item in gate.admit_items(told, self._tenant, origin=f"pack:{self.source.name}"):
+            for item in gate.admit_items(told, self.tenant, origin=f"pack:{self.source.name}"):
                 claimed = claims[len(admitted)]
                 if claimed != item.memory_id and claimed is not None:
                     self._scrubbed(told[len(admitted)], claimed, first + len(admitted))

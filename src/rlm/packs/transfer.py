@@ -12,6 +12,7 @@ or to roll back there.
 from __future__ import annotations
 
 import marshal
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -24,10 +25,11 @@ import apsw
 
 from rlm import clock
 from rlm.errors import PackError, RLMError, ValidationError
+from rlm.packs.grind import Job
 from rlm.packs.intake import Intake
-from rlm.packs.mill import WORTH_BYTES, Mill, workers_for
+from rlm.packs.mill import WORTH_BYTES, Mill, can_fork, workers_for
 from rlm.packs.source import PackSource, open_pack, standing
-from rlm.retrieval.embed import ReadingEmbedder
+from rlm.retrieval.embed import ReadingEmbedder, kind_of
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.sqlite import items
@@ -108,8 +110,8 @@ def import_pack(
     The memories are quarantined unless a trusted key signed the pack, or it is one that ships with the
     package, or a person vouches for it with `trust`. Importing again with better trust lifts what the first
     import left in quarantine; importing after a rollback brings the memories back. What anybody else wrote,
-    changed or archived stays as it is. A large pack is read by several processes (`mill.py`) where that is safe
-    and pays; `workers` sets how many, 0 for none. `on_progress` is told how many lines are done.
+    changed or archived stays as it is. A large pack is read by several processes (`mill.py`) where that pays;
+    `workers` sets how many, 0 for none. `on_progress` is told how many lines are done.
     """
     if level not in LEVELS:
         raise ValidationError(f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level")
@@ -143,7 +145,7 @@ def _readied(db: MemoryBackend, pack: str | Path) -> Iterator[None]:
         large = Path(pack).expanduser().stat().st_size >= WORTH_BYTES
     except (OSError, ValueError, RuntimeError):
         large = False  # who opens it says what is wrong
-    if not large or not isinstance(embedder, ReadingEmbedder) or threading.active_count() > 1:
+    if not large or not isinstance(embedder, ReadingEmbedder) or not can_fork():
         yield
         return
 
@@ -172,8 +174,6 @@ def _into_sqlite(
     done = 0
     db.db.settle()
     size = intake.source.path.stat().st_size
-    if workers is None:
-        workers = workers_for(size)
     source = intake.source
     row = {
         "name": source.name,
@@ -189,10 +189,11 @@ def _into_sqlite(
         space = db.spaces.ensure(level)
         record = ledger.Record(connection, space)
         with db.bulk(connection) as bulk, paused_collector():
+            mill = _mill(db, intake, space, workers, size)
             steps = (
-                _milled(db, connection, bulk, space, intake, trust, workers)
-                if workers
-                else _plain(connection, bulk, space, intake, trust)
+                _plain(connection, bulk, space, intake, trust)
+                if mill is None
+                else _milled(connection, bulk, space, intake, trust, mill)
             )
             for read, ids in steps:
                 added += ids
@@ -217,20 +218,26 @@ def _plain(
         yield len(chunk), [item.memory_id for item in bulk.add(space, fresh)]
 
 
+def _mill(db: SQLiteMemoryBackend, intake: Intake, space: int, workers: int | None, size: int) -> Mill | None:
+    """Workers for a pack of this size; None where they do not pay or cannot be had."""
+    forks = can_fork() if workers is None else hasattr(os, "fork")
+    count = workers_for(size) if workers is None else workers
+    if not count:
+        return None
+    if forks:
+        maker = BatchMaker(db.embedder)
+        maker.prepare()
+        return Mill.forked(lambda frame: intake.batch_of(frame, space, maker), count)
+    kind = kind_of(db.embedder)
+    return None if kind is None else Mill.spawned(Job.of(intake, space, kind).to_bytes(), count)
+
+
 def _milled(
-    db: SQLiteMemoryBackend,
-    connection: apsw.Connection,
-    bulk: Bulk,
-    space: int,
-    intake: Intake,
-    trust: str,
-    workers: int,
+    connection: apsw.Connection, bulk: Bulk, space: int, intake: Intake, trust: str, mill: Mill
 ) -> Iterator[tuple[int, list[str]]]:
     """The same, with the thinking done by workers. A bundle that holds known memories is taken in plainly."""
-    maker = BatchMaker(db.embedder)
-    maker.prepare()
-    empty = items.is_empty(connection, space)  # then `bulk` knows all that is there
-    with Mill(lambda frame: intake.batch_of(frame, space, maker), workers) as mill:
+    with mill:
+        empty = items.is_empty(connection, space)  # then `bulk` knows all that is there
         sent: deque[tuple[int, bytes]] = deque()
 
         def frames() -> Iterator[bytes]:

@@ -51,6 +51,11 @@ class ReadingEmbedder(Protocol):
         ...
 
 
+def kind_of(embedder: Embedder | None) -> str | None:
+    """The word that makes `pick_embedder` give such an embedder; None where a word does not say it all."""
+    return "none" if embedder is None else getattr(embedder, "kind", None)
+
+
 def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder | None:
     """The embedder that the settings name; None for `none`. Loads no model and calls nothing yet."""
     if kind == "none":

@@ -67,6 +67,7 @@ class StaticEmbedder:
     def __init__(self, folder: Path | None = None) -> None:
         self.model = STATIC_MODEL
         self.dim = _DIM
+        self.kind = "static" if folder is None else None
         self._folder = folder
         self._lock = threading.Lock()
         self._tokens: _Tokens | None = None
