@@ -285,6 +285,20 @@ def test_an_unordered_edge_lends_nothing(graph):
     assert all(not hit.why.context for hit in hits)
 
 
+def test_a_context_edge_lends_by_its_weight(graph):
+    lent = []
+    for number, weight in enumerate((0.0, 0.5, 1.0, 7.0)):
+        words = f"zebra{number} crossing{number}"
+        a, b = graph.create_nodes(
+            [{"type": "fact", "content": words}, {"type": "fact", "content": f"teapot lid {number}"}]
+        )
+        graph.create_edge("context", "c", [{"node_id": a, "position": 1}, {"node_id": b, "position": 2}], weight=weight)
+        found = {hit.node.id: hit.why.context for hit in graph.search(words, explain=True)}
+        lent.append(found.get(b, {}).get(a, 0.0))
+    nothing, half, whole, heavy = lent
+    assert nothing == 0 < half < whole == pytest.approx(heavy, rel=0.2) and half == pytest.approx(whole / 2, rel=0.2)
+
+
 def test_search_filters_reach_past_the_first_candidates(graph):
     graph.create_nodes([{"type": "fact", "content": f"apple number {i}"} for i in range(300)])
     wanted = graph.create_node("decision", "an apple a day, in a much longer sentence about nothing in particular")

@@ -3,7 +3,7 @@
 A turn such as "Yes, on Tuesday" holds none of the words that one looks for; the turn before it does. So
 each candidate lends a share of its own similarity to those that stand next to it in a `context` edge. A
 lent share is always smaller than what it was lent from, and only the largest counts, so the node that holds the
-words stays ahead, even of one that stands beside many.
+words stays ahead, even of one that stands beside many. An edge of a weight below 1 lends so much less, one of 0 nothing.
 """
 
 from __future__ import annotations
@@ -59,29 +59,29 @@ def spread(connection: apsw.Connection, candidates: Sequence[Candidate]) -> dict
     before = "m.position < mine.position ORDER BY m.position DESC"
     after = "m.position > mine.position ORDER BY m.position"
     for side in (before, after):
-        for number, lender, beside, distance in _beside(connection, list(lenders), side):
+        for number, lender, beside, share_of in _beside(connection, list(lenders), side):
             mark = marks.setdefault(beside, Mark())
-            share = SHARES[distance] * lenders[number]
+            share = share_of * lenders[number]
             mark.lent[lender] = max(share, mark.lent.get(lender, 0.0))
     return marks
 
 
-def _beside(connection: apsw.Connection, numbers: list[int], side: str) -> list[tuple[int, str, int, int]]:
-    """(lender's number, lender's id, neighbour's number, distance from 0) on one side of each lender."""
+def _beside(connection: apsw.Connection, numbers: list[int], side: str) -> list[tuple[int, str, int, float]]:
+    """(lender's number, lender's id, neighbour's number, what it is lent) on one side of each lender."""
     found = []
     mine = fetch(
         connection,
-        "SELECT n.node_no, n.id, mine.hyperedge_id, mine.position FROM nodes n "
+        "SELECT n.node_no, n.id, mine.hyperedge_id, mine.position, min(1.0, e.weight) FROM nodes n "
         "JOIN membership mine ON mine.node_id = n.id JOIN hyperedges e ON e.id = mine.hyperedge_id "
-        "WHERE e.type = 'context' AND n.node_no IN (SELECT value FROM json_each(?))",
+        "WHERE e.type = 'context' AND e.weight > 0 AND n.node_no IN (SELECT value FROM json_each(?))",
         (json.dumps(numbers),),
     )
     sql = (
         "SELECT n.node_no FROM membership m JOIN nodes n ON n.id = m.node_id "
         f"WHERE m.hyperedge_id = ? AND {side.replace('mine.position', '?')} LIMIT {len(SHARES)}"
     )
-    for number, lender, edge, position in mine:
-        for distance, (beside,) in enumerate(fetch(connection, sql, (edge, position))):
+    for number, lender, edge, position, weight in mine:
+        for share, (beside,) in zip(SHARES, fetch(connection, sql, (edge, position)), strict=False):
             if beside != number:
-                found.append((number, lender, beside, distance))
+                found.append((number, lender, beside, share * weight))
     return found
