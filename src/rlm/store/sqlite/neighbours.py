@@ -3,7 +3,7 @@
 A turn such as "Yes, on Tuesday" holds none of the words that one looks for; the turn before it does. So
 each candidate lends a share of its own similarity to those that stand next to it in a `context` edge. A
 lent share is always smaller than what it was lent from, and only the largest counts, so the node that holds the
-words stays ahead, even of one that stands beside many. An edge of a weight below 1 lends so much less, one of 0 nothing.
+words stays ahead, even of one that stands beside many. An edge of a weight below 1 lends so much less.
 """
 
 from __future__ import annotations
