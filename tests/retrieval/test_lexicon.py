@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,3 +180,41 @@ def test_two_lexicons_do_not_mix() -> None:
     assert lengths.spread(one, first.chunks)[0].tolist() == [1, 2]
     assert lengths.spread(two, second.chunks)[0].tolist() == [4, 5]
     assert lengths.spread(one, first.chunks)[0].tolist() == [1, 2]
+
+
+def test_ctrl_c_at_any_line_leaves_a_lexicon_that_is_right() -> None:
+    """As a signal would, between two lines of ours: what was begun is forgotten or done again."""
+    documents = [(f"w{number} x{number} {'y' * (number % 20)}",) for number in range(12)]
+    place, left = 0, 0
+    while left <= 0:  # the last time it goes through
+        place += 1
+        lexicon, ragged = Lexicon(), Ragged(lambda chunk: [len(chunk), ord(chunk[0])])
+        left = _struck(lambda: ragged.spread(lexicon, lexicon.read(documents).chunks), place)  # noqa: B023
+        reading = lexicon.read([("one more and another",), *documents])
+        chunks = [lexicon.names[number] for number in reading.chunks.tolist()]
+        assert chunks == ["one", "more", "and", "another"] + [word for (text,) in documents for word in text.split()]
+        values, _ = ragged.spread(lexicon, reading.chunks)
+        assert values.tolist() == [value for chunk in chunks for value in (len(chunk), ord(chunk[0]))]
+    assert place > 100
+
+
+def _struck(work: Callable[[], object], place: int) -> int:
+    """Do some work and interrupt it at the line of that number; how many lines were missing."""
+    left = place
+
+    def strike(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal left
+        if event == "line" and "retrieval" in frame.f_code.co_filename:
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return strike
+
+    sys.settrace(strike)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        sys.settrace(None)
+    return left

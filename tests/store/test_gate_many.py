@@ -123,6 +123,30 @@ def test_a_scope_of_lists_is_the_same_as_one_of_tuples() -> None:
     assert admitted(Scope(None, [], [])).scope is DEFAULT_SCOPE  # type: ignore[arg-type]
 
 
+def test_a_scope_that_equals_another_as_it_likes_is_taken_for_itself() -> None:
+    class Same(Scope):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 1
+
+    class Equal(tuple[str, ...]):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 1
+
+    for first, second in (
+        (Same("a", ("x",)), Same("b", ("y",), (), False)),
+        (Scope("a", Equal(("x",))), Scope("a", Equal(("y",)))),
+    ):
+        assert admitted(first).scope == Scope(first.ontology, tuple(first.task_types), (), True)
+        kept = admitted(second)
+        assert kept.scope.task_types == ("y",) and kept.memory_id != admitted(first).memory_id
+
+
 @pytest.mark.parametrize(
     "scope",
     [

@@ -37,8 +37,8 @@ class Numbers(dict[str, int]):
         self.names: list[str] = []
 
     def __missing__(self, name: str) -> int:
-        number = self[name] = len(self.names)
-        self.names.append(name)
+        self.names.append(name)  # first: Ctrl-C may strike between, and no two names may share a number
+        number = self[name] = len(self.names) - 1
         return number
 
 
@@ -118,8 +118,9 @@ class Lexicon(Numbers):
         """The numbers of these chunks from the dict."""
         names = list(map(joined.__getitem__, map(slice, starts.tolist(), ends.tolist())))
         fresh = [name for name in dict.fromkeys(names) if name not in self]
-        self.update(zip(fresh, count(len(self.names))))
-        self.names += fresh
+        first = len(self.names)
+        self.names += fresh  # before the numbers, as in `__missing__`
+        self.update(zip(fresh, count(first), strict=False))
         return np.array(list(map(self.__getitem__, names)), np.int64)
 
 
@@ -179,6 +180,7 @@ class Ragged:
         if self._generation != lexicon.generation:
             self._generation = lexicon.generation
             self._starts, self._flat = array("q", [0]), array("q")
+        del self._flat[self._starts[-1] :]  # of a chunk in whose midst Ctrl-C struck
         for chunk in lexicon.names[len(self._starts) - 1 :]:
             self._flat.extend(self._make(chunk))
             self._starts.append(len(self._flat))

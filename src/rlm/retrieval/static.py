@@ -160,14 +160,15 @@ class _Tokens:
         fresh = np.unique(missing)
         last = self._placed + len(fresh)
         if last > len(self._table):
-            table = np.empty((max(last, 2 * len(self._table)), self._table.shape[1]), np.float32)
+            size = max(last, min(2 * len(self._table), len(self._places)))
+            table = np.empty((size, self._table.shape[1]), np.float32)
             table[: self._placed] = self._table[: self._placed]
             self._table = table
         for start in range(0, len(fresh), TABLE_ROWS):  # parts stay near the processor from one step to the next
             part = fresh[start : start + TABLE_ROWS]
             self._table[self._placed + start : self._placed + start + len(part)] = self._weighted(part)
-        self._places[fresh] = np.arange(self._placed, last)
-        self._placed = last
+        first, self._placed = self._placed, last  # before the places: Ctrl-C may strike between
+        self._places[fresh] = np.arange(first, last)
         return self._places[tokens]
 
     def _pool_part(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:

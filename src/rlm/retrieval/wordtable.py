@@ -95,8 +95,8 @@ class WordTable:
             free = np.flatnonzero(self._high[here] == 0)
             _, first = np.unique(here[free], return_index=True)  # of several that want one place, one gets it
             chosen = left[free[first]]
-            self._low[places[chosen]], self._high[places[chosen]] = low[chosen], high[chosen]
-            self._numbers[places[chosen]] = numbers[chosen]
+            self._numbers[places[chosen]], self._low[places[chosen]] = numbers[chosen], low[chosen]
+            self._high[places[chosen]] = high[chosen]  # last: it says that the place is taken, and Ctrl-C may strike
             waiting = np.ones(len(left), np.bool_)
             waiting[free[first]] = False
             left = left[waiting]

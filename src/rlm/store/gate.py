@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -396,10 +397,10 @@ def _scope(scope: Any) -> tuple[Scope, str]:
         raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:
         raise _odd_scope()
-    try:
-        return _known_scope(scope)
-    except TypeError:  # with lists it is no key
-        return _checked_scope(scope)
+    if type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple:  # nothing that equals as it likes
+        with suppress(TypeError):  # something in it is no key
+            return _known_scope(scope)
+    return _checked_scope(scope)
 
 
 def _checked_scope(scope: Scope) -> tuple[Scope, str]:
