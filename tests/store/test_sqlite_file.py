@@ -275,6 +275,51 @@ def test_a_backup_that_cannot_be_written_says_so(db, tmp_path):
         db.backup(tmp_path / "file" / "copy.db")
 
 
+def test_a_copy_is_private_before_anything_is_in_it(tmp_path):
+    """The copy waits for a source that is locked; while it waits it is looked at."""
+    source, holder = (apsw.Connection(str(tmp_path / "source.db")) for _ in range(2))
+    source.execute("CREATE TABLE kept(x); INSERT INTO kept VALUES (1)")
+    holder.execute("BEGIN EXCLUSIVE")
+    seen = []
+
+    def look(tries):
+        seen.extend((path.stat().st_mode & 0o777, path.stat().st_size) for path in tmp_path.glob("copy.db*"))
+        holder.execute("ROLLBACK")
+        return True
+
+    source.set_busy_handler(look)
+    before = os.umask(0)
+    try:
+        migrations.copy_database(source, tmp_path / "copy.db")
+    finally:
+        os.umask(before)
+    source.close(), holder.close()
+    assert seen == [(0o600, 0)]
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "source.db"]
+
+
+def test_a_full_disk_leaves_nothing_of_a_copy(tmp_path, make_item):
+    """A limit on the size of files gives the same kind of error as a full disk."""
+    path = tmp_path / "m.db"
+    db = open_store(path, embedder="none")
+    db.add(make_item())
+    before = sorted(tmp_path.iterdir())
+
+    def copies():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))
+        with pytest.raises(StoreFull, match=r"copy\.db"):
+            db.backup(tmp_path / "copy.db")
+        steps = (*migrations.MIGRATIONS, lambda con, fts5: con.execute("CREATE TABLE later(x)"))
+        with pytest.raises(StoreFull, match=r"m\.db\.v1\.bak"):
+            migrations.migrate(db.db, steps=steps)
+        assert db.db.value("PRAGMA user_version") == 1
+
+    assert in_child(copies) == 0
+    assert sorted(tmp_path.iterdir()) == before
+    db.close()
+
+
 def test_a_lock_held_elsewhere_is_an_error_in_time(tmp_path, make_item):
     path = tmp_path / "m.db"
     with open_store(path, lock_timeout_s=0.2) as db:

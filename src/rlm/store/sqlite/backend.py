@@ -29,7 +29,7 @@ from rlm.store.document import item_text, why
 from rlm.store.learning import LearningRow, apply_lessons
 from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
-from rlm.store.sqlite.connection import Database, mapped
+from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
 from rlm.store.sqlite.sources import MEMORY, NODE
@@ -439,11 +439,9 @@ class SQLiteMemoryBackend:
         try:
             if target.exists() and target.samefile(self.db.path):
                 raise StoreError(f"{target} is the store itself: name another file")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with mapped(target):
-                migrations.copy_database(self.db.connection, target)
         except OSError as exc:
             raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
+        migrations.copy_database(self.db.connection, target)
         return target
 
     def reembed(self) -> int:

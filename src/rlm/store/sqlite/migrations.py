@@ -7,14 +7,15 @@ first of them. A file from a newer rlm is left alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 
-from rlm.errors import SchemaTooNew, StoreCorrupt
+from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.sqlite import schema
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import Database, mapped
 
 APPLICATION_ID = 0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
 
@@ -75,10 +76,29 @@ def _version(database: Database, newest: int) -> int:
 
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
-    """An online copy that other processes may write beside; atomic, as it is renamed into place."""
-    part = Path(f"{target}.part")
-    part.unlink(missing_ok=True)
-    destination = apsw.Connection(str(part))
+    """An online copy that other processes may write beside. Nobody else may read it, from its first byte on.
+
+    It is renamed into place when it is whole. Whatever fails, nothing of it stays behind.
+    """
+    import tempfile  # only here: a command-line search has 300 ms in all
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        number, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)  # mode 0600
+        os.close(number)
+        try:
+            with mapped(target):
+                _copy(source, name)
+            Path(name).replace(target)
+        finally:
+            for end in ("", "-journal", "-wal", "-shm"):
+                Path(f"{name}{end}").unlink(missing_ok=True)
+    except OSError as exc:
+        raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
+
+
+def _copy(source: apsw.Connection, name: str) -> None:
+    destination = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         with destination.backup("main", source, "main") as backup:
             while not backup.done:
@@ -86,5 +106,3 @@ def copy_database(source: apsw.Connection, target: Path) -> None:
         destination.pragma("journal_mode", "delete")
     finally:
         destination.close()
-    part.chmod(0o600)
-    part.replace(target)
