@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -80,6 +83,38 @@ def test_a_search_neither_waits_nor_fails_while_another_process_writes(
         locked = rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
     writer.close()
     assert locked.code == 2 and locked.err.startswith("error: another process")
+
+
+def test_a_search_does_not_wait_for_another_program_either(
+    rlm: Run, add: Callable[..., str], db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "60")
+    found = add()
+    code = (
+        f"import sqlite3, sys; db = sqlite3.connect({db!r}, isolation_level=None); db.execute('BEGIN IMMEDIATE')\n"
+        "print('held', flush=True); sys.stdin.readline()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        started = time.monotonic()
+        assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"] == found
+        assert time.monotonic() - started < 5
+        holder.communicate("\n")
+
+
+def test_a_search_on_a_full_disk_finds(rlm: Run, add: Callable[..., str], db: str) -> None:
+    """A limit on the size of files gives the same kind of error as a full disk."""
+    found = add()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with open_store(db, embedder="none") as other:  # its side files are there already
+        assert other.get(found)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+        try:
+            searched = rlm("memory", "search", "subclasses", "--db", db, "--json")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert searched.code == 0 and searched.json[0]["memory_id"] == found
+    assert rlm("memory", "show", found, "--db", db, "--json").json["access_count"] == 0
 
 
 def test_a_search_counts_as_an_access(rlm: Run, add: Callable[..., str], db: str) -> None:

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
+import apsw
 import pytest
 
 from rlm.errors import ModelError, StoreError, StoreLocked, ValidationError
@@ -342,6 +344,24 @@ def test_a_project_with_a_new_name_keeps_what_it_knew(tmp_path, make_item):
         assert db.retrieve("class label")
     with open_store(path, tenant=Tenant("x", "t", "old")) as foreign:
         assert foreign.adopt_project("new") is False
+
+
+def test_a_new_name_is_not_waited_for_longer_than_was_said(tmp_path, make_item):
+    path = tmp_path / "m.db"
+    for project in ("old", "full"):
+        with open_store(path, tenant=Tenant("o", "t", project), embedder="none") as db:
+            db.add(make_item())
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    with open_store(path, tenant=Tenant("o", "t", "full"), embedder="none", lock_timeout_s=4) as db:
+        assert db.adopt_project("old") is False, "it holds something: no lock is needed to see that"
+    with open_store(path, tenant=Tenant("o", "t", "new"), embedder="none", lock_timeout_s=4) as db:
+        started = time.monotonic()
+        with pytest.raises(StoreLocked):
+            db.adopt_project("old", wait_s=0.0)
+        assert time.monotonic() - started < 2
+        other.close()
+        assert db.adopt_project("old", wait_s=0.0) is True
 
 
 def test_a_tenant_is_a_tenant(tmp_path):

@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -230,8 +232,10 @@ def in_child(work):
             work()
             os._exit(0)
         except BaseException:
-            traceback.print_exc()
-            os._exit(1)
+            try:
+                traceback.print_exc()
+            finally:  # also where not even that can be written
+                os._exit(1)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
@@ -351,6 +355,96 @@ def test_a_foreign_sqlite_writer_is_waited_for_too(tmp_path, make_item):
         other.execute("ROLLBACK")
         other.close()
         assert db.add(make_item())
+
+
+@contextmanager
+def held_by_another_program(path):
+    """A process that is no rlm holds SQLite's own write lock."""
+    code = (
+        "import sqlite3, sys\n"
+        f"db = sqlite3.connect({str(path)!r}, isolation_level=None); db.execute('BEGIN IMMEDIATE')\n"
+        "print('held', flush=True); sys.stdin.readline()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        yield
+        holder.communicate("\n")
+
+
+def test_nobody_waits_for_access_counts_while_another_program_writes(tmp_path, make_item, monkeypatch):
+    path = tmp_path / "m.db"
+    monkeypatch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
+    with open_store(path, embedder="none", lock_timeout_s=60) as db:
+        kept, node = db.add(make_item()), db.graph.create_node("fact", "Ships sail")
+    db = open_store(path, embedder="none", lock_timeout_s=60)
+    with held_by_another_program(path):
+        started = time.monotonic()
+        assert db.retrieve("class label")[0].item.memory_id == kept
+        assert time.monotonic() - started < connection.COUNT_PATIENCE_S, "a search does not wait at all"
+        assert db.graph.get_node(node).access_count == 1
+        db.close()
+        assert time.monotonic() - started < 5
+    with open_store(path, embedder="none") as db:
+        assert db.get(kept).access_count == db.graph.get_node(node).access_count - 1 == 0, "they are lost"
+        assert db.retrieve("class label")
+        assert db.db.value("SELECT access_count FROM memory_items") == 1, "and later ones are not"
+
+
+def test_a_search_and_closing_need_no_space_for_access_counts(tmp_path, make_item, monkeypatch):
+    db = open_store(tmp_path / "m.db", embedder="none")
+    kept, node = db.add(make_item()), db.graph.create_node("fact", "Ships sail")
+
+    def on_a_full_disk():
+        db.get(kept)  # the child opens the file again
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        with pytest.raises(StoreFull):
+            db.add(make_item("Other words"))
+        with monkeypatch.context() as patch:
+            patch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
+            assert db.retrieve("class label")[0].item.memory_id == kept
+        assert db.graph.get_node(node)
+        db.graph.flush()
+        assert db.retrieve("class label") and db.graph.get_node(node)
+        db.close()
+
+    assert in_child(on_a_full_disk) == 0
+    assert db.get(kept).access_count == 0
+    db.close()
+
+
+def test_counts_do_not_end_the_change_that_a_search_is_part_of(tmp_path, make_item, monkeypatch):
+    monkeypatch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        kept = db.add(make_item())
+        with db.together():
+            db.retrieve("class label")
+            assert db.db.value("SELECT access_count FROM memory_items") == 0, "not within, where a failure would tell"
+        with db.db.read():
+            before = db.list_items()
+            db.retrieve("class label")
+            with open_store(tmp_path / "m.db", embedder="none") as other:
+                other.add(make_item("Other words"))
+            assert db.list_items() == before, "the snapshot is as it was"
+        db.retrieve("class label")
+        assert db.get(kept).access_count == 3
+
+
+def test_a_count_does_not_wait_for_another_thread(tmp_path):
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        inside, go = threading.Event(), threading.Event()
+
+        def write():
+            with db.together():
+                inside.set()
+                go.wait(20)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert inside.wait(20)
+        assert db.db.offer(lambda con: pytest.fail("not now"), wait_s=0.01) is False
+        go.set()
+        writer.join()
+        assert db.db.offer(lambda con: None, wait_s=0.01) is True
 
 
 def test_an_old_sqlite_is_refused(monkeypatch):

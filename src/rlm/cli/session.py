@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rlm import config
 from rlm.cli import output
-from rlm.errors import ConfigError, NotFound, StoreLocked, StoreReadOnly
+from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
 
 if TYPE_CHECKING:
     from rlm.store.jsonfile import MemoryStore
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Store = SQLiteMemoryBackend | MemoryStore
 
-COUNT_PATIENCE_S = 0.25
-"""How long a command that only reads waits for the lock to write its access counts."""
+LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
+"""What keeps a command that only reads from writing, and is no reason for it to fail."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ class Session:
         with self.store() as store:
             yield store
 
-    def _adopt(self, store: Store) -> None:
+    def _adopt(self, store: Store, *, wait_s: float | None = None) -> None:
         """A repository that got its first origin is a project with a new name: what it knew comes along."""
         former = None if self.settings.project else config.git_local_name()
         adopt = getattr(store, "adopt_project", None)
-        if former is not None and adopt is not None and adopt(former):
+        if former is not None and adopt is not None and adopt(former, wait_s=wait_s):
             self.talk(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
@@ -110,21 +110,19 @@ class Session:
         """The store of a command that changes nothing: a missing file is NotFound and is not made.
 
         Access counts are written at the end if that is possible at once, and are dropped otherwise: a
-        search must not fail, or wait, because somebody else writes.
+        search must not fail, or wait, because somebody else writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
-        from rlm.store.sqlite.backend import SQLiteMemoryBackend
+        from rlm.store.sqlite.connection import COUNT_PATIENCE_S
 
         store = open_store(self.settings.memory_db, tenant=self.tenant, origin="cli")
         try:
-            with suppress(StoreLocked, StoreReadOnly):
-                self._adopt(store)
+            with suppress(*LOSABLE):
+                self._adopt(store, wait_s=COUNT_PATIENCE_S)
             yield store
         finally:
-            if isinstance(store, SQLiteMemoryBackend):
-                store.db.lock_timeout_s = min(store.db.lock_timeout_s, COUNT_PATIENCE_S)
-            with suppress(StoreLocked, StoreReadOnly):
+            with suppress(*LOSABLE):
                 store.close()
 
     def talk(self, message: str) -> None:

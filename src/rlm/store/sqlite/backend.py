@@ -2,7 +2,8 @@
 
 `SQLiteMemoryBackend` wires the parts of this folder together and owns every transaction; the parts do the
 work. Reads take one snapshot, writes are all or nothing. Access counts are gathered in memory and written
-with the next write or at close, so that a search never waits for the lock.
+with the next write or at close, so that a search never waits for the lock. They may be lost: nobody waits for
+them, and nothing fails because of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Self
 import apsw
 
 from rlm import clock
-from rlm.errors import NotFound, RLMError, StoreError, StoreLocked, StoreReadOnly
+from rlm.errors import NotFound, RLMError, StoreError, StoreReadOnly
 from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate
@@ -29,7 +30,7 @@ from rlm.store.document import item_text, why
 from rlm.store.learning import LearningRow, apply_lessons
 from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
 from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
 from rlm.store.sqlite.sources import MEMORY, NODE
@@ -206,9 +207,8 @@ class SQLiteMemoryBackend:
     def _flush_if_due(self) -> None:
         """Write the counts when there are many, unless somebody else is writing: a search never waits."""
         waited = time.monotonic() - self._accesses_since > PENDING_S
-        if (waited or len(self._accesses) >= PENDING_ACCESSES) and not self.db.read_only:
-            with suppress(StoreLocked), self.db.write(wait_s=0.0) as connection:
-                self._flush_accesses(connection)
+        if waited or len(self._accesses) >= PENDING_ACCESSES:
+            self.db.offer(self._flush_accesses, wait_s=0.0)
 
     def _flush_accesses(self, connection: apsw.Connection) -> None:
         self._forget_parents_accesses()
@@ -336,14 +336,19 @@ class SQLiteMemoryBackend:
             connection.execute("UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number))
         return new
 
-    def adopt_project(self, former: str) -> bool:
-        """Take over what this team kept under a project's former name, while the new one holds nothing yet."""
+    def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
+        """Take over what this team kept under a project's former name, while the new one holds nothing yet.
+
+        Others who write are waited for as long as by any change, or for `wait_s`.
+        """
         tenant = self.tenant
         sql = "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ? AND project = ?"
         key = (tenant.org, tenant.team, former)
         if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
             return False
-        with self.db.write() as connection:
+        if self.spaces.find("project") is not None:  # looked at twice: nobody waits for the lock in vain
+            return False
+        with self.db.write(wait_s=wait_s) as connection:
             old = self.db.value(sql, key)
             if old is None or self.spaces.find("project") is not None:
                 return False
@@ -449,13 +454,17 @@ class SQLiteMemoryBackend:
         return reembed.reembed(self.db, self.embedder, [self.search.recall, self.graph.recall])
 
     def close(self) -> None:
-        """Write what is pending and let go of the file."""
-        if self._accesses and not self.db.read_only:
-            with self.db.write() as connection:
-                self._flush_accesses(connection)
-        if "graph" in self.__dict__:
-            self.graph.flush()
-        self.db.close()
+        """Let go of the file. Every change is in it already; only access counts may be pending.
+
+        Those are written if that takes no more than a quarter of a second, and are lost otherwise, as when somebody
+        else writes or the disk is full: closing does not fail because of them.
+        """
+        try:
+            free = not self._accesses or self.db.offer(self._flush_accesses, wait_s=COUNT_PATIENCE_S)
+            if free and "graph" in self.__dict__:
+                self.graph.flush()
+        finally:
+            self.db.close()
 
     def __enter__(self) -> Self:
         return self

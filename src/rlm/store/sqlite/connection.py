@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ PAGE_BYTES = 8_192
 CACHE_KIB = 65_536
 CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
+COUNT_PATIENCE_S = 0.25
+"""How long anybody waits to write what may be lost: access counts, when a store is closed."""
 
 Value = str | int | float | bytes | None
 
@@ -85,7 +88,7 @@ class Database:
                 connection = apsw.Connection(str(self.path), flags=flags)
             else:
                 connection = self._connect_read_only()
-            connection.set_busy_timeout(int(self.lock_timeout_s * 1000))
+            _wait_at_most(connection, self.lock_timeout_s)
             connection.execute(
                 f"PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA trusted_schema=OFF;"
                 f"PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY; PRAGMA mmap_size={MMAP_BYTES}"
@@ -196,6 +199,7 @@ class Database:
     def write(self, *, wait_s: float | None = None, large: bool = False) -> Iterator[apsw.Connection]:
         """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one.
 
+        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
         What is committed is safe in the log; SQLite then copies it into the file. After a `large` write that takes
         long, so it is done behind the caller's back, and no other writer waits for it.
         """
@@ -210,11 +214,13 @@ class Database:
                 finally:
                     self._depth -= 1
                 return
-            self.lock.acquire(self.lock_timeout_s if wait_s is None else wait_s)
+            wait_s = self.lock_timeout_s if wait_s is None else wait_s
+            ends = time.monotonic() + wait_s
+            self.lock.acquire(wait_s)
             try:
                 self._depth = 1
                 _end_stray(connection)
-                connection.execute("BEGIN IMMEDIATE")
+                self._begin(connection, ends - time.monotonic())
                 yield connection
                 connection.wal_autocheckpoint(0 if large else CHECKPOINT_PAGES)
                 connection.execute("COMMIT")
@@ -230,6 +236,36 @@ class Database:
                     self.lock.release()
         if large:
             self._copy_later()
+
+    def _begin(self, connection: apsw.Connection, left_s: float) -> None:
+        """Other programs hold SQLite's own lock, not ours: what is left of the wait goes for that one."""
+        _wait_at_most(connection, left_s)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            _wait_at_most(connection, self.lock_timeout_s)
+
+    def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
+        """Write what may be lost, as a count may; False where it was not written.
+
+        It waits at most `wait_s` for other threads and processes, and no trouble with the file is raised. Within a
+        transaction of this thread it does nothing, since a full disk would end that one too.
+        """
+        ends = time.monotonic() + wait_s
+        try:
+            guard = self._guard
+            if self.read_only or not guard.acquire(timeout=wait_s):
+                return False
+            try:
+                if self._depth or self._reading:
+                    return False
+                with self.write(wait_s=max(0.0, ends - time.monotonic())) as connection:
+                    work(connection)
+            finally:
+                guard.release()
+        except StoreError:
+            return False
+        return True
 
     def _copy_later(self) -> None:
         """Copy the log into the file in a thread, over a connection of its own."""
@@ -264,6 +300,10 @@ class Database:
 
 _abandoned: list[apsw.Connection] = []
 """Connections of the parent process, kept alive so that their destructor never runs in a child."""
+
+
+def _wait_at_most(connection: apsw.Connection, seconds: float) -> None:
+    connection.set_busy_timeout(max(0, int(seconds * 1000)))
 
 
 def _end_stray(connection: apsw.Connection) -> None:

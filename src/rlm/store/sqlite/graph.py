@@ -24,7 +24,7 @@ from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import grams
 from rlm.store import gate
 from rlm.store.sqlite import neighbours
-from rlm.store.sqlite.connection import Database, fetch
+from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, fetch
 from rlm.store.sqlite.items import bury, pack_vectors
 from rlm.store.sqlite.recall import Recall
 from rlm.store.sqlite.reembed import note_model
@@ -403,10 +403,9 @@ class Graph:
         )
 
     def flush(self) -> None:
-        """Write the access counts that are pending."""
-        if self._accesses and not self._db.read_only:
-            with self._db.write() as connection:
-                self._flush(connection)
+        """Write the access counts that are pending, if the file can be written at once."""
+        if self._accesses:
+            self._db.offer(self._flush, wait_s=COUNT_PATIENCE_S)
 
     def _flush(self, connection: apsw.Connection) -> None:
         if self._accesses:
