@@ -175,6 +175,55 @@ def test_a_path_that_may_not_be_looked_at_is_an_error_of_ours(tmp_path):
     assert in_child(as_nobody) == 0
 
 
+@pytest.mark.parametrize("name", [":memory:", "sqlite::memory:", Path(":memory:")])
+def test_memory_is_not_a_file_and_none_is_made(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match=r"':memory:' is none: give a path; .* temporary folder"):
+        open_store(name)
+    assert list(tmp_path.iterdir()) == []
+    with open_store(tmp_path / ":memory:", embedder="none"):
+        assert (tmp_path / ":memory:").exists(), "a path is a path"
+
+
+def test_a_closed_store_says_so(tmp_path, make_item):
+    db = open_store(tmp_path / "m.db", embedder="none")
+    kept = db.add(make_item())
+    rows = db.db.connection.execute("SELECT 1 UNION SELECT 2")
+    db.close()
+    for call in (
+        lambda: db.get(kept),
+        lambda: db.add(make_item("Other")),
+        lambda: db.retrieve("class label"),
+        lambda: db.graph.create_node("fact", "x"),
+        lambda: db.stats(),
+        lambda: db.backup(tmp_path / "copy.db"),
+    ):
+        with pytest.raises(StoreError, match=r"the store .*m\.db was closed: open it again"):
+            call()
+    with pytest.raises(StoreError, match="was closed"), connection.mapped(db.db.path):
+        next(rows)
+    db.close()
+    assert not (tmp_path / "copy.db").exists()
+
+
+@pytest.mark.parametrize("lost", ["memory_items", "spaces", "recall_dead"])
+def test_a_store_that_lacks_a_table_says_what_to_run(tmp_path, make_item, lost):
+    path = tmp_path / "m.db"
+    with open_store(path, embedder="none") as db:
+        db.add(make_item())
+    with sqlite3.connect(path) as other:
+        other.execute(f"DROP TABLE {lost}")
+    other.close()
+    with open_store(path, embedder="none") as db, pytest.raises(StoreCorrupt, match=rf"{lost}\).*`rlm doctor --db"):
+        db.retrieve("class label")
+
+
+def test_what_is_no_damage_is_not_called_damage(db):
+    with pytest.raises(StoreError, match=r"cannot commit.*`rlm doctor --db") as caught, db.db.write() as made:
+        made.execute("ROLLBACK")
+    assert not isinstance(caught.value, StoreCorrupt)
+
+
 def test_a_folder_is_not_a_file(tmp_path):
     with pytest.raises(StoreError, match="is a folder"):
         open_store(tmp_path)

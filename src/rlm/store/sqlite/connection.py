@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,8 @@ PAGE_BYTES = 8_192
 CACHE_KIB = 65_536
 CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
+FOREIGN_SCHEMA = ("no such ", "has no column", "vtable constructor failed", "malformed")
+"""Our statements fit the tables that we made: where SQLite says one of these, somebody changed the tables."""
 COUNT_PATIENCE_S = 0.25
 """How long anybody waits to write what may be lost: access counts, when a store is closed."""
 
@@ -59,6 +62,7 @@ class Database:
         self._mutex = threading.RLock()
         self._depth = self._reading = 0
         self._pid = os.getpid()
+        self._closed = False
         self._copying: threading.Thread | None = None
         try:
             self._prepare_file(read_only)
@@ -69,6 +73,11 @@ class Database:
     # -- opening ---------------------------------------------------------------------------------
 
     def _prepare_file(self, read_only: bool) -> None:
+        if str(self.path) == ":memory:":
+            raise StoreError(
+                "a store is a file, and ':memory:' is none: give a path; for a store to throw away one in a temporary "
+                "folder, as tempfile.TemporaryDirectory() or `mktemp -d` makes it"
+            )
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}")
         refuse_network_file_system(self.path)
@@ -116,6 +125,7 @@ class Database:
         """Close the connection; a closed database opens again at its next use after a fork only."""
         self.settle()
         with self._guard:
+            self._closed = True
             if self._pid == os.getpid():
                 self._connection.close()
             self.lock.close()
@@ -124,6 +134,8 @@ class Database:
     def connection(self) -> apsw.Connection:
         """The live connection."""
         self._after_fork()
+        if self._closed:
+            raise _was_closed(self.path)
         return self._connection
 
     @property
@@ -139,6 +151,7 @@ class Database:
             self._mutex = threading.RLock()
             self._depth = self._reading = 0
             self._copying = None
+            self._closed = False
             _abandoned.append(self._connection)
             self.lock.forget()
             self._connection = self._connect()
@@ -351,6 +364,10 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
         )
 
 
+def _was_closed(path: Path) -> StoreError:
+    return StoreError(f"the store {path} was closed: open it again with open_store")
+
+
 @contextmanager
 def mapped(path: Path) -> Iterator[None]:
     """Turn every apsw error into ours, with what to do next."""
@@ -376,8 +393,15 @@ def mapped(path: Path) -> Iterator[None]:
         raise ValidationError(f"{path} refused a value: {exc}") from exc
     except apsw.TooBigError as exc:
         raise ValidationError(f"a value is too large for {path}: {exc}") from exc
+    except (apsw.ConnectionClosedError, apsw.CursorClosedError) as exc:
+        raise _was_closed(path) from exc
     except apsw.Error as exc:
-        raise StoreError(f"{path}: {exc}") from exc
+        doctor = f"`rlm doctor --db {shlex.quote(str(path))}`"
+        if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
+            raise StoreCorrupt(
+                f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
+            ) from exc
+        raise StoreError(f"{path}: {exc}; {doctor} says whether the file is sound") from exc
     except (UnicodeEncodeError, OverflowError) as exc:
         raise ValidationError(f"a value cannot be stored: {exc}") from exc
     except TypeError as exc:
