@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm import clock
-from rlm.errors import NotFound, ValidationError
+from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, Judgment, Lessons, MemoryItem, Run, Scope, Signal, Tenant, Trajectory
 
@@ -236,10 +236,6 @@ def test_adding_an_archived_memory_again_restores_it(backend, make_item):
 @pytest.mark.req("CX-04")
 def test_tenants_do_not_see_each_other(opener, make_item):
     mine = opener(Tenant("acme", "red", "p1"))
-    theirs = opener(Tenant("acme", "blue", "p1"))
-    if opener.kind == "json":
-        mine.close()
-        theirs = None
     kept = mine.add(make_item("Secret recipe for red"))
     mine.close()
     theirs = opener(Tenant("acme", "blue", "p1"))
@@ -529,3 +525,193 @@ def test_writes_together_happen_all_or_not_at_all(backend, make_item):
         backend.save_artifacts(Run(), Trajectory("q"))
         backend.add(make_item("New in it"))
     assert len(backend.recent_runs()) == 1 and len(backend.list_items()) == 2
+
+
+TOKEN = "ghp_" + "R7tKq2Xw9LmZ4bVn8sYd" * 2
+
+
+def _with(value, **fields):
+    """A copy that holds what its maker would have refused or filled in."""
+    for name, given_value in fields.items():
+        setattr(value, name, given_value)
+    return value
+
+
+BAD_RUNS = [
+    (lambda: (Run(TOKEN), Trajectory("q")), "run_id is"),
+    (lambda: (Run(created_at="yesterday"), Trajectory("q")), "created_at is 'yesterday'"),
+    (lambda: (Run(model=5), Trajectory("q")), "model is int, expected text"),
+    (lambda: (Run(), Trajectory("q", trajectory_id=TOKEN)), "trajectory_id is"),
+    (lambda: (Run(), _with(Trajectory("q"), trajectory_id="")), "trajectory_id is ''"),
+    (lambda: (Run(), Trajectory("q", trajectory_id=5)), "trajectory_id is 5"),
+    (lambda: (Run(), Trajectory(5)), "task_query is int, expected text"),
+    (lambda: (Run(), Trajectory("q", final_answer=5)), "final_answer is int, expected text"),
+    (lambda: (Run(), Trajectory("q", iteration_count=-1)), "iteration_count is -1: use an integer from 0 up"),
+    (lambda: (Run(), Trajectory("q", iteration_count=TOKEN)), "iteration_count is"),
+    (lambda: (Run(), Trajectory("q", artifact=[1])), "artifact is list, expected an object"),
+    (lambda: (Run(), Trajectory("q", artifact={"x": float("nan")})), "artifact cannot be written as JSON"),
+    (lambda: (Run(), Trajectory("q", created_at="soon")), "created_at is 'soon'"),
+    (lambda: (Run(), Trajectory("q"), Judgment(True, "ok", "sure")), "judgment confidence is 'sure'; use one of: high"),
+    (lambda: (Run(), Trajectory("q"), Judgment(True, "ok", TOKEN)), "judgment confidence is"),
+    (lambda: (Run(), Trajectory("q"), Judgment(True, None)), "reason is NoneType, expected text"),
+    (lambda: (Run(), Trajectory("q"), Judgment(True, "ok", missing="x")), "missing is 'x': use a list"),
+]
+
+
+def _nothing_was_kept(backend, caught, tmp_path):
+    assert TOKEN not in str(caught.value)
+    assert backend.recent_runs() == [] and list(backend.learning_rows()) == []
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert TOKEN.encode() not in kept and b"NaN" not in kept
+
+
+@pytest.mark.parametrize(("make", "message"), BAD_RUNS, ids=[m for _, m in BAD_RUNS])
+def test_a_run_passes_the_gate_whatever_keeps_it(backend, make_item, tmp_path, make, message):
+    with pytest.raises(ValidationError, match=message) as caught:
+        backend.save_artifacts(*make(), memories=[make_item()])
+    _nothing_was_kept(backend, caught, tmp_path)
+    assert backend.list_items() == []
+
+
+@pytest.mark.parametrize(
+    ("trajectory_id", "fields", "score", "message"),
+    [
+        (TOKEN, {}, 0.5, "trajectory_id is"),
+        ("", {}, 0.5, "trajectory_id is ''"),
+        (5, {}, 0.5, "trajectory_id is 5"),
+        ("t-1", {"memory_id": TOKEN}, 0.5, "memory_id is"),
+        ("t-1", {}, float("nan"), "score is nan: use a finite number"),
+        ("t-1", {}, "0.5", "score is '0.5'"),
+    ],
+    ids=["secret", "empty", "number", "forged", "nan", "text"],
+)
+def test_usage_passes_the_gate_whatever_keeps_it(backend, make_item, tmp_path, trajectory_id, fields, score, message):
+    hits = [(_with(make_item(), **fields), score)]
+    with pytest.raises(ValidationError, match=message) as caught:
+        backend.record_usage(trajectory_id, hits)
+    _nothing_was_kept(backend, caught, tmp_path)
+    if trajectory_id == "t-1":
+        with pytest.raises(ValidationError, match=message):
+            backend.save_artifacts(Run(), Trajectory("q", trajectory_id=trajectory_id), retrieved=hits)
+        _nothing_was_kept(backend, caught, tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [None, "text", [1], [("m", 0.5)], [(1, 2, 3)]])
+def test_usage_is_pairs_of_a_memory_and_a_score(backend, wrong):
+    with pytest.raises(ValidationError, match=r"\(MemoryItem, score\)"):
+        backend.record_usage("t-1", wrong)
+
+
+def test_an_origin_passes_the_gate_whatever_keeps_it(opener, tmp_path):
+    with pytest.raises(ValidationError, match="origin is") as caught:
+        opener(origin=TOKEN)
+    assert TOKEN not in str(caught.value) and list(tmp_path.iterdir()) == []
+
+
+def test_a_trajectory_is_saved_once_and_its_run_stays_as_it_was(backend, make_item):
+    first = Trajectory("q", trajectory_id="t-1", created_at="2026-01-01T00:00:00Z")
+    backend.save_artifacts(Run("r-1", model="a"), first)
+    with pytest.raises(ValidationError, match="trajectory 't-1' is saved already: leave its id empty"):
+        backend.save_artifacts(Run("r-2"), Trajectory("again", trajectory_id="t-1"), memories=[make_item()])
+    assert backend.list_items() == []
+    backend.save_artifacts(Run("r-1", model="b"), Trajectory("r", trajectory_id="t-2", created_at=first.created_at))
+    assert [(run.model, made.task_query) for run, made in backend.recent_runs()] == [("a", "q"), ("a", "r")]
+
+
+def test_what_a_run_says_is_cleaned_and_scrubbed(backend, tmp_path):
+    said = f"log in with {TOKEN}"
+    run, made = Run(notes=said), Trajectory(said, final_answer=said, artifact={"reason": said})
+    backend.save_artifacts(run, made, Judgment(True, said, missing=[said]))
+    ((kept_run, kept),) = backend.recent_runs()
+    for text in (kept_run.notes, kept.task_query, kept.final_answer, kept.artifact["reason"]):
+        assert text.startswith("log in with [redacted:")
+    assert TOKEN.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert made.final_answer == said, "the caller's own is left alone"
+
+
+def test_a_memory_that_is_given_twice_to_a_run_is_one_use_the_last(backend, make_item):
+    one, two = make_item("One"), make_item("Two")
+    backend.add_many([one, two])
+    backend.record_usage("t-1", [(one, 0.9), (two, 0.8)])
+    backend.save_artifacts(Run(), Trajectory("q", trajectory_id="t-1"), retrieved=[(two, 0.7)])
+    (row,) = backend.learning_rows()
+    given_to_it = {(use.memory_id, use.rank, use.score) for use in row.given}
+    assert len(row.given) == 2 and given_to_it == {(one.memory_id, 1, 0.9), (two.memory_id, 1, 0.7)}
+
+
+def test_what_a_run_learnt_may_be_what_it_was_given(backend, make_item):
+    learnt = make_item("Learnt just now")
+    backend.save_artifacts(Run(), Trajectory("q"), memories=[learnt], retrieved=[(learnt, 0.5)])
+    assert backend.get(learnt.memory_id).last_used
+
+
+def test_use_and_outcome_count_on_every_level_that_is_seen(backend, make_item):
+    same = [make_item("Same words", level=level) for level in ("project", "org")]
+    backend.add_many(same)
+    lessons = Lessons(followed=(same[0].memory_id,))
+    backend.save_artifacts(Run(), Trajectory("q"), Judgment(True, "ok"), retrieved=[(same[0], 1.0)], lessons=lessons)
+    for level in ("project", "org"):
+        (kept,) = backend.list_items(level=level)
+        assert kept.success_count == 1 and kept.last_used
+
+
+def test_an_edit_of_confidence_is_a_signal(backend, make_item):
+    kept = backend.add(make_item(confidence=0.5))
+    backend.update(kept, confidence=0.75)
+    backend.update(kept, description="Only words")
+    (signal,) = backend.signals(kept)
+    assert (signal["kind"], signal["before"], signal["after"], signal["delta"]) == ("edit", 0.5, 0.75, 0.25)
+
+
+def test_a_memory_is_approved_once_by_a_name_that_is_short(backend, make_item):
+    held = backend.add(make_item(trust="quarantined"))
+    with pytest.raises(ValidationError, match="approved_by has 201 characters"):
+        backend.approve(held, by="x" * 201)
+    assert backend.approve(held, by="Ada").provenance["approved_by"] == "Ada"
+    assert backend.approve(held, by="Bob").provenance["approved_by"] == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ({"outcome": "zork"}, "unknown outcome 'zork'; use one of: success, failure, mixed"),
+        ({"source_type": "zork"}, "unknown source_type 'zork'"),
+        ({"trust": "zork"}, "unknown trust 'zork'"),
+        ({"level": 5}, "unknown level 5"),
+        ({"provenance": {"zork": "x"}}, "unknown provenance key 'zork'"),
+        ({"limit": "many"}, "limit is 'many': use an integer"),
+        ({"offset": None}, "offset is None: use an integer"),
+    ],
+)
+def test_a_list_by_what_does_not_exist_is_refused(backend, make_item, filters, message):
+    backend.add(make_item())
+    with pytest.raises(ValidationError, match=message):
+        backend.list_items(**filters)
+
+
+AFTER_CLOSE = {
+    "add": lambda store, item, path: store.add(item),
+    "retrieve": lambda store, item, path: store.retrieve("find"),
+    "get": lambda store, item, path: store.get(item.memory_id),
+    "list_items": lambda store, item, path: store.list_items(),
+    "update": lambda store, item, path: store.update(item.memory_id, tags=["x"]),
+    "delete": lambda store, item, path: store.delete(item.memory_id),
+    "record_usage": lambda store, item, path: store.record_usage("t-1", [(item, 0.5)]),
+    "save_artifacts": lambda store, item, path: store.save_artifacts(Run(), Trajectory("q")),
+    "signals": lambda store, item, path: store.signals(item.memory_id),
+    "recent_runs": lambda store, item, path: store.recent_runs(),
+    "learning_rows": lambda store, item, path: list(store.learning_rows()),
+    "stats": lambda store, item, path: store.stats(),
+}
+
+
+def test_a_closed_store_is_closed(backend, opener, make_item, tmp_path):
+    kept = make_item()
+    backend.add(kept)
+    backend.close()
+    backend.close()
+    for name, use in AFTER_CLOSE.items():
+        with pytest.raises(StoreError, match="closed") as caught:
+            use(backend, kept, tmp_path)
+        assert "memory." in str(caught.value), name
+    assert [found.memory_id for found in opener().list_items()] == [kept.memory_id]

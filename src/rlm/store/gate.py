@@ -1,9 +1,10 @@
 """The one gate that every write passes: validate, clean, scrub, stamp.
 
-Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or `admit_text`. The order
-is fixed: clean the text (SPEC-02.34), scrub secrets, check every bound, compute the id from what is
-left, then stamp origin, trust, outcome and confidence. So an id never depends on a secret, and a
-rejected value never touches a file. Dedup by id is the store's own last step.
+Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or `admit_text`, and what
+belongs to a run through `admit_artifacts` and `admit_usage` (`records.py`). The order is fixed: clean the text
+(SPEC-02.34), scrub secrets, check every bound, compute the id from what is left, then stamp origin, trust, outcome and
+confidence. So an id never depends on a secret, and a rejected value never touches a file. Dedup by id is the store's
+own last step.
 
 The gate knows no database and keeps no state.
 """
@@ -21,6 +22,7 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
+from rlm.store.records import admit_artifacts, admit_usage, check_listing, saved_already
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -34,13 +36,10 @@ from rlm.store.types import (
     SOURCE_TYPES,
     TIERS,
     TRUSTS,
-    Judgment,
     Member,
     MemoryItem,
-    Run,
     Scope,
     Tenant,
-    Trajectory,
 )
 from rlm.store.values import (
     PLAIN_KEYS,
@@ -63,6 +62,7 @@ __all__ = [
     "FIXED_FIELDS",
     "RECALLED_HEADING",
     "START_CONFIDENCE",
+    "admit_artifacts",
     "admit_edge",
     "admit_id",
     "admit_item",
@@ -71,14 +71,16 @@ __all__ = [
     "admit_object",
     "admit_text",
     "admit_time",
+    "admit_usage",
     "amend_item",
-    "check_artifacts",
     "check_count",
+    "check_listing",
     "check_many",
     "check_retrieve",
     "check_tenant",
     "finite",
     "same_words",
+    "saved_already",
     "unit",
 ]
 
@@ -274,16 +276,6 @@ def check_tenant(tenant: Any) -> Tenant:
     for name in ("org", "team", "project"):
         admit_id(getattr(tenant, name), f"tenant {name}")
     return tenant
-
-
-def check_artifacts(run: Any, trajectory: Any, judgment: Any) -> None:
-    """What `save_artifacts` takes besides memories."""
-    expected: tuple[tuple[str, Any, type], ...] = (("run", run, Run), ("trajectory", trajectory, Trajectory))
-    if judgment is not None:
-        expected += (("judgment", judgment, Judgment),)
-    for name, value, kind in expected:
-        if not isinstance(value, kind):
-            raise ValidationError(f"{name} is {type(value).__name__}, expected a {kind.__name__}", field=name)
 
 
 def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:

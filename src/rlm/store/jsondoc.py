@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
+from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
 from rlm.retrieval.embed import Embedder
-from rlm.store import gate
+from rlm.store import gate, jsonrows
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
 FORMAT = 1
@@ -33,12 +33,14 @@ class JSONDocument:
         self.path = None if path is None else Path(path)
         self.tenant = gate.check_tenant(tenant)
         self.embedder = embedder
-        self.origin = origin
+        self.origin = gate.admit_id(origin, "origin")
         self.autosave = autosave
         self._items: list[MemoryItem] = []
         self._artifacts: list[dict[str, Any]] = []
         self._usage: list[dict[str, Any]] = []
         self._signals: list[dict[str, Any]] = []
+        self._closed = False
+        self._pending = False  # whether there are access counts that the file does not have
         self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
 
     # -- the file ----------------------------------------------------------------------------------
@@ -71,13 +73,15 @@ class JSONDocument:
             data = json.loads(self.path.read_text("utf-8"))
             if not isinstance(data, dict) or data.get("format") != FORMAT:
                 raise ValueError(f"not a memory store of format {FORMAT}")
-            self._items = [MemoryItem.from_dict(entry) for entry in data["memories"]]
-            self._artifacts = list(data.get("artifacts", []))
-            self._usage = list(data.get("usage", []))
-            self._signals = list(data.get("signals", []))
+            if "memories" not in data:
+                raise ValueError("it has no memories")
+            self._items = jsonrows.memories(data["memories"], self.tenant, self.origin)
+            self._artifacts = jsonrows.artifacts(data.get("artifacts", []))
+            self._usage = jsonrows.usage(data.get("usage", []))
+            self._signals = jsonrows.signals(data.get("signals", []))
         except OSError as exc:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
-        except (ValueError, KeyError, TypeError, AttributeError, ValidationError, RecursionError) as exc:
+        except (ValueError, TypeError, AttributeError, RecursionError) as exc:
             raise StoreCorrupt(
                 f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it by hand or "
                 f"name another file"
@@ -85,6 +89,7 @@ class JSONDocument:
 
     def save(self, path: str | Path | None = None) -> Path:
         """Write everything, atomically."""
+        self._check_open()
         target = Path(path) if path is not None else self.path
         if target is None:
             raise StoreError("this MemoryStore has no path: give one to save()")
@@ -112,7 +117,18 @@ class JSONDocument:
                 part.unlink()
             raise StoreFull(f"{target} cannot be written ({exc.strerror}): the old file is intact") from exc
         self.path = self.path or target
+        self._pending = self._pending and target != self.path
         return target
+
+    def close(self) -> None:
+        """Save what is pending; the store cannot be used any more."""
+        if self.autosave and self._pending and self.path is not None and self.path.exists():
+            self.save()
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path or 'this MemoryStore'} is closed: open it again with open_store")
 
     def _saved(self, before: _State) -> None:
         """Save when asked to; when that fails, memory goes back to what the file holds."""
@@ -125,6 +141,7 @@ class JSONDocument:
             raise
 
     def _state(self) -> _State:
+        self._check_open()
         return list(self._items), list(self._artifacts), list(self._usage), list(self._signals)
 
     @contextmanager

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text, why
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, apply_lessons, learning_row
+from rlm.store.records import Use
 from rlm.store.types import (
     Hit,
     Judgment,
@@ -47,15 +48,14 @@ class MemoryStore(JSONDocument):
         """What this tenant may see and is not archived, oldest first."""
         return [item for item in self._visible() if item.archived_at is None]
 
+    @property
+    def graph(self) -> NoReturn:
+        """There is none: an AttributeError, so that `hasattr` says so too."""
+        raise AttributeError("a JSON store has no hypergraph: use an SQLite store, as open_store('memory.db') opens")
+
     def _visible(self) -> list[MemoryItem]:
-        tenant = self.tenant
-        return [
-            item
-            for item in self._items
-            if item.org == tenant.org
-            and (item.level == "org" or item.team == tenant.team)
-            and (item.level != "project" or item.project == tenant.project)
-        ]
+        self._check_open()
+        return [item for item in self._items if self._mine(item)]
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -120,6 +120,7 @@ class MemoryStore(JSONDocument):
         chosen = sorted(best.values(), key=lambda row: (-row[0], row[2].place))[:k]
         for _, item, _ in chosen:
             item.access_count += 1
+            self._pending = True
         return [
             Hit(replace(item), score, why(item, score, hit, hit.matched, now) if explain else None)
             for score, item, hit in chosen
@@ -145,12 +146,16 @@ class MemoryStore(JSONDocument):
     # -- reading and changing one ------------------------------------------------------------------
 
     def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
-        places = [
-            ((item.archived_at is None) == archived_first, _LEVEL_ORDER[item.level], place)
-            for place, item in enumerate(self._items)
-            if item.memory_id == memory_id and self._mine(item)
-        ]
-        return min(places)[2] if places else None
+        def order(place: int) -> tuple[bool, int, int]:
+            item = self._items[place]
+            return (item.archived_at is None) == archived_first, _LEVEL_ORDER[item.level], place
+
+        return min(self._places(memory_id), key=order, default=None)
+
+    def _places(self, memory_id: str) -> list[int]:
+        """Where a memory stands, on every level that this tenant sees."""
+        self._check_open()
+        return [place for place, item in enumerate(self._items) if item.memory_id == memory_id and self._mine(item)]
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
@@ -172,14 +177,13 @@ class MemoryStore(JSONDocument):
         offset: int = 0,
     ) -> list[MemoryItem]:
         """Memories by what they are, newest first."""
+        names = {"source_type": source_type, "outcome": outcome, "trust": trust, "level": level}
+        gate.check_listing(names, provenance, limit, offset)
         chosen = [
             (item.created_at, place, item)
             for place, item in enumerate(self._visible())
             if (item.archived_at is not None) == archived
-            and source_type in (None, item.source_type)
-            and outcome in (None, item.outcome)
-            and trust in (None, item.trust)
-            and level in (None, item.level)
+            and all(value in (None, getattr(item, name)) for name, value in names.items())
             and (tag is None or tag in item.tags)
             and ontology in (None, item.scope.ontology)
             and all(item.provenance.get(key) == value for key, value in (provenance or {}).items())
@@ -198,6 +202,8 @@ class MemoryStore(JSONDocument):
             raise gate.same_words(new)
         before = self._state()
         self._items[place] = new
+        if new.confidence != old.confidence:
+            self._note_signal(new.memory_id, "edit", old.confidence or 0.0, new.confidence or 0.0, None)
         self._saved(before)
         return replace(new)
 
@@ -233,32 +239,29 @@ class MemoryStore(JSONDocument):
         item = self.get(memory_id)
         if item is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        if item.trust == "trusted":
+            return item
         provenance = {key: value for key, value in item.provenance.items() if key != "quarantined_because"}
         if by:
-            provenance["approved_by"] = by
+            provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
         return self.update(memory_id, trust="trusted", provenance=provenance)
 
     # -- runs --------------------------------------------------------------------------------------
 
     def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
         """Note which memories a trajectory was given, with rank and score."""
+        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
         before = self._state()
-        self._note_usage(trajectory_id, retrieved)
+        self._note_usage(given_to, uses)
         self._saved(before)
 
-    def _note_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+    def _note_usage(self, trajectory_id: str, uses: Sequence[Use]) -> None:
         now = clock.now_iso()
-        for position, (item, score) in enumerate(retrieved, start=1):
-            self._usage.append(
-                {
-                    "trajectory_id": trajectory_id,
-                    "memory_id": item.memory_id,
-                    "rank": position,
-                    "score": float(score),
-                }
-            )
-            place = self._place(item.memory_id)
-            if place is not None:
+        there = {use["memory_id"]: n for n, use in enumerate(self._usage) if use["trajectory_id"] == trajectory_id}
+        for use in uses:
+            place = there.setdefault(use.memory_id, len(self._usage))
+            self._usage[place : place + 1] = [{"trajectory_id": trajectory_id, **use._asdict()}]
+            for place in self._places(use.memory_id):
                 self._items[place] = replace(self._items[place], last_used=now)
 
     def save_artifacts(
@@ -272,28 +275,29 @@ class MemoryStore(JSONDocument):
         lessons: Lessons | None = None,
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
-        gate.check_artifacts(run, trajectory, judgment)
+        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
+        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
+        if any(record["trajectory"]["trajectory_id"] == given_to for record in self._artifacts):
+            raise gate.saved_already(given_to)
+        runs = (record["run"] for record in self._artifacts if record["run"]["run_id"] == run.run_id)
         record = {
-            "run": asdict(run),
-            "trajectory": {**asdict(trajectory), "run_id": run.run_id},
+            "run": next(runs, asdict(run)),  # a run that is there already stays as it is
+            "trajectory": asdict(trajectory),
             "judgment": None if judgment is None else asdict(judgment),
         }
-        gate.admit_id(run.run_id, "run_id")
-        checked = gate.admit_object(record, "artifacts", 1_000_000)
         with self.together():
-            self._note_usage(trajectory.trajectory_id, retrieved)
-            self._artifacts.append(checked)
+            self._artifacts.append(record)
             self._put(admitted)
+            self._note_usage(given_to, uses)
             if lessons is not None:
                 self._learn(lessons, judgment)
         return [item.memory_id for item in admitted]
 
     def _learn(self, lessons: Lessons, judgment: Judgment | None) -> None:
         for memory_id in lessons.followed if judgment is not None else ():
-            place = self._place(memory_id)
-            if place is not None and judgment is not None:
-                item, success = self._items[place], judgment.is_success
+            for place in self._places(gate.admit_id(memory_id, "memory_id")):
+                item, success = self._items[place], judgment is not None and judgment.is_success
                 self._items[place] = replace(
                     item,
                     success_count=item.success_count + success,
@@ -309,35 +313,35 @@ class MemoryStore(JSONDocument):
         state, item = self._state(), self._items[place]
         before = item.confidence or 0.0
         after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
+        kind = gate.admit_text(kind, "kind", 64)
+        text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
         self._items[place] = replace(item, confidence=after)
-        self._signals.append(
-            {
-                "memory_id": item.memory_id,
-                "at": clock.now_iso(),
-                "kind": gate.admit_text(kind, "kind", 64),
-                "delta": after - before,
-                "before": before,
-                "after": after,
-                "reason": None if reason is None else gate.admit_text(reason, "reason", 2_000),
-            }
-        )
+        self._note_signal(item.memory_id, kind, before, after, text)
         self._saved(state)
         return after
 
+    def _note_signal(self, memory_id: str, kind: str, before: float, after: float, reason: str | None) -> None:
+        moved = {"delta": after - before, "before": before, "after": after, "reason": reason}
+        self._signals.append({"memory_id": memory_id, "at": clock.now_iso(), "kind": kind, **moved})
+
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
         """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
+        self._check_open()
         kept = [signal for signal in self._signals if signal["memory_id"] == memory_id]
         return [{name: value for name, value in signal.items() if name != "memory_id"} for signal in kept]
 
     def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories first, each with its run; or the one of this id."""
+        self._check_open()
         kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in self._artifacts]
         kept = [pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id]
-        kept.sort(key=lambda pair: (pair[1].created_at, pair[1].trajectory_id), reverse=True)
+        kept.sort(key=lambda pair: pair[1].trajectory_id)
+        kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
         return kept[: gate.check_count(limit, "limit")]
 
     def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
         """Every trajectory in little, the last stored first."""
+        self._check_open()
         used: dict[str, list[tuple[str, int, float | None]]] = {}
         for use in self._usage:
             used.setdefault(use["trajectory_id"], []).append((use["memory_id"], use["rank"], use["score"]))
@@ -374,11 +378,6 @@ class MemoryStore(JSONDocument):
     def backup(self, path: str | Path) -> Path:
         """A whole copy."""
         return self.save(Path(path).expanduser())
-
-    def close(self) -> None:
-        """Save what is pending."""
-        if self.autosave and self.path is not None and self.path.exists():
-            self.save()
 
     def __enter__(self) -> Self:
         return self

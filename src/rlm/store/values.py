@@ -67,7 +67,7 @@ def choice(value: Any, allowed: Sequence[str], name: str) -> str:
 def natural(value: Any, name: str) -> None:
     """An integer from 0 up."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise ValidationError(f"{name} is {value!r}: use an integer from 0 up", field=name)
+        raise ValidationError(f"{name} is {shown(value)}: use an integer from 0 up", field=name)
 
 
 PLAIN_KEYS = frozenset(

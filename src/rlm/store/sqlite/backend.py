@@ -360,9 +360,10 @@ class SQLiteMemoryBackend:
 
     def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
         """Note which memories a trajectory was given, with rank and score."""
+        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
         with self.db.write() as connection:
             space = self.spaces.ensure("project")
-            runs.save_usage(connection, space, self.spaces.visible(), trajectory_id, retrieved)
+            runs.save_usage(connection, space, self.spaces.visible(), given_to, uses)
 
     def save_artifacts(
         self,
@@ -375,16 +376,17 @@ class SQLiteMemoryBackend:
         lessons: Lessons | None = None,
     ) -> list[str]:
         """Store everything that one run produced, all or none; the ids of the new memories."""
-        gate.check_artifacts(run, trajectory, judgment)
+        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
+        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
         with self.db.write() as connection:
             space = self.spaces.ensure("project")
             runs.save_run(connection, space, run)
-            runs.save_trajectory(connection, space, trajectory, run.run_id)
+            runs.save_trajectory(connection, space, trajectory)
             if judgment is not None:
-                runs.save_judgment(connection, space, trajectory.trajectory_id, judgment)
+                runs.save_judgment(connection, space, given_to, judgment)
             self.store_admitted(connection, admitted)
-            runs.save_usage(connection, space, self.spaces.visible(), trajectory.trajectory_id, retrieved)
+            runs.save_usage(connection, space, self.spaces.visible(), given_to, uses)
             if lessons is not None:
                 if judgment is not None:
                     won = judgment.is_success

@@ -9,24 +9,13 @@ from typing import Any
 
 import apsw
 
-from rlm.errors import ValidationError
 from rlm.retrieval import rank
-from rlm.store.gate import check_count
+from rlm.store.gate import check_count, check_listing
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.items import COLUMNS, from_row
 from rlm.store.sqlite.search import Candidate
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Scope, Tenant
-
-PROVENANCE_KEYS = (
-    "source",
-    "curriculum_id",
-    "task_id",
-    "trajectory_id",
-    "run_id",
-    "exported_in_pack",
-    "pack",
-)
 
 
 def rank_candidates(
@@ -95,12 +84,9 @@ def select(
     """Memories by what they are, newest first."""
     where = [f"space_id {in_spaces(spaces)}", f"archived_at IS {'NOT ' if archived else ''}NULL"]
     values: list[Any] = []
-    for name, value in (
-        ("source_type", source_type),
-        ("outcome", outcome),
-        ("trust", trust),
-        ("level", level),
-    ):
+    names = {"source_type": source_type, "outcome": outcome, "trust": trust, "level": level}
+    check_listing(names, provenance, limit, offset)  # so a key may stand in the statement itself
+    for name, value in names.items():
         if value is not None:
             where.append(f"{name} = ?")
             values.append(value)
@@ -111,8 +97,6 @@ def select(
         where.append("scope_json ->> 'ontology' = ?")
         values.append(ontology)
     for key, value in (provenance or {}).items():
-        if key not in PROVENANCE_KEYS:
-            raise ValidationError(f"unknown provenance key {key!r}; known: {', '.join(PROVENANCE_KEYS)}", field=key)
         where.append(f"provenance_json ->> '{key}' = ?")
         values.append(value)
     rows = connection.execute(

@@ -1,4 +1,7 @@
-"""Runs, trajectories, judgments and usage as rows. Every function runs inside the caller's transaction."""
+"""Runs, trajectories, judgments and usage as rows, of what the gate let in.
+
+Every function runs inside the caller's transaction.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,11 @@ from typing import Any
 import apsw
 
 from rlm import clock
-from rlm.errors import ValidationError
 from rlm.store import gate
 from rlm.store.identity import canonical_json
+from rlm.store.records import Use
 from rlm.store.sqlite.spaces import in_spaces
-from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
-
-ANSWER_CHARS = 1_000_000
-VERDICTS = ("high", "medium", "low")
+from rlm.store.types import Judgment, Run, Trajectory
 
 
 def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
@@ -24,84 +24,64 @@ def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
     connection.execute(
         "INSERT INTO runs(run_id, space_id, created_at, model, ontology_name, ontology_path, notes) "
         "VALUES (?,?,?,?,?,?,?) ON CONFLICT(space_id, run_id) DO NOTHING",
-        (
-            gate.admit_id(run.run_id, "run_id"),
-            space,
-            gate.admit_time(run.created_at, "created_at"),
-            *(_optional(getattr(run, n), n) for n in ("model", "ontology_name", "ontology_path", "notes")),
-        ),
+        (run.run_id, space, run.created_at, run.model, run.ontology_name, run.ontology_path, run.notes),
     )
 
 
-def save_trajectory(connection: apsw.Connection, space: int, trajectory: Trajectory, run_id: str) -> None:
+def save_trajectory(connection: apsw.Connection, space: int, made: Trajectory) -> None:
     """Add a trajectory of a run."""
-    count = trajectory.iteration_count
-    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise ValidationError(f"iteration_count is {count!r}: use an integer from 0 up", field="iteration_count")
     there = "SELECT 1 FROM trajectories WHERE space_id = ? AND trajectory_id = ?"
-    trajectory_id = gate.admit_id(trajectory.trajectory_id, "trajectory_id")
-    if next(iter(connection.execute(there, (space, trajectory_id))), None) is not None:
-        message = f"trajectory {trajectory_id!r} is saved already: leave its id empty"
-        raise ValidationError(message, field="trajectory_id")
+    if next(iter(connection.execute(there, (space, made.trajectory_id))), None) is not None:
+        raise gate.saved_already(made.trajectory_id)
     connection.execute(
         "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer, iteration_count, "
         "converged, artifact_json, rlm_log_path, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
-            trajectory_id,
+            made.trajectory_id,
             space,
-            run_id,
-            gate.admit_text(trajectory.task_query, "task_query"),
-            _optional(trajectory.final_answer, "final_answer"),
-            count,
-            int(bool(trajectory.converged)),
-            canonical_json(gate.admit_object(trajectory.artifact, "artifact", ANSWER_CHARS)),
-            _optional(trajectory.rlm_log_path, "rlm_log_path"),
-            gate.admit_time(trajectory.created_at, "created_at"),
+            made.run_id,
+            made.task_query,
+            made.final_answer,
+            made.iteration_count,
+            int(made.converged),
+            canonical_json(made.artifact),
+            made.rlm_log_path,
+            made.created_at,
         ),
     )
 
 
 def save_judgment(connection: apsw.Connection, space: int, trajectory_id: str, judgment: Judgment) -> None:
     """Add the verdict on a trajectory."""
-    if judgment.confidence not in VERDICTS:
-        raise ValidationError(
-            f"judgment confidence is {judgment.confidence!r}; use one of: {', '.join(VERDICTS)}",
-            field="confidence",
-        )
     connection.execute(
         "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence, missing_json) "
         "VALUES (?,?,?,?,?,?)",
         (
             space,
             trajectory_id,
-            int(bool(judgment.is_success)),
-            gate.admit_text(judgment.reason, "reason"),
+            int(judgment.is_success),
+            judgment.reason,
             judgment.confidence,
-            canonical_json([gate.admit_text(m, "missing") for m in judgment.missing]),
+            canonical_json(judgment.missing),
         ),
     )
 
 
 def save_usage(
-    connection: apsw.Connection,
-    space: int,
-    visible: tuple[int, ...],
-    trajectory_id: str,
-    retrieved: Sequence[tuple[MemoryItem, float]],
+    connection: apsw.Connection, space: int, visible: tuple[int, ...], trajectory_id: str, uses: Sequence[Use]
 ) -> None:
     """Note what a trajectory was given: rank from 1, the score, and that each memory was used now."""
     now = clock.now_iso()
-    given_to = gate.admit_id(trajectory_id, "trajectory_id")
-    for rank, (item, score) in enumerate(retrieved, start=1):
+    for use in uses:
         connection.execute(
             "INSERT INTO memory_usage(trajectory_id, memory_id, space_id, rank, score) VALUES (?,?,?,?,?) "
             "ON CONFLICT(space_id, trajectory_id, memory_id) "
             "DO UPDATE SET rank = excluded.rank, score = excluded.score",
-            (given_to, gate.admit_id(item.memory_id, "memory_id"), space, rank, gate.finite(score, "score")),
+            (trajectory_id, use.memory_id, space, use.rank, use.score),
         )
         connection.execute(
             f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {in_spaces(visible)}",
-            (now, item.memory_id),
+            (now, use.memory_id),
         )
 
 
@@ -156,7 +136,3 @@ def recent(
         made = Trajectory(query, run.run_id, name, answer, count, bool(converged), json.loads(artifact), log, created)
         found.append((run, made))
     return found
-
-
-def _optional(value: str | None, name: str) -> str | None:
-    return None if value is None else gate.admit_text(value, name, ANSWER_CHARS)
