@@ -147,9 +147,22 @@ def test_fix_gives_rows_the_vectors_of_the_present_model(
 def test_a_json_store_can_be_examined(rlm: Run, home: Path, tmp_path: Path) -> None:
     db = f"json:{tmp_path / 's.json'}"
     rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
+    written = (tmp_path / "s.json").read_text("utf-8")
+    tidied = written.replace("\n ", "\n  ")
+    (tmp_path / "s.json").write_text(tidied, "utf-8")
     assert rlm("doctor", "--db", db, "--json").json["engine"]["store"] == "json"
-    (tmp_path / "s.json").write_text("{", "utf-8")
-    assert rlm("doctor", "--db", db).code == 1
+    assert (tmp_path / "s.json").read_text("utf-8") == tidied, "nothing is changed by looking"
+    for junk, said in (
+        ("{", "line 1 column 2"),
+        (written.replace('"confidence": 0.8', '"confidence": 7'), "memories[0]: confidence is 7"),
+        (written.replace('"usage": []', '"usage": [1]'), "usage[0] is 1"),
+    ):
+        (tmp_path / "s.json").write_text(junk, "utf-8")
+        failed = rlm("doctor", "--db", db, "--json")
+        check = failed.json["checks"][-1]
+        assert failed.code == 1 and not check["ok"] and said in check["detail"]
+        assert "text editor" in check["fix"] and "recover" not in check["fix"]
+        assert (tmp_path / "s.json").read_text("utf-8") == junk
 
 
 def test_backup_copies_and_does_not_overwrite(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rlm.cli.session import Store
 
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
+CORRECT = "correct that place in a text editor, or restore a backup"
 COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
 PARTS = (
     ("wordllama", "search by meaning", 'pip install "wordllama>=0.4.0"'),
@@ -109,7 +110,7 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
             report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
             return [*_checks(store), _model(store)]
     except StoreCorrupt as exc:
-        return [Check("file", False, str(exc), RECOVER)]
+        return [Check("file", False, str(exc), RECOVER if session.kind == "sqlite" else CORRECT)]
     except StoreLocked:
         raise
     except StoreError as exc:
@@ -134,7 +135,7 @@ def _open_untouched(path: Path) -> apsw.Connection:
 
 def _checks(store: Store) -> list[Check]:
     if not isinstance(store, SQLiteMemoryBackend):
-        return [Check("file", True, "ok")]
+        return [Check("file", True, "ok: every row was read and checked")]
     checks = integrity.check_all(store.db, fts5=store.fts5)
     model = store.embedder.model if store.embedder else None
     if model is not None:
