@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm import clock
-from rlm.errors import NotFound, StoreError, ValidationError
+from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, Judgment, Lessons, MemoryItem, Run, Scope, Signal, Tenant, Trajectory
 
@@ -715,3 +715,28 @@ def test_a_closed_store_is_closed(backend, opener, make_item, tmp_path):
             use(backend, kept, tmp_path)
         assert "memory." in str(caught.value), name
     assert [found.memory_id for found in opener().list_items()] == [kept.memory_id]
+
+
+def test_a_store_that_is_only_read_takes_nothing(opener, make_item, tmp_path):
+    with pytest.raises(StoreError, match="does not exist"):
+        opener(read_only=True)
+    kept = make_item()
+    first = opener()
+    first.add(kept)
+    first.close()
+    store = opener(read_only=True)
+    assert store.retrieve("class label")[0].item.memory_id == kept.memory_id
+    for write in (
+        lambda: store.add(make_item("Other")),
+        lambda: store.delete(kept.memory_id),
+        lambda: store.update(kept.memory_id, tags=["x"]),
+        lambda: store.record_usage("t-1", [(kept, 0.5)]),
+        lambda: store.save_artifacts(Run(), Trajectory("q")),
+        lambda: store.adjust_confidence(kept.memory_id, 0.1, kind="not_helpful"),
+    ):
+        with pytest.raises(StoreReadOnly, match="read-only"):
+            write()
+    assert store.backup(tmp_path / "copy").exists()
+    store.close()
+    (found,) = opener().list_items()
+    assert (found.memory_id, found.access_count, found.tags, found.archived_at) == (kept.memory_id, 0, [], None)

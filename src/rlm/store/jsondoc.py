@@ -29,12 +29,14 @@ class JSONDocument:
         embedder: Embedder | None = None,
         origin: str = "python",
         autosave: bool = False,
+        read_only: bool = False,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.tenant = gate.check_tenant(tenant)
         self.embedder = embedder
         self.origin = gate.admit_id(origin, "origin")
         self.autosave = autosave
+        self.read_only = read_only
         self._items: list[MemoryItem] = []
         self._artifacts: list[dict[str, Any]] = []
         self._usage: list[dict[str, Any]] = []
@@ -53,9 +55,12 @@ class JSONDocument:
         tenant: Tenant = LOCAL,
         embedder: Embedder | None = None,
         origin: str = "python",
+        read_only: bool = False,
     ) -> Self:
-        """A store that reads `path` if it is there and saves after every write."""
-        store = cls(path, tenant=tenant, embedder=embedder, origin=origin, autosave=True)
+        """A store that reads `path` if it is there and saves after every write; with `read_only` it takes none."""
+        store = cls(path, tenant=tenant, embedder=embedder, origin=origin, autosave=True, read_only=read_only)
+        if read_only and not path.exists():
+            raise StoreError(f"{path} does not exist")
         if path.exists():
             store._read()
         return store
@@ -93,6 +98,8 @@ class JSONDocument:
         target = Path(path) if path is not None else self.path
         if target is None:
             raise StoreError("this MemoryStore has no path: give one to save()")
+        if target == self.path:
+            self._check_writable()
         data = {
             "format": FORMAT,
             "memories": [item.to_dict() for item in self._items],
@@ -122,9 +129,14 @@ class JSONDocument:
 
     def close(self) -> None:
         """Save what is pending; the store cannot be used any more."""
-        if self.autosave and self._pending and self.path is not None and self.path.exists():
+        if self.autosave and self._pending and not self.read_only and self.path is not None and self.path.exists():
             self.save()
         self._closed = True
+
+    def _check_writable(self) -> None:
+        self._check_open()
+        if self.read_only:
+            raise StoreReadOnly(f"{self.path} is read-only: open it without read_only to change it")
 
     def _check_open(self) -> None:
         if self._closed:
@@ -141,7 +153,7 @@ class JSONDocument:
             raise
 
     def _state(self) -> _State:
-        self._check_open()
+        self._check_writable()
         return list(self._items), list(self._artifacts), list(self._usage), list(self._signals)
 
     @contextmanager

@@ -40,7 +40,8 @@ def open_store(
     if scheme == "json" and rest:
         from rlm.store.jsonfile import MemoryStore
 
-        return MemoryStore.open(Path(rest).expanduser(), tenant=tenant, embedder=model, origin=origin)
+        path = Path(rest).expanduser()
+        return MemoryStore.open(path, tenant=tenant, embedder=model, origin=origin, read_only=read_only)
     if "://" in name or (scheme in ("postgres", "postgresql", "qdrant") and rest):
         raise ConfigError(f"cannot open {name.split('@')[-1]!r}: this version knows {KINDS}")
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
