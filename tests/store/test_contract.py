@@ -251,6 +251,33 @@ def test_tenants_do_not_see_each_other(opener, make_item):
     assert again.get(kept).team == "red"
 
 
+@pytest.mark.req("CX-04")
+def test_tenants_do_not_see_each_others_runs(opener, make_item):
+    same = make_item("Same words")
+    shared = make_item("Shared words", level="team")
+    for number, tenant in enumerate((Tenant("acme", "red", "p1"), Tenant("acme", "blue", "p1")), start=1):
+        store = opener(tenant)
+        assert store.recent_runs() == list(store.learning_rows()) == store.signals(same.memory_id) == []
+        assert store.stats()["runs"] == store.stats()["trajectories"] == 0
+        store.add_many([same, shared])
+        run, made = Run("r-1", model=f"m{number}"), Trajectory(f"q{number}", trajectory_id="t-1")
+        store.save_artifacts(run, made, retrieved=[(same, number / 10)])
+        store.adjust_confidence(same.memory_id, number / 100, kind="not_helpful")
+        store.adjust_confidence(shared.memory_id, number / 100, kind="not_helpful")
+        ((kept_run, kept),) = store.recent_runs()
+        assert (kept_run.model, kept.task_query) == (f"m{number}", f"q{number}")
+        (row,) = store.learning_rows()
+        assert [use.score for use in row.given] == [number / 10]
+        for memory_id in (same.memory_id, shared.memory_id):
+            (signal,) = store.signals(memory_id)
+            assert signal["delta"] == pytest.approx(number / 100)
+            assert list(signal) == ["at", "kind", "delta", "before", "after", "reason"]
+        store.close()
+    near = opener(Tenant("acme", "red", "p2"))
+    assert near.recent_runs() == near.signals(same.memory_id) == []
+    assert len(near.signals(shared.memory_id)) == 1, "what the team shares, it sees the history of"
+
+
 @pytest.mark.req("CX-04", "CX-05")
 def test_the_cascade_goes_from_project_to_team_to_org(opener, make_item):
     near = opener(Tenant("acme", "red", "p1"))

@@ -115,6 +115,7 @@ BY_HAND = [
     (_set("usage", to={}), r"usage is {}: use a list"),
     (_set("usage", 0, "score", to=float("nan")), r"usage\[0\]: score is nan: use a finite number"),
     (_set("usage", 0, to={"rank": 1}), r"usage\[0\]: trajectory_id is missing"),
+    (_set("usage", 0, "owner", to=["acme"]), r"usage\[0\]: owner is \['acme'\]: use \[org, team, project\]"),
     (_set("artifacts", 0, "run", to=None), r"artifacts\[0\]: run is None: use an object"),
     (_set("artifacts", 0, "run", "zork", to=1), r"artifacts\[0\].run: unknown field 'zork'; known: run_id"),
     (_set("artifacts", 0, "trajectory", "iteration_count", to="x"), r"artifacts\[0\].trajectory: iteration_count is"),
@@ -138,6 +139,18 @@ def test_what_a_hand_may_change_is_taken(tmp_path):
     _edited(path, lambda data: (_set("memories", 0, "confidence", to=1)(data), data.pop("signals")))
     with MemoryStore.open(path) as store:
         assert [item.confidence for item in store.memories] == [1, 0.9]
+
+
+def test_a_file_of_before_rows_had_an_owner_is_still_read(tmp_path):
+    path = tmp_path / "m.json"
+    parts = ("artifacts", "usage", "signals")
+    _edited(path, lambda data: [row.pop("owner") for part in parts for row in data[part]])
+    with MemoryStore.open(path) as store:
+        (row,) = store.learning_rows()
+        assert len(row.given) == 1 and len(store.signals(row.given[0].memory_id)) == 1
+        store.record_usage(row.trajectory_id, [(store.get(row.given[0].memory_id), 0.25)])
+        (row,) = store.learning_rows()
+        assert [use.score for use in row.given] == [0.25]
 
 
 def test_a_memory_that_a_hand_wrote_is_the_tenants_and_passes_the_gate(tmp_path):

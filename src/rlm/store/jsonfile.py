@@ -89,6 +89,17 @@ class MemoryStore(JSONDocument):
             and (item.level != "project" or item.project == tenant.project)
         )
 
+    @property
+    def _owner(self) -> list[str]:
+        return [self.tenant.org, self.tenant.team, self.tenant.project]
+
+    def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Rows about runs and confidence that this tenant may see. One of an older file names no owner: all see it."""
+        self._check_open()
+        org, team, project = self._owner
+        owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
+        return [row for row in rows if row.get("owner") in owners]
+
     # -- retrieving --------------------------------------------------------------------------------
 
     def retrieve(
@@ -203,7 +214,7 @@ class MemoryStore(JSONDocument):
         before = self._state()
         self._items[place] = new
         if new.confidence != old.confidence:
-            self._note_signal(new.memory_id, "edit", old.confidence or 0.0, new.confidence or 0.0, None)
+            self._note_signal(new, "edit", old.confidence or 0.0, None)
         self._saved(before)
         return replace(new)
 
@@ -257,10 +268,15 @@ class MemoryStore(JSONDocument):
 
     def _note_usage(self, trajectory_id: str, uses: Sequence[Use]) -> None:
         now = clock.now_iso()
-        there = {use["memory_id"]: n for n, use in enumerate(self._usage) if use["trajectory_id"] == trajectory_id}
+        key = (trajectory_id, self._owner)
+        there = {
+            use["memory_id"]: place
+            for place, use in enumerate(self._usage)
+            if (use["trajectory_id"], use.get("owner") or self._owner) == key
+        }
         for use in uses:
             place = there.setdefault(use.memory_id, len(self._usage))
-            self._usage[place : place + 1] = [{"trajectory_id": trajectory_id, **use._asdict()}]
+            self._usage[place : place + 1] = [{"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}]
             for place in self._places(use.memory_id):
                 self._items[place] = replace(self._items[place], last_used=now)
 
@@ -278,13 +294,15 @@ class MemoryStore(JSONDocument):
         run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
         given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        if any(record["trajectory"]["trajectory_id"] == given_to for record in self._artifacts):
+        own = self._seen(self._artifacts)
+        if any(record["trajectory"]["trajectory_id"] == given_to for record in own):
             raise gate.saved_already(given_to)
-        runs = (record["run"] for record in self._artifacts if record["run"]["run_id"] == run.run_id)
+        runs = (record["run"] for record in own if record["run"]["run_id"] == run.run_id)
         record = {
             "run": next(runs, asdict(run)),  # a run that is there already stays as it is
             "trajectory": asdict(trajectory),
             "judgment": None if judgment is None else asdict(judgment),
+            "owner": self._owner,
         }
         with self.together():
             self._artifacts.append(record)
@@ -316,24 +334,26 @@ class MemoryStore(JSONDocument):
         kind = gate.admit_text(kind, "kind", 64)
         text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
         self._items[place] = replace(item, confidence=after)
-        self._note_signal(item.memory_id, kind, before, after, text)
+        self._note_signal(self._items[place], kind, before, text)
         self._saved(state)
         return after
 
-    def _note_signal(self, memory_id: str, kind: str, before: float, after: float, reason: str | None) -> None:
+    def _note_signal(self, item: MemoryItem, kind: str, before: float, reason: str | None) -> None:
+        after = item.confidence or 0.0
         moved = {"delta": after - before, "before": before, "after": after, "reason": reason}
-        self._signals.append({"memory_id": memory_id, "at": clock.now_iso(), "kind": kind, **moved})
+        about = {"memory_id": item.memory_id, "owner": [item.org, item.team, item.project]}
+        self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
         """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
-        self._check_open()
-        kept = [signal for signal in self._signals if signal["memory_id"] == memory_id]
-        return [{name: value for name, value in signal.items() if name != "memory_id"} for signal in kept]
+        kept = [signal for signal in self._seen(self._signals) if signal["memory_id"] == memory_id]
+        names = ("at", "kind", "delta", "before", "after", "reason")
+        return [{name: signal[name] for name in names} for signal in kept]
 
     def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories first, each with its run; or the one of this id."""
-        self._check_open()
-        kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in self._artifacts]
+        records = self._seen(self._artifacts)
+        kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
         kept = [pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id]
         kept.sort(key=lambda pair: pair[1].trajectory_id)
         kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
@@ -341,11 +361,10 @@ class MemoryStore(JSONDocument):
 
     def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
         """Every trajectory in little, the last stored first."""
-        self._check_open()
         used: dict[str, list[tuple[str, int, float | None]]] = {}
-        for use in self._usage:
+        for use in self._seen(self._usage):
             used.setdefault(use["trajectory_id"], []).append((use["memory_id"], use["rank"], use["score"]))
-        rows = (_learning_row(record, used) for record in reversed(self._artifacts))
+        rows = (_learning_row(record, used) for record in reversed(self._seen(self._artifacts)))
         wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
         yield from islice(wanted, gate.check_count(limit, "limit"))
 
@@ -353,7 +372,7 @@ class MemoryStore(JSONDocument):
 
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
-        live = self.memories
+        live, records = self.memories, self._seen(self._artifacts)
 
         def groups(name: str) -> dict[str, int]:
             values = sorted(getattr(item, name) for item in live)
@@ -364,8 +383,8 @@ class MemoryStore(JSONDocument):
             "archived": len(self._visible()) - len(live),
             "quarantined": sum(item.trust == "quarantined" for item in live),
             **{f"by_{name}": groups(name) for name in ("source_type", "outcome", "trust", "level")},
-            "runs": len({entry["run"]["run_id"] for entry in self._artifacts}),
-            "trajectories": len(self._artifacts),
+            "runs": len({entry["run"]["run_id"] for entry in records}),
+            "trajectories": len(records),
             "path": None if self.path is None else str(self.path),
             "tenant": {"org": self.tenant.org, "team": self.tenant.team, "project": self.tenant.project},
             "engine": {

@@ -45,7 +45,7 @@ def artifacts(rows: Any) -> list[Row]:
     found = []
     for where, row in _each(rows, "artifacts"):
         with _at(where):
-            _check(row, {"run": _object, "trajectory": _object, "judgment": _nullable(_object)})
+            _check({"owner": None} | row, ARTIFACT)
         for part, checks in (("run", RUN), ("trajectory", TRAJECTORY), ("judgment", JUDGMENT)):
             if row[part] is not None:
                 with _at(f"{where}.{part}"):
@@ -68,7 +68,7 @@ def _plain(rows: Any, name: str, checks: Mapping[str, Check]) -> list[Row]:
     found = []
     for where, row in _each(rows, name):
         with _at(where):
-            _check(row, checks)
+            _check({"owner": None} | row, checks)
         found.append(row)
     return found
 
@@ -110,6 +110,14 @@ def _texts(value: Any, name: str) -> None:
         raise ValidationError(f"{name} is {shown(value)}: use a list of text", field=name)
 
 
+def _owner(value: Any, name: str) -> None:
+    """Organisation, team and project; a row of an older file names none."""
+    if value is not None:
+        _texts(value, name)
+        if len(value) != 3:
+            raise ValidationError(f"{name} is {shown(value)}: use [org, team, project]", field=name)
+
+
 def _nullable(check: Check) -> Check:
     return lambda value, name: None if value is None else check(value, name)
 
@@ -137,6 +145,11 @@ MEMORY: dict[str, Check] = {
     "scope": partial(_kind, Scope, "an object"),
     "provenance": _object,
 }
+ARTIFACT: dict[str, Check] = {
+    **dict.fromkeys(("run", "trajectory"), _object),
+    "judgment": _nullable(_object),
+    "owner": _owner,
+}
 RUN: dict[str, Check] = {
     "run_id": _text,
     "created_at": admit_time,
@@ -151,10 +164,16 @@ TRAJECTORY: dict[str, Check] = {
     "created_at": admit_time,
 }
 JUDGMENT: dict[str, Check] = {"is_success": _flag, "reason": _text, "confidence": verdict, "missing": _texts}
-USE: dict[str, Check] = {"trajectory_id": _text, "memory_id": _text, "rank": natural, "score": _nullable(finite)}
+USE: dict[str, Check] = {
+    **dict.fromkeys(("trajectory_id", "memory_id"), _text),
+    "rank": natural,
+    "score": _nullable(finite),
+    "owner": _owner,
+}
 SIGNAL: dict[str, Check] = {
     **dict.fromkeys(("memory_id", "kind"), _text),
     **dict.fromkeys(("delta", "before", "after"), finite),
     "at": admit_time,
     "reason": _maybe,
+    "owner": _owner,
 }
