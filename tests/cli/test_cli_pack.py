@@ -56,32 +56,66 @@ def test_an_export_over_a_signed_pack_says_that_the_signature_is_gone(
 ) -> None:
     key = str(tmp_path / "ada.pem")
     rlm("pack", "keygen", key)
-    fresh = rlm("pack", "export", pack, "--db", db)
+    fresh = rlm("pack", "export", pack, "--force", "--db", db)
     assert fresh.code == 0 and "signed         no\n" in fresh.out and fresh.err == "", "nothing was lost yet"
     rlm("pack", "sign", pack, "--key", key)
-    told = rlm("pack", "export", pack, "--db", db)
+    told = rlm("pack", "export", pack, "--force", "--db", db)
     assert told.code == 0 and "signed         no\n" in told.out
     assert told.err == f"the pack that was here was signed, this one is not: `rlm pack sign {pack} --key KEY`\n"
     rlm("pack", "sign", pack, "--key", key)
-    report = rlm("pack", "export", pack, "--db", db, "--json").json
+    report = rlm("pack", "export", pack, "--force", "--db", db, "--json").json
     assert (report["signed"], report["signature_lost"]) == (False, True)
     assert rlm("pack", "verify", pack, "--json").json["signer"] is None
     assert sorted(path.name for path in tmp_path.glob("ours*")) == ["ours.jsonl", "ours.manifest.json"]
+
+
+def contents(folder: Path, pattern: str = "*.js*") -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob(pattern)}
+
+
+@pytest.mark.parametrize("gone", ["", "ours.jsonl", "ours.manifest.json"])
+def test_an_export_replaces_a_pack_only_by_force(rlm: Run, pack: str, db: str, tmp_path: Path, gone: str) -> None:
+    if gone:
+        (tmp_path / gone).unlink()
+    before = contents(tmp_path)
+    refused = rlm("pack", "export", pack, "--db", db)
+    named = tmp_path / ("ours.manifest.json" if gone == "ours.jsonl" else "ours.jsonl")
+    assert refused.err == f"error: {named}: is there already: name another file, or add --force\n"
+    assert (refused.code, refused.out, contents(tmp_path)) == (2, "", before)
+    assert rlm("pack", "export", pack, "--force", "--db", db).code == 0
+    (tmp_path / "a.jsonl").mkdir()
+    assert "is a folder" in rlm("pack", "export", str(tmp_path / "a.jsonl"), "--force", "--db", db).err
+
+
+def test_an_export_of_nothing_is_an_error_and_leaves_what_is_there(
+    rlm: Run, add: Callable[..., str], pack: str, db: str, tmp_path: Path
+) -> None:
+    other = str(tmp_path / "other.db")
+    rlm("pack", "import", pack, "--trust", "--db", other)
+    rlm("memory", "add", "--title", "Ask DBpedia", "--content", "See http://dbpedia.org/ontology/A.", "--db", other)
+    before = contents(tmp_path)
+    failed = rlm("pack", "export", pack, "--force", "--db", other)
+    assert (failed.code, failed.out, contents(tmp_path)) == (2, "", before)
+    assert f"{pack}: not written, for no memory is fit to share: left out 1: " in failed.err
+    assert "left out 1: it came from a pack (--all, in Python packed=True, takes it too)" in failed.err
+    assert "left out 1: it names an IRI or a prefix" in failed.err
+    assert rlm("pack", "export", str(tmp_path / "new.jsonl"), "--db", other).code == 2
+    assert contents(tmp_path) == before
 
 
 def test_an_export_with_a_key_is_signed(rlm: Run, pack: str, db: str, tmp_path: Path) -> None:
     key = str(tmp_path / "ada.pem")
     rlm("pack", "keygen", key)
     rlm("pack", "sign", pack, "--key", key)
-    told = rlm("pack", "export", pack, "--key", key, "--db", db)
+    told = rlm("pack", "export", pack, "--key", key, "--force", "--db", db)
     assert "signed         yes\n" in told.out and told.err == ""
-    report = rlm("pack", "export", pack, "--key", key, "--db", db, "--json").json
+    report = rlm("pack", "export", pack, "--key", key, "--force", "--db", db, "--json").json
     assert (report["signed"], report["signature_lost"]) == (True, False)
 
 
 def test_an_export_over_a_manifest_that_cannot_be_read_replaces_it(rlm: Run, pack: str, db: str) -> None:
     Path(pack).with_name("ours.manifest.json").write_text("{", "utf-8")
-    report = rlm("pack", "export", pack, "--db", db, "--json").json
+    report = rlm("pack", "export", pack, "--force", "--db", db, "--json").json
     assert (report["signed"], report["signature_lost"]) == (False, False)
     assert rlm("pack", "verify", pack).code == 0
 
@@ -161,8 +195,9 @@ def test_a_hand_written_pack_can_be_sealed_and_signed(rlm: Run, tmp_path: Path) 
 
 def test_export_says_what_it_left_out(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
     add("Ask DBpedia", "See http://dbpedia.org/ontology/Person first.")
-    done = rlm("pack", "export", str(tmp_path / "none.jsonl"), "--db", db)
-    assert done.code == 0 and "left out 1" in done.err
+    add("Find the subclasses", "First start at the root, then follow the links.", "--tag", "universal")
+    done = rlm("pack", "export", str(tmp_path / "one.jsonl"), "--db", db)
+    assert done.code == 0 and done.err == "left out 1: it names an IRI or a prefix\n"
     assert rlm("pack", "export", str(tmp_path / "none.txt"), "--db", db).code == 2
 
 
@@ -175,4 +210,4 @@ def test_what_came_from_a_pack_is_not_exported_as_ones_own(
     mine = rlm("pack", "export", file, "--db", db)
     assert f"left out {shipped}: it came from a pack (--all takes it too)\n" in mine.err
     assert rlm("pack", "verify", file, "--json").json["count"] == 1
-    assert rlm("pack", "export", file, "--db", db, "--all", "--json").json["count"] == 1 + shipped
+    assert rlm("pack", "export", file, "--db", db, "--all", "--force", "--json").json["count"] == 1 + shipped

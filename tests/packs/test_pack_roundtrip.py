@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pack_making import memories, memory, store
 
-from rlm.errors import ValidationError
+from rlm.errors import PackError, ValidationError
 from rlm.packs import export_pack, import_pack
 from rlm.store import gate
 from rlm.store.types import LOCAL, MemoryItem, Scope
@@ -78,7 +78,7 @@ def admissible(item: MemoryItem) -> bool:
 
 @pytest.mark.req("RB-06", "RB-12")
 @settings(max_examples=40, deadline=None)
-@given(st.lists(ITEM, max_size=5), st.sampled_from(["onto", None]))
+@given(st.lists(ITEM, min_size=1, max_size=5), st.sampled_from(["onto", None]))
 def test_export_import_export_gives_the_same_bytes(items: list[MemoryItem], ontology: str | None) -> None:
     if ontology is None:
         items = [replace(item, scope=replace(item.scope, ontology=None), memory_id="") for item in items]
@@ -88,7 +88,11 @@ def test_export_import_export_gives_the_same_bytes(items: list[MemoryItem], onto
         (folder / "two").mkdir()
         with store(folder / "a.db") as first, store(folder / "b.db") as second:
             first.add_many(item for item in items if admissible(item))
-            out = export_pack(first, folder / "one" / "p.jsonl", ontology=ontology, threshold=0.0)
+            try:
+                out = export_pack(first, folder / "one" / "p.jsonl", ontology=ontology, threshold=0.0)
+            except PackError:
+                assert not list((folder / "one").iterdir()), "there was nothing to share"
+                return
             import_pack(folder / "one" / "p.jsonl", second, trust=True)
             export_pack(second, folder / "two" / "p.jsonl", ontology=ontology, threshold=0.0)
             for item in second.list_items():

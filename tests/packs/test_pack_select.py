@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pack_making import memories, memory, pack_bytes, store
 
+from rlm.errors import PackError
 from rlm.packs import export_pack, score_generalization
 from rlm.packs.select import candidates, hardcoded
 from rlm.store.types import Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
@@ -136,8 +137,10 @@ def test_archived_and_foreign_memories_stay_at_home(tmp_path: Path) -> None:
         db.add_many(memories(2))
         db.delete(memories(1)[0].memory_id)
         assert export_pack(db, tmp_path / "p.jsonl").count == 1
-    with store(tmp_path / "m.db", tenant=Tenant("other")) as db:
-        assert export_pack(db, tmp_path / "p.jsonl").count == 0
+    before = (tmp_path / "p.jsonl").read_bytes()
+    with store(tmp_path / "m.db", tenant=Tenant("other")) as db, pytest.raises(PackError, match="no memory is fit"):
+        export_pack(db, tmp_path / "p.jsonl")
+    assert (tmp_path / "p.jsonl").read_bytes() == before, "a pack is never replaced by nothing"
 
 
 @pytest.mark.req("RB-10", "RB-12")

@@ -70,11 +70,19 @@ def _archived(store: Store, name: str, level: str) -> int:
 @threshold_option
 @key_option
 @click.option("--all", "packed", is_flag=True, help="Also what came from a pack.")
-def export(session: Session, file: str, threshold: float | None, **options: Any) -> None:
+@click.option("--force", is_flag=True, help="Replace a pack that is there.")
+def export(session: Session, file: str, threshold: float | None, force: bool, **options: Any) -> None:
     """Write the memories that are fit to share to FILE, with its manifest; without those that came from a pack."""
     from rlm.packs import export_pack
     from rlm.packs.export import FROM_A_PACK
+    from rlm.packs.manifest import manifest_path
 
+    target = Path(file).expanduser()
+    if target.is_dir():
+        raise PackError("is a folder: name a file in it", path=file)
+    for path in (target, manifest_path(target)):
+        if path.exists() and not force:
+            raise PackError("is there already: name another file, or add --force", path=str(path))
     bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
     with session.reading() as store:
         report = export_pack(store, file, **options, **bound)
@@ -88,8 +96,6 @@ def export(session: Session, file: str, threshold: float | None, **options: Any)
     print_fields(list(values.items()))
     for reason, count in left_out.items():
         session.talk(f"left out {count}: {reason}{' (--all takes it too)' if reason == FROM_A_PACK else ''}")
-    if not report.count and not left_out:
-        session.talk("the pack is empty: no memory is fit to share")
 
 
 @command(app, "verify")
@@ -212,7 +218,7 @@ def candidates(
         with session.store() as store:
             values = apply_candidates(file, store).to_dict()
     else:
-        if Path(file).exists() and not force:
+        if Path(file).expanduser().exists() and not force:
             raise PackError("is there already, perhaps edited: bring it back with --apply, or add --force", path=file)
         bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
         with session.reading() as store:

@@ -69,6 +69,9 @@ def export_pack(
 
     The same memories give the same bytes. The store is not changed. Two files are written, each whole; the
     pack first, so that a manifest never speaks of a pack that is not there. Without `name`, the file's.
+
+    Files that are there are replaced (`rlm pack export` asks for `--force`), but never by nothing: when no memory
+    is fit to share, PackError says why and nothing is written.
     """
     target = Path(path).expanduser()
     if not target.name.endswith(PACK_SUFFIX):
@@ -76,6 +79,8 @@ def export_pack(
     check_name(target.name.removesuffix(PACK_SUFFIX), path=target)
     called = check_name(name if name is not None else target.name.removesuffix(PACK_SUFFIX))
     lines, left_out = _lines(db, called, ontology, threshold, packed)
+    if not lines:
+        raise PackError(f"not written, for no memory is fit to share: {_why_none(left_out)}", path=str(target))
     data = b"".join(lines[memory_id] for memory_id in sorted(lines))
     manifest = Manifest(called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL)
     if key is not None:
@@ -94,6 +99,12 @@ def export_pack(
         signature_lost=was_signed and manifest.signature is None,
         left_out=dict(left_out),
     )
+
+
+def _why_none(left_out: Counter[str]) -> str:
+    hints = {FROM_A_PACK: f"{FROM_A_PACK} (--all, in Python packed=True, takes it too)"}
+    told = [f"left out {count:,}: {hints.get(reason, reason)}" for reason, count in left_out.items()]
+    return "; ".join(told) or "there is none but what is archived or in quarantine"
 
 
 def _is_signed(path: Path) -> bool:
