@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -172,6 +173,42 @@ def test_candidates_go_out_and_come_back_edited(rlm: Run, pack: str, db: str, tm
     assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
 
 
+@pytest.mark.req("RB-11")
+def test_an_import_of_candidates_says_how_to_bring_them_back(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
+    """It is no pack: that would be a copy in quarantine. Nor may a mark in a file change what is trusted here."""
+    add("Find the subclasses", "First start at the root.")
+    file = tmp_path / "my candidates.jsonl"
+    told = rlm("pack", "candidates", str(file), "--db", db).err
+    command = ("pack", "candidates", str(file), "--apply", "--db", db)
+    assert f"`rlm {shlex.join(command)}`" in told
+    file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
+    for more in ((), ("--trust",)):
+        refused = rlm("pack", "import", str(file), "--db", db, *more)
+        assert (refused.code, refused.out) == (2, "") and f"`rlm {shlex.join(command)}`" in refused.err
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["Find the subclasses"]
+    assert rlm(*command).code == 0
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
+    other = str(tmp_path / "other.db")
+    assert rlm("pack", "candidates", str(file), "--force", "--db", db).code == 0
+    renamed = file.rename(tmp_path / "theirs.jsonl")
+    assert rlm("pack", "import", str(renamed), "--db", other, "--json").json["trust"] == "quarantined"
+
+
+def test_what_a_reviewed_file_does_not_mention_is_told(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
+    add("Find the subclasses", "First start at the root.")
+    add("Find the leaves", "First start at the root.")
+    file = tmp_path / "candidates.jsonl"
+    rlm("pack", "candidates", str(file), "--db", db)
+    file.write_text(file.read_text("utf-8").splitlines(keepends=True)[0], "utf-8")
+    done = rlm("pack", "candidates", str(file), "--apply", "--db", db)
+    assert done.err == "left as they are: 1 that the file does not mention; `rlm memory rm ID` archives one\n"
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 2
+
+
 def test_candidates_applied_twice_keep_the_level(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
     add("Find the subclasses", "First start at the root.", "--level", "org")
     file = tmp_path / "candidates.jsonl"
@@ -179,7 +216,7 @@ def test_candidates_applied_twice_keep_the_level(rlm: Run, add: Callable[..., st
     file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
     assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
     again = rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json")
-    assert again.json == {"changed": 0, "added": 0, "unchanged": 1}
+    assert again.json == {"changed": 0, "added": 0, "unchanged": 1, "not_mentioned": 0}
     items = rlm("memory", "list", "--db", db, "--json").json
     assert [(item["title"], item["level"]) for item in items] == [("List the subclasses", "org")]
 

@@ -12,7 +12,7 @@ from pack_making import memory, state, store
 
 from rlm.errors import PackError
 from rlm.packs import apply_candidates, import_pack, seal_pack, verify_pack, write_candidates
-from rlm.packs.candidates import ReviewReport
+from rlm.packs.candidates import ReviewReport, is_review_of
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import MemoryItem
 
@@ -182,8 +182,8 @@ def test_a_line_takes_no_memory_that_another_line_describes(tmp_path: Path, db: 
     assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2)
     assert levels(db) == {"One": "org", "Two": "org"}
     write(path, [{**found, "title": "Three"}, {**found, "title": "Four"}])
-    assert apply_candidates(path, db) == ReviewReport(changed=1, added=1, unchanged=0)
-    assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2)
+    assert apply_candidates(path, db) == ReviewReport(changed=1, added=1, unchanged=0, not_mentioned=1)
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2, not_mentioned=1)
     assert levels(db) == {"Two": "org", "Three": "org", "Four": "org"}
 
 
@@ -197,8 +197,43 @@ def test_two_edits_of_one_memory_leave_a_third_to_be_new(tmp_path: Path, db: Any
     db.update(found["_memory_id"], title="Two")
     db.update(db.add(first), title="Three")
     write(path, [{**found, "title": "Four"}])
-    assert apply_candidates(path, db) == ReviewReport(changed=0, added=1, unchanged=0)
+    assert apply_candidates(path, db) == ReviewReport(changed=0, added=1, unchanged=0, not_mentioned=2)
     assert levels(db) == {"Two": "org", "Three": "org", "Four": "org"}
+
+
+@pytest.mark.req("RB-11")
+def test_a_line_that_was_deleted_is_counted_and_its_memory_stays(tmp_path: Path, db: Any) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    write_candidates(db, path)
+    write(path, [{**records(path)[0], "title": "Fit for all"}])
+    assert apply_candidates(path, db) == ReviewReport(changed=1, added=0, unchanged=0, not_mentioned=1)
+    assert levels(db) == {"Fit for all": "org", "Names an ontology": "org"}
+    write(path, [])
+    assert apply_candidates(path, db).not_mentioned == 2
+
+
+@pytest.mark.req("RB-11")
+def test_candidates_are_known_by_the_memories_they_name(tmp_path: Path, db: Any) -> None:
+    """Also after an edit, which gives a new id; not in another store, not once sealed, not for words in a text."""
+    path = tmp_path / "reviewed.jsonl"
+    shared(db)
+    write_candidates(db, path)
+    assert is_review_of(path, db)
+    with store(tmp_path / "other.db") as other:
+        assert not is_review_of(path, other)
+    found = records(path)
+    write(path, [{"title": "New on top", "content": STEPS}, {**found[0], "title": "Fit for all"}])
+    apply_candidates(path, db)
+    assert db.get(found[0]["_memory_id"]) is None and is_review_of(path, db)
+    named = found[1]["_memory_id"]
+    write(path, [{"title": "Words", "content": f'"_memory_id":"{named}"', "provenance": {"_memory_id": named}}])
+    assert not is_review_of(path, db)
+    write(path, [{**found[1], "_memory_id": 5}, {**found[1], "unknown": 1}])
+    assert not is_review_of(path, db), "what cannot be read is told by the import"
+    write(path, found)
+    seal_pack(path)
+    assert not is_review_of(path, db)
 
 
 @pytest.mark.req("RB-11")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,21 +32,28 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     """Add what a pack holds and the store lacks, all or nothing.
 
     PACK is a .jsonl file, its manifest, or the name of a pack that ships with rlm.
+    A file of `rlm pack candidates` comes back with `rlm pack candidates FILE --apply`.
     """
     from rlm.packs import import_pack
+    from rlm.packs.candidates import is_review_of
     from rlm.packs.source import count_lines, find_pack
 
     path = find_pack(pack)  # before a store is made
     shown = progress(f"importing {pack}", lambda: count_lines(path), threads=False)  # a large import forks
-    with session.store() as store, shown as advance:
-        report = import_pack(
-            pack,
-            store,
-            level=level,
-            trust=trust,
-            trusted_keys=session.settings.trusted_keys,
-            on_progress=advance,
-        )
+    with session.store() as store:
+        if is_review_of(path, store):
+            command = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same(session)}`"
+            hint = f"if you reviewed it, {command} changes them; if somebody else sent it, ask for a pack"
+            raise PackError(f"holds candidates, memories of this store: {hint}", path=str(path))
+        with shown as advance:
+            report = import_pack(
+                pack,
+                store,
+                level=level,
+                trust=trust,
+                trusted_keys=session.settings.trusted_keys,
+                on_progress=advance,
+            )
         archived = _archived(store, report.name, level) if report.present else 0
     values = {**report.to_dict(), "in_archive": archived}
     if session.json:
@@ -56,6 +64,12 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
         session.talk(f"left in the archive: {archived:,}; see `rlm memory list --archived --pack {report.name}`")
     if report.trust == "quarantined" and report.added:
         session.talk("no key that you trust signed it, so it waits in quarantine: see `rlm memory review`")
+
+
+def _same(session: Session) -> str:
+    """The options that chose this store, for a command to be run next."""
+    given = {name: getattr(session, name) for name in ("db", "project", "team", "org")}
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
 
 
 def _archived(store: Store, name: str, level: str) -> int:
@@ -230,4 +244,7 @@ def candidates(
     if not apply and not values["count"]:
         session.talk("the file is empty: no memory comes into question")
     elif not apply:
-        session.talk(f"edit it, then `rlm pack candidates {file} --apply`")
+        session.talk(f"edit it, then `rlm pack candidates {shlex.quote(file)} --apply{_same(session)}`")
+    elif values["not_mentioned"]:
+        kept = f"{values['not_mentioned']:,} that the file does not mention"
+        session.talk(f"left as they are: {kept}; `rlm memory rm ID` archives one")

@@ -5,21 +5,37 @@ comments (`_memory_id`, `_level`, `_ready`, `_score`, `_why`) are ignored by an 
 edited file as it is and adds what is new. `apply_candidates` goes further: a line whose memory is still in the
 store changes that memory, at its level, instead of adding another beside it.
 
+Only a person's word may do that, never a mark in the file: ids are hashes of words that others know too, so a pack
+from elsewhere could bear such marks and change what is trusted here. `rlm pack import` therefore does not apply a
+file that `is_review_of` this store by itself; it says which command does.
+
 New words give a memory a new id, so a file that is applied a second time names an id that is gone. The line's
 words, and what the store knows of edits, then say which memory is meant.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rlm.errors import PackError, ValidationError
-from rlm.packs.format import PackReader, dumps, item_of, record_of, write_atomically
+from rlm.packs.format import (
+    LINE_BYTES,
+    PackReader,
+    Refused,
+    dumps,
+    item_of,
+    open_regular,
+    parse_line,
+    record_of,
+    write_atomically,
+)
+from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
@@ -44,11 +60,12 @@ class CandidatesReport:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReport:
-    """What came back from a review."""
+    """What came back from a review. `not_mentioned` are candidates of the store that no line is about; they stay."""
 
     changed: int
     added: int
     unchanged: int
+    not_mentioned: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
@@ -79,16 +96,19 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     """Bring a reviewed file back. A person has read it, so what is new in it is recorded as theirs.
 
     Every line is checked before the first change, and on SQLite all changes are one transaction. A line that
-    was deleted from the file changes nothing: archive a memory to be rid of it. Applying a file twice changes
-    nothing the second time.
+    was deleted from the file changes nothing, and `not_mentioned` counts it: archive a memory to be rid of it.
+    Applying a file twice changes nothing the second time.
     """
     lines = list(_read(Path(path).expanduser(), db))
     meant = _Meant(db, lines)
     edits: list[tuple[str, dict[str, Any]]] = []
     fresh: list[MemoryItem] = []
     unchanged = 0
+    left = {candidate.item.memory_id for candidate in candidates(db)[0]}
     for line in lines:
         item, current = line.item, meant.by(line)
+        if current is not None:
+            left.discard(current.memory_id)
         if current is None:
             item.source_type, item.trust, item.level = "human", "trusted", line.level
             fresh.append(item)
@@ -100,7 +120,27 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
         for memory_id, changes in edits:
             db.update(memory_id, **changes)
         db.add_many(fresh)
-    return ReviewReport(changed=len(edits), added=len(fresh), unchanged=unchanged)
+    return ReviewReport(changed=len(edits), added=len(fresh), unchanged=unchanged, not_mentioned=len(left))
+
+
+def is_review_of(path: Path, db: MemoryBackend) -> bool:
+    """Whether a file holds candidates of this store: not sealed as a pack, and naming a memory that is here."""
+    if os.path.lexists(manifest_path(path)):
+        return False
+    named = set(_named(path))
+    return bool(named) and (any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db)))
+
+
+def _named(path: Path) -> Iterator[str]:
+    """The ids in the comments of a file. A line that cannot be read names none; who reads the pack says so."""
+    with open_regular(path) as file:
+        for line in iter(lambda: file.readline(LINE_BYTES), b""):
+            if b'"_memory_id"' not in line:
+                continue
+            with suppress(Refused):
+                named = parse_line(line).get("_memory_id")
+                if isinstance(named, str):
+                    yield named
 
 
 @dataclass(slots=True)
@@ -167,12 +207,17 @@ class _Meant:
     @cached_property
     def _edited(self) -> dict[str, str]:
         """The id that an edit gave, by the one before, where only one did."""
-        found: dict[str, set[str]] = {}
-        for item in self._db.list_items(limit=EVERYTHING):
-            former = item.provenance.get("edited_from")
-            if isinstance(former, str) and item.trust != "quarantined":
-                found.setdefault(former, set()).add(item.memory_id)
-        return {former: min(ids) for former, ids in found.items() if len(ids) == 1}
+        return {former: min(ids) for former, ids in _edited(self._db).items() if len(ids) == 1}
+
+
+def _edited(db: MemoryBackend) -> dict[str, set[str]]:
+    """The ids that edits gave, by the one before."""
+    found: dict[str, set[str]] = {}
+    for item in db.list_items(limit=EVERYTHING):
+        former = item.provenance.get("edited_from")
+        if isinstance(former, str) and item.trust != "quarantined":
+            found.setdefault(former, set()).add(item.memory_id)
+    return found
 
 
 def _changes(current: MemoryItem, line: _Line) -> dict[str, Any]:
