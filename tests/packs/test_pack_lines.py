@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from pack_making import AT, line, memory, pack_bytes, store, write_pack
+from pack_making import AT, line, memory, pack_bytes, seal, state, store, write_pack
 
 from rlm.errors import PackError
-from rlm.packs import export_pack, import_pack
+from rlm.packs import export_pack, import_pack, seal_pack, verify_pack
 from rlm.packs import format as format_
 from rlm.packs.format import PackReader
+from rlm.packs.manifest import manifest_path
 from rlm.store.identity import canonical_json, memory_id
 
 SEED_KEYS = {"memory_id", "title", "description", "content", "tags", "scope", "provenance"}
@@ -108,6 +110,44 @@ def test_a_name_may_differ_from_the_files(tmp_path: Path) -> None:
 def test_a_name_is_a_plain_name(tmp_path: Path, name: str) -> None:
     with store(tmp_path / "m.db") as db, pytest.raises(PackError, match="cannot name a pack"):
         export_pack(db, tmp_path / "p.jsonl", name=name)
+
+
+TOKEN = "ghp_" + "aB3dE6gH9jK2" * 3
+
+
+@pytest.mark.parametrize("call", ["file", "name", "ontology", "seal", "seal kind"])
+def test_no_secret_becomes_a_name_in_an_export(tmp_path: Path, call: str) -> None:
+    hand = tmp_path / "hand.jsonl"
+    hand.write_bytes(line())
+    with store(tmp_path / "m.db") as db:
+        db.add(memory())
+        calls: dict[str, Callable[[], object]] = {
+            "file": lambda: export_pack(db, tmp_path / f"{TOKEN}.jsonl"),
+            "name": lambda: export_pack(db, tmp_path / "p.jsonl", name=TOKEN),
+            "ontology": lambda: export_pack(db, tmp_path / "p.jsonl", ontology=TOKEN),
+            "seal": lambda: seal_pack(hand, name=TOKEN),
+            "seal kind": lambda: seal_pack(hand, kind=TOKEN),
+        }
+        with pytest.raises(PackError, match="looks like a secret") as caught:
+            calls[call]()
+    assert "ghp_" not in str(caught.value)
+    assert [path.name for path in tmp_path.glob("*.js*")] == ["hand.jsonl"]
+
+
+@pytest.mark.parametrize("how", ["file", "manifest", "name", "kind", "bare"])
+def test_no_secret_in_a_name_is_imported(tmp_path: Path, how: str) -> None:
+    path = tmp_path / (f"{TOKEN}.jsonl" if how in ("file", "manifest") else "p.jsonl")
+    path.write_bytes(line())
+    if how != "file":
+        seal(path, **{how: TOKEN} if how in ("name", "kind") else {})
+    given: Path | str = {"manifest": manifest_path(path), "bare": TOKEN}.get(how, path)
+    with store(tmp_path / "m.db") as db:
+        before = state(db)
+        with pytest.raises(PackError, match="looks like a secret") as caught:
+            import_pack(given, db, trust=True)
+        assert state(db) == before
+    assert "ghp_" not in str(caught.value)
+    assert not verify_pack(given).ok
 
 
 @pytest.mark.req("RB-12")

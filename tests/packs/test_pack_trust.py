@@ -184,6 +184,14 @@ def test_a_bad_list_of_keys_names_its_line(tmp_path: Path, text: str) -> None:
     assert caught.value.line == 2
 
 
+def test_a_key_is_not_named_by_a_secret(tmp_path: Path, keys: Path) -> None:
+    public = keys.read_text().split()[-1]
+    keys.write_text(f"ghp_{'aB3dE6gH9jK2' * 3} {public}\n")
+    with pytest.raises(PackError, match="the name of the key looks like a secret") as caught:
+        trusted_keys(keys)
+    assert caught.value.line == 1 and "ghp_" not in str(caught.value)
+
+
 @pytest.mark.req("RB-14")
 def test_the_settings_name_the_list_of_keys(
     tmp_path: Path, key: Path, keys: Path, monkeypatch: pytest.MonkeyPatch

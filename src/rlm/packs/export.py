@@ -17,6 +17,7 @@ from rlm.packs.manifest import (
     check_name,
     manifest_path,
     read_manifest,
+    refuse_secret,
     write_manifest,
 )
 from rlm.packs.select import THRESHOLD, candidates, hardcoded
@@ -78,6 +79,7 @@ def export_pack(
         raise PackError(f"cannot be a pack: end its name in {PACK_SUFFIX}", path=str(target))
     check_name(target.name.removesuffix(PACK_SUFFIX), path=target)
     called = check_name(name if name is not None else target.name.removesuffix(PACK_SUFFIX))
+    refuse_secret(ontology or "", "ontology")
     lines, left_out = _lines(db, called, ontology, threshold, packed)
     if not lines:
         raise PackError(f"not written, for no memory is fit to share: {_why_none(left_out)}", path=str(target))

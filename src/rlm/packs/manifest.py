@@ -16,6 +16,7 @@ from typing import Any
 from rlm._version import __version__
 from rlm.errors import PackError
 from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_atomically
+from rlm.store.secrets import scrub
 
 FORMAT = 1
 MANIFEST_BYTES = 1 << 16
@@ -23,6 +24,7 @@ PACK_SUFFIX = ".jsonl"
 MANIFEST_SUFFIX = ".manifest.json"
 UNIVERSAL = "universal"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+A_SECRET = "looks like a secret, such as a token or a key: give it another name"
 _HEX = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE_KEYS = {"algorithm", "public_key", "signature"}
 
@@ -59,10 +61,17 @@ _FIELDS = tuple(spec.name for spec in fields(Manifest))
 
 def check_name(name: str, *, path: Path | None = None) -> str:
     """A pack's name as it may stand in a file name and in provenance, or PackError."""
+    refuse_secret(name)
     if not NAME.fullmatch(name) or name.endswith(".") or ".." in name:
         hint = "use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
         raise PackError(f"{name[:80]!r} cannot name a pack: {hint}", path=None if path is None else str(path))
     return name
+
+
+def refuse_secret(name: str, of: str = "pack") -> None:
+    """PackError for a name that the scrubber would change. The error does not repeat it."""
+    if scrub(name)[1]:
+        raise PackError(f"the name of the {of} {A_SECRET}")
 
 
 def manifest_path(pack: Path) -> Path:
@@ -84,6 +93,7 @@ def read_manifest(path: Path) -> Manifest:
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write one in place of what is there."""
+    refuse_secret(manifest.kind, "ontology")
     write_atomically(path, manifest.encode())
 
 
@@ -101,6 +111,8 @@ def _check(values: Mapping[str, Any]) -> None:
         raise Refused(f"count is {str(values['count'])[:80]!r}, expected a number from 0 up")
     if not _HEX.fullmatch(values["sha256"]):
         raise Refused("sha256 is not 64 hexadecimal digits")
+    if any(scrub(values[name])[1] for name in ("name", "file", "kind", "created_by")):
+        raise Refused(f"a name in it {A_SECRET}")
     for name in (values["name"], values["file"]):
         if not NAME.fullmatch(name.removesuffix(PACK_SUFFIX)) or ".." in name:
             raise Refused(f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only")

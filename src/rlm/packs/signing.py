@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from rlm import config
 from rlm.errors import PackError
 from rlm.packs.format import open_regular
-from rlm.packs.manifest import Manifest
+from rlm.packs.manifest import A_SECRET, Manifest
+from rlm.store.secrets import scrub
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -126,6 +127,8 @@ def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
             continue
         if len(parts) != 2 or _bytes(parts[1], 32) is None:
             raise PackError("expected `name base64` with a key of 32 bytes", path=str(file), line=number)
+        if scrub(parts[0])[1]:  # it would stand in the record of imports
+            raise PackError(f"the name of the key {A_SECRET}", path=str(file), line=number)
         keys[parts[1]] = parts[0]
     return keys
 

@@ -22,6 +22,7 @@ from rlm.packs.manifest import (
     check_name,
     manifest_path,
     read_manifest,
+    refuse_secret,
 )
 from rlm.packs.signing import check_signature, trusted_keys
 
@@ -82,6 +83,7 @@ def count_lines(path: Path) -> int:
 
 def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
     text = str(pack)
+    refuse_secret(Path(text).name)
     bare = isinstance(pack, str) and not any(mark in text for mark in ("/", os.sep, PACK_SUFFIX, ".json"))
     if bare:
         shipped = shipped_packs()
