@@ -140,10 +140,14 @@ def test_verify_is_a_check_and_a_changed_pack_fails_it(rlm: Run, pack: str, tmp_
     assert refused.code == 2 and refused.out == "" and "ours.jsonl" in refused.err
 
 
-@pytest.mark.parametrize("name", ["nowhere.jsonl", "no_such_pack_v1", "."])
+@pytest.mark.parametrize(
+    "name", ["nowhere.jsonl", "no_such_pack_v1", ".", "empty.jsonl", f"ghp_{'aB3dE6gH9jK2' * 3}.jsonl"]
+)
 def test_a_pack_that_is_not_there_makes_no_store(rlm: Run, home: Path, tmp_path: Path, name: str) -> None:
     other = tmp_path / "other.db"
-    assert rlm("pack", "import", name, "--db", str(other)).code == 2
+    Path("empty.jsonl").touch()
+    failed = rlm("pack", "import", name, "--db", str(other))
+    assert (failed.code, failed.out) == (2, "") and "ghp_" not in failed.err
     assert not other.exists()
 
 

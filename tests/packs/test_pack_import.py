@@ -179,7 +179,10 @@ def test_a_read_only_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("RB-14")
-def test_an_empty_pack(tmp_path: Path) -> None:
+def test_an_empty_file_is_no_pack_unless_its_manifest_says_so(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "p.jsonl", [])
     with store(tmp_path / "m.db") as db:
         assert import_pack(path, db).count == 0
+        (tmp_path / "p.manifest.json").unlink()
+        with pytest.raises(PackError, match="is empty, it holds no memory: get it again, or export it again"):
+            import_pack(path, db)

@@ -129,7 +129,7 @@ def test_an_id_that_is_there_twice_is_found_across_bundles(big, tmp_path):
     bad = tmp_path / "twice_v1.jsonl"
     bad.write_bytes(b"".join([*lines, lines[0]]))
     with open_store(tmp_path / "m.db", embedder="none") as db:
-        with pytest.raises(PackError, match=rf"twice_v1\.jsonl:{LINES + 1}: memory_id \w+ is there twice"):
+        with pytest.raises(PackError, match=rf"twice_v1\.jsonl:{LINES + 1}: memory_id \w+ is there twice: delete one"):
             import_pack(bad, db, trust=True, workers=2)
         assert db.stats()["memories"] == 0
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,10 +40,10 @@ BAD_SECOND_LINES = {
     "not JSON": (b"{nonsense}\n", "not a JSON object"),
     "cut": (line()[:20] + b"\n", "not a JSON object"),
     "two objects": (b"{} {}\n", "not a JSON object"),
-    "list": (b"[]\n", "expected an object"),
+    "list": (b"[]\n", "expected an object in braces"),
     "number": (b"1\n", "expected an object"),
     "null": (b"null\n", "expected an object"),
-    "empty": (b"\n", "not a JSON object"),
+    "empty": (b"\n", "not a JSON object but blank: delete it"),
     "key twice": (b'{"title":"a","title":"b","content":"c"}\n', "twice"),
     "key twice below": (b'{"title":"a","content":"c","scope":{"tools":[],"tools":[]}}\n', "twice"),
     "key twice, with blanks": (b'{"title": "a", "content": "c", "title": "a"}\n', "twice"),
@@ -50,9 +54,9 @@ BAD_SECOND_LINES = {
     "huge integer": (b'{"title":"a","content":"c","confidence":' + b"9" * 5000 + b"}\n", "not a JSON object"),
     "unknown key": (line(level="org"), "unknown key 'level'"),
     "trust claimed": (line(trust="trusted"), "unknown key 'trust'"),
-    "deep": (nested(9), "deeper than 8"),
-    "very deep": (nested(100_000), "deeper than 8"),
-    "not UTF-8": (b'{"title":"\xff","content":"c"}\n', "not UTF-8"),
+    "deep": (nested(9), "deeper than 8: make the lists and objects in it flatter"),
+    "very deep": (nested(100_000), "deeper than 8: make the lists and objects in it flatter"),
+    "not UTF-8": (b'{"title":"\xff","content":"c"}\n', "not UTF-8 .byte 11.: save it as UTF-8"),
     "mark inside": (b"\xef\xbb\xbf" + line(), "byte order mark"),
     "no title": (b'{"content":"c"}\n', "title"),
     "no content": (b'{"title":"t"}\n', "content"),
@@ -69,8 +73,8 @@ BAD_SECOND_LINES = {
     "time": (line(created_at="yesterday"), "created_at"),
     "hash wrong": (with_hash(lambda r: r.update(description="other")), "sha256"),
     "hash no text": (with_hash(lambda r: r.update(sha256=5)), "sha256"),
-    "hash of another": (with_hash(lambda r: r.update(sha256="0" * 64)), "sha256"),
-    "same id": (GOOD, "twice"),
+    "hash of another": (with_hash(lambda r: r.update(sha256="0" * 64)), "take sha256 and memory_id out of the line"),
+    "same id": (GOOD, "twice: delete one of the two lines"),
 }
 
 
@@ -141,7 +145,7 @@ def test_a_ten_megabyte_line_is_refused_by_its_size(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(GOOD + b"[" * (10 << 20) + b"\n")
     report = verify_pack(path)
-    assert f"{LINE_BYTES:,} bytes" in str(report.problem) and ":2:" in str(report.problem)
+    assert f":2: is longer than {LINE_BYTES:,} bytes: shorten it" in str(report.problem)
 
 
 @pytest.mark.req("RB-12")
@@ -156,12 +160,38 @@ def test_a_sparse_file_beyond_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(GOOD)
     os.truncate(path, (2 << 30) + 1)
-    assert "at most" in str(verify_pack(path).problem)
+    assert "at most 2,147,483,648: is it the right file? If so, split it" in str(verify_pack(path).problem)
 
 
 @pytest.mark.req("RB-12")
-@pytest.mark.parametrize("kind", ["link", "link to manifest", "folder", "pipe", "missing", "device"])
-def test_only_regular_files(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["gzip", "zip", "zstd", "bzip2", "xz"])
+def test_a_compressed_file_is_told_as_one(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "p.jsonl"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as made:
+            made.writestr("q.jsonl", GOOD)
+    else:
+        packers = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": ZSTD.__add__}
+        path.write_bytes(packers[kind](GOOD))
+    assert str(verify_pack(path).problem) == f"{path}: is compressed ({kind}): unpack it first"
+
+
+ZSTD = bytes.fromhex("28b52ffd")
+
+
+@pytest.mark.req("RB-12")
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("link", "symbolic link: name the file itself"),
+        ("link to manifest", "symbolic link: name the file itself"),
+        ("folder", "is a folder: name a file in it"),
+        ("pipe", "name a regular file"),
+        ("missing", "No such file"),
+        ("device", "name a regular file"),
+    ],
+)
+def test_only_regular_files(tmp_path: Path, kind: str, message: str) -> None:
     good = write_pack(tmp_path / "good.jsonl", [memory()])
     path = tmp_path / "p.jsonl"
     if kind == "link":
@@ -175,12 +205,17 @@ def test_only_regular_files(tmp_path: Path, kind: str) -> None:
         os.mkfifo(path)
     elif kind == "device":
         path = Path("/dev/zero")
-    with store(tmp_path / "m.db") as db, pytest.raises(PackError):
+    with store(tmp_path / "m.db") as db, pytest.raises(PackError, match=message):
         import_pack(path, db)
 
 
+@pytest.mark.parametrize("name", [".", "..", "/", "./"])
+def test_a_folder_is_told_as_one(name: str) -> None:
+    assert "is a folder: name a file in it" in str(verify_pack(name).problem)
+
+
 @pytest.mark.req("RB-12", "RB-13")
-@pytest.mark.parametrize("name", ["p", "core_v2", "..", "", "core_v1 "])
+@pytest.mark.parametrize("name", ["p", "core_v2", "...", "", "core_v1 "])
 def test_a_bare_name_means_a_shipped_pack_only(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_pack(tmp_path / "p.jsonl", [memory()])
     monkeypatch.chdir(tmp_path)
@@ -189,10 +224,10 @@ def test_a_bare_name_means_a_shipped_pack_only(tmp_path: Path, name: str, monkey
 
 
 BAD_MANIFESTS: dict[str, tuple[dict[str, object], str]] = {
-    "count": ({"count": 2}, "its manifest says 2"),
-    "hash": ({"sha256": "0" * 64}, "sha256"),
+    "count": ({"count": 2}, "its manifest says 2: get both files again"),
+    "hash": ({"sha256": "0" * 64}, "get both files again, or if you changed it, delete p.manifest.json"),
     "hash form": ({"sha256": "x"}, "64 hexadecimal"),
-    "other file": ({"file": "other.jsonl"}, "manifest of"),
+    "other file": ({"file": "other.jsonl"}, "manifest of 'other.jsonl': give both files their names back, or delete"),
     "parent": ({"file": "../x.jsonl"}, "own folder"),
     "absolute": ({"file": "/etc/x.jsonl"}, "own folder"),
     "backslash": ({"file": "..\\x.jsonl"}, "own folder"),
@@ -217,7 +252,7 @@ def test_a_bad_manifest(tmp_path: Path, bad: str, by: str) -> None:
     beside.write_text(json.dumps({**json.loads(beside.read_text()), **changes}))
     with store(tmp_path / "m.db") as db:
         before = state(db)
-        match = "cannot be opened" if (bad, by) == ("other file", "manifest") else message
+        match = "put that file beside it" if (bad, by) == ("other file", "manifest") else message
         with pytest.raises(PackError, match=match):
             import_pack(path if by == "pack" else beside, db, trust=True)
         assert state(db) == before

@@ -209,7 +209,7 @@ def test_signing_needs_a_sound_pack_and_a_fitting_key(tmp_path: Path, key: Path)
         sign_pack(path, key)
     seal(path)
     (tmp_path / "junk.pem").write_text("junk")
-    with pytest.raises(PackError, match="PEM"):
+    with pytest.raises(PackError, match="PEM form: `rlm pack keygen FILE` makes one"):
         sign_pack(path, tmp_path / "junk.pem")
     path.write_bytes(b"{}")
     seal(path)

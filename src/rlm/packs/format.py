@@ -61,7 +61,7 @@ KEYS = frozenset({*_TYPES, "confidence", "sha256"})
 
 
 def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
-    """Open a file for reading. A link, a folder, a device, a pipe or too large a file raises PackError."""
+    """Open a file for reading. A link, a folder, a device, a pipe, too large or a packed file raises PackError."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         number = os.open(path, flags | getattr(os, "O_BINARY", 0))
@@ -72,9 +72,32 @@ def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
     state = os.fstat(number)
     if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
         os.close(number)
-        why = f"has {state.st_size:,} bytes, at most {limit:,}" if stat.S_ISREG(state.st_mode) else "is no file"
-        raise PackError(why, path=str(path))
-    return BufferedReader(FileIO(number, "rb"), 1 << 20)
+        raise PackError(_unfit(state, limit), path=str(path))
+    file = BufferedReader(FileIO(number, "rb"), 1 << 20)
+    start = file.peek(6)
+    for magic, kind in _COMPRESSED.items():
+        if start.startswith(magic):
+            file.close()
+            raise PackError(f"is compressed ({kind}): unpack it first", path=str(path))
+    return file
+
+
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+}
+"""How such files begin. None of it can begin JSON, PEM or a list of keys."""
+
+
+def _unfit(state: os.stat_result, limit: int) -> str:
+    if stat.S_ISDIR(state.st_mode):
+        return "is a folder: name a file in it"
+    if not stat.S_ISREG(state.st_mode):
+        return "is a device or a pipe: name a regular file"
+    return f"has {state.st_size:,} bytes, at most {limit:,}: is it the right file? If so, split it"
 
 
 class PackReader:
@@ -113,7 +136,7 @@ class PackReader:
                 digest.update(piece)
                 size += len(piece)
                 if size > PACK_BYTES:  # it grew while we read it
-                    raise PackError(f"has more than {PACK_BYTES:,} bytes", path=str(self.path))
+                    raise PackError(f"has more than {PACK_BYTES:,} bytes: split it", path=str(self.path))
                 parts.append(piece)
                 count += piece.count(b"\n")
                 end = piece.rfind(b"\n")
@@ -139,7 +162,8 @@ class PackReader:
         self.sha256 = digest.hexdigest()
 
 
-_TOO_LONG = f"is longer than {LINE_BYTES:,} bytes"
+_TOO_LONG = f"is longer than {LINE_BYTES:,} bytes: shorten it; each line is one memory"
+_TOO_DEEP = f"is nested deeper than {DEPTH}: make the lists and objects in it flatter"
 
 
 class Refused(Exception):
@@ -184,19 +208,21 @@ def parse_object(data: bytes) -> dict[str, Any]:
         return quick
     if data.startswith(b"\xef\xbb\xbf"):
         raise Refused("begins with a byte order mark: save it as plain UTF-8")
+    if not data.strip():
+        raise Refused("is not a JSON object but blank: delete it")
     try:
         text = data.decode("utf-8")
         value = _DECODER.decode(text)
     except UnicodeDecodeError as exc:
-        raise Refused(f"is not UTF-8 (byte {exc.start + 1})") from exc
+        raise Refused(f"is not UTF-8 (byte {exc.start + 1}): save it as UTF-8") from exc
     except RecursionError as exc:
-        raise Refused(f"is nested deeper than {DEPTH}") from exc
+        raise Refused(_TOO_DEEP) from exc
     except ValueError as exc:
         raise Refused(f"is not a JSON object: {exc}") from exc
     if type(value) is not dict:
-        raise Refused(f"is {type(value).__name__}, expected an object")
+        raise Refused(f"is {type(value).__name__}, expected an object in braces")
     if data.count(b"{") + data.count(b"[") > DEPTH and deeper_than(value, DEPTH):
-        raise Refused(f"is nested deeper than {DEPTH}")
+        raise Refused(_TOO_DEEP)
     return value
 
 
@@ -265,7 +291,8 @@ def _check_hash(line: bytes, record: Mapping[str, Any], claimed: Any) -> None:
         if digest.hexdigest() == claimed:
             return
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
-        raise Refused("sha256 does not match the line: it was changed after it was written")
+        hint = "get the pack again, or if you changed it, take sha256 and memory_id out of the line"
+        raise Refused(f"sha256 does not match the line, which was changed after it was written: {hint}")
 
 
 # -- a record and a memory -----------------------------------------------------------------------------

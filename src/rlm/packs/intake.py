@@ -53,7 +53,8 @@ class Intake:
             return
         for number, key in enumerate(keys, first):
             if key in self._seen:
-                raise PackError(f"memory_id {key} is there twice", path=str(self.source.path), line=number)
+                why = f"memory_id {key} is there twice: delete one of the two lines"
+                raise PackError(why, path=str(self.source.path), line=number)
             self._seen.add(key)
 
     def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:

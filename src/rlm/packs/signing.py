@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ALGORITHM = "ed25519"
 KEY_FILE_BYTES = 1 << 20
+_MAKE_ONE = "`rlm pack keygen FILE` makes one"
+_SIGN_AGAIN = "get both files again, or have the pack signed again"
 
 
 def generate_key(path: str | Path) -> str:
@@ -69,9 +71,9 @@ def load_key(path: str | Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as exc:
-        raise PackError("is not an unencrypted private key in PEM form", path=str(path)) from exc
+        raise PackError(f"is not an unencrypted private key in PEM form: {_MAKE_ONE}", path=str(path)) from exc
     if not isinstance(key, Ed25519PrivateKey):
-        raise PackError("is a private key, but not an Ed25519 one", path=str(path))
+        raise PackError(f"is a private key, but not an Ed25519 one: {_MAKE_ONE}", path=str(path))
     return key
 
 
@@ -97,15 +99,16 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     if manifest.signature["algorithm"] != ALGORITHM:
-        raise PackError(f"signed with {manifest.signature['algorithm']!r}, not {ALGORITHM}", path=str(path))
+        why = f"signed with {manifest.signature['algorithm']!r}, not {ALGORITHM}: {_SIGN_AGAIN}"
+        raise PackError(why, path=str(path))
     text = manifest.signature["public_key"]
     raw, made = _bytes(text, 32), _bytes(manifest.signature["signature"], 64)
     if raw is None or made is None:
-        raise PackError("the signature or its key is not base64 of the right length", path=str(path))
+        raise PackError(f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}", path=str(path))
     try:
         Ed25519PublicKey.from_public_bytes(raw).verify(made, manifest.signed_bytes())
     except (InvalidSignature, ValueError) as exc:
-        raise PackError("the signature does not fit: the manifest was changed", path=str(path)) from exc
+        raise PackError(f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}", path=str(path)) from exc
     return text
 
 

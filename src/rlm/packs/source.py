@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from io import BufferedReader, FileIO
 from pathlib import Path
 
 from rlm.errors import PackError
@@ -25,6 +26,8 @@ from rlm.packs.manifest import (
     refuse_secret,
 )
 from rlm.packs.signing import check_signature, trusted_keys
+
+_AGAIN = "get both files again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class PackSource:
             raise PackError("changed while it was read: try again", path=str(self.path))
         if self.manifest is not None and reader.count != self.manifest.count:
             promised = f"its manifest says {self.manifest.count:,}"
-            raise PackError(f"holds {reader.count:,} memories, {promised}", path=str(self.path))
+            raise PackError(f"holds {reader.count:,} memories, {promised}: {_AGAIN}", path=str(self.path))
 
     @property
     def label(self) -> str:
@@ -55,24 +58,35 @@ class PackSource:
 def open_pack(pack: str | Path) -> PackSource:
     """Find a pack and check hash and signature against its manifest, if it has one. Reads no line yet."""
     path, manifest = _locate(pack)
-    with open_regular(path) as file:
+    with _open(path, manifest) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     if manifest is None:
         name = check_name(path.name.removesuffix(PACK_SUFFIX), path=path)
         return PackSource(path, name, sha256, None, None, shipped_hashes().get(sha256))
     if manifest.file != path.name:
-        raise PackError(f"is the manifest of {manifest.file!r}", path=str(manifest_path(path)))
+        hint = "give both files their names back, or delete the manifest, and the pack is unsigned"
+        raise PackError(f"is the manifest of {manifest.file!r}: {hint}", path=str(manifest_path(path)))
     if manifest.sha256 != sha256:
-        raise PackError("its bytes are not those that its manifest promises (sha256)", path=str(path))
+        hint = f"{_AGAIN}, or if you changed it, delete {manifest_path(path).name}"
+        raise PackError(f"its bytes are not those that its manifest promises (sha256): {hint}", path=str(path))
     key = check_signature(manifest, path=manifest_path(path))
     return PackSource(path, manifest.name, sha256, manifest, key, shipped_hashes().get(sha256))
 
 
 def find_pack(pack: str | Path) -> Path:
     """The file of a pack, which is there and can be read. Reads nothing of it but a manifest. Raises PackError."""
-    path, _ = _locate(pack)
-    open_regular(path).close()
+    path, manifest = _locate(pack)
+    _open(path, manifest).close()
     return path
+
+
+def _open(path: Path, manifest: Manifest | None) -> BufferedReader[FileIO]:
+    """The file, which is not empty, or has a manifest that says so."""
+    file = open_regular(path)
+    if manifest is None and not file.peek(1):
+        file.close()
+        raise PackError("is empty, it holds no memory: get it again, or export it again", path=str(path))
+    return file
 
 
 def count_lines(path: Path) -> int:
@@ -84,7 +98,11 @@ def count_lines(path: Path) -> int:
 def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
     text = str(pack)
     refuse_secret(Path(text).name)
-    bare = isinstance(pack, str) and not any(mark in text for mark in ("/", os.sep, PACK_SUFFIX, ".json"))
+    bare = (
+        isinstance(pack, str)
+        and text not in (".", "..")
+        and not any(mark in text for mark in ("/", os.sep, PACK_SUFFIX, ".json"))
+    )
     if bare:
         shipped = shipped_packs()
         if text not in shipped:
@@ -93,9 +111,14 @@ def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
         path = shipped[text]
     else:
         path = Path(pack).expanduser()
+    if path.is_dir():
+        raise PackError("is a folder: name a file in it", path=str(path))
     if path.name.endswith(MANIFEST_SUFFIX):
         manifest = read_manifest(path)
-        return path.with_name(manifest.file), manifest
+        named = path.with_name(manifest.file)
+        if not os.path.lexists(named):
+            raise PackError(f"is the manifest of {manifest.file!r}: put that file beside it", path=str(path))
+        return named, manifest
     beside = manifest_path(path)
     return path, read_manifest(beside) if os.path.lexists(beside) else None
 
