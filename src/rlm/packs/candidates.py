@@ -26,6 +26,7 @@ from typing import Any
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import (
     LINE_BYTES,
+    PIECE_BYTES,
     PackReader,
     Refused,
     dumps,
@@ -125,17 +126,31 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
 
 def is_review_of(path: Path, db: MemoryBackend) -> bool:
     """Whether a file holds candidates of this store: not sealed as a pack, and naming a memory that is here."""
-    if os.path.lexists(manifest_path(path)):
+    if os.path.lexists(manifest_path(path)) or not _bears_mark(path):
         return False
     named = set(_named(path))
     return bool(named) and (any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db)))
+
+
+_MARK = b'"_memory_id"'
+
+
+def _bears_mark(path: Path) -> bool:
+    """A look at the bytes alone, which settles it for most packs at a tenth of the price."""
+    end = b""
+    with open_regular(path) as file:
+        while piece := file.read(PIECE_BYTES):
+            if _MARK in piece or _MARK in end + piece[: len(_MARK)]:
+                return True
+            end = piece[-len(_MARK) :]
+    return False
 
 
 def _named(path: Path) -> Iterator[str]:
     """The ids in the comments of a file. A line that cannot be read names none; who reads the pack says so."""
     with open_regular(path) as file:
         for line in iter(lambda: file.readline(LINE_BYTES), b""):
-            if b'"_memory_id"' not in line:
+            if _MARK not in line:
                 continue
             with suppress(Refused):
                 named = parse_line(line).get("_memory_id")
