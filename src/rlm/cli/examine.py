@@ -24,6 +24,7 @@ from rlm.store.sqlite import connection, integrity
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.sqlite.integrity import Check
 from rlm.store.sqlite.reembed import stale_count
+from rlm.store.sqlite.schemacheck import mend
 
 if TYPE_CHECKING:
     from rlm.cli.session import Store
@@ -101,14 +102,21 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
     try:
         if session.kind == "sqlite" and (damage := _damage(session.path)) is not None:
             return [damage]
+        if fix and session.kind == "sqlite":
+            report["fixed"] += _repair_schema(session)
         with session.reading() as store:
+            stuck = []
             report["db"]["read_only"] = isinstance(store, SQLiteMemoryBackend) and store.db.read_only
-            if fix and isinstance(store, SQLiteMemoryBackend):
-                report["fixed"] = _repair(store)
+            if fix and report["db"]["read_only"]:
+                detail = f"nothing could be mended: {session.path} or its folder cannot be written"
+                stuck = [Check("fix", False, detail, "change their permissions, or mend a copy")]
+            elif fix and isinstance(store, SQLiteMemoryBackend):
+                report["fixed"] += _repair(store)
             stats = store.stats()
             report["engine"] |= stats["engine"]
             report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
-            return [*_checks(store), _model(store)]
+            model = _model(store)  # an endpoint says now how long its vectors are
+            return [*stuck, *_checks(store), model]
     except StoreCorrupt as exc:
         return [Check("file", False, str(exc), RECOVER if session.kind == "sqlite" else CORRECT)]
     except StoreLocked:
@@ -118,11 +126,12 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
 
 
 def _damage(path: Path) -> Check | None:
-    """Read every page without the right to write; what is wrong, if anything is."""
+    """Read every page without the right to write; what is wrong, if it is not safe to open the file as usual."""
     with connection.mapped(path), closing(_open_untouched(path)) as file:
         found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
+        schema = integrity.check_untouched(file) if found == ["ok"] else None
     if found == ["ok"]:
-        return None
+        return schema[0] if schema is not None and not schema[1] else None
     return Check("file", False, f"{path} is damaged and was left as it is: {'; '.join(found)}", RECOVER)
 
 
@@ -136,10 +145,9 @@ def _open_untouched(path: Path) -> apsw.Connection:
 def _checks(store: Store) -> list[Check]:
     if not isinstance(store, SQLiteMemoryBackend):
         return [Check("file", True, "ok: every row was read and checked")]
-    checks = integrity.check_all(store.db, fts5=store.fts5)
-    model = store.embedder.model if store.embedder else None
-    if model is not None:
-        stale = stale_count(store.db, model)
+    checks = integrity.check_all(store.db, fts5=store.fts5, spaces=store.spaces.visible())
+    if store.embedder is not None:
+        model, stale = store.embedder.model, stale_count(store.db, store.embedder)
         detail = f"{stale:,} rows have none of {model}" if stale else f"ok: all of {model}"
         checks.append(Check("vectors", not stale, detail, "rlm doctor --fix" if stale else None))
     return checks
@@ -155,6 +163,15 @@ def _model(store: Store) -> Check:
     return Check("model", True, f"{store.embedder.model} answers")
 
 
+def _repair_schema(session: Session) -> list[str]:
+    """Make anew what the schema lacks and can be made; the store is opened again after, as it then is."""
+    with session.reading() as store:
+        if not isinstance(store, SQLiteMemoryBackend) or store.db.read_only:
+            return []
+        made = mend(store.db)
+    return [f"made anew: {', '.join(made)}"] if made else []
+
+
 def _repair(store: SQLiteMemoryBackend) -> list[str]:
     """Mend what the checks find fault with; what was done."""
     done = []
@@ -162,9 +179,12 @@ def _repair(store: SQLiteMemoryBackend) -> list[str]:
     broken = [check for check in integrity.check_all(store.db, fts5=store.fts5) if not check.ok]
     if any("index" in check.name for check in broken):
         with progress("rebuilding the indexes"):
-            integrity.repair(indexes)
-        done.append("rebuilt the full-text and recall indexes")
-    if store.embedder is not None and stale_count(store.db, store.embedder.model):
+            try:
+                integrity.repair(indexes)
+                done.append("rebuilt the full-text and recall indexes")
+            except StoreCorrupt as exc:  # a row cannot be read: the checks say which
+                done.append(f"not the indexes: {exc}")
+    if store.embedder is not None and stale_count(store.db, store.embedder):
         with progress("embedding"):
             try:
                 done.append(f"gave {store.reembed():,} rows a vector of {store.embedder.model}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlm.errors import NotFound, ValidationError
+from rlm.errors import NotFound, StoreCorrupt, ValidationError
 
 if TYPE_CHECKING:
     from rlm.cli.session import Store
@@ -28,6 +28,15 @@ def find_memory(store: Store, text: str) -> MemoryItem:
     if item is None:
         raise _unknown(text, "memory")
     return item
+
+
+def name_memory(store: Store, text: str) -> tuple[str, str]:
+    """The id and the title of that memory, for a command that needs no more: it may be one that cannot be read."""
+    try:
+        item = find_memory(store, text)
+    except StoreCorrupt:
+        return _the_one(_memory_ids(store, text), text, "memory"), "a damaged memory"
+    return item.memory_id, item.title
 
 
 def find_node(store: Store, text: str) -> str:

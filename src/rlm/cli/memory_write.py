@@ -9,7 +9,7 @@ import click
 
 from rlm import config
 from rlm.cli.command import count, unit, with_options, words
-from rlm.cli.ids import find_memory
+from rlm.cli.ids import find_memory, name_memory
 from rlm.cli.output import print_json, print_table, print_text
 from rlm.cli.session import Session, together
 from rlm.cli.text import read_text
@@ -146,7 +146,7 @@ def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool)
     if hard and not yes:
         raise ValidationError("--hard removes a memory for good: add --yes if that is meant")
     with session.changing() as store, together(store):
-        found = {item.memory_id: item for item in (find_memory(store, each) for each in memory_ids)}
+        found = dict(name_memory(store, each) for each in memory_ids)
         done = {each: store.purge(each) if hard else store.delete(each) for each in found}
     word = "removed" if hard else "archived"
     if session.json:
@@ -154,7 +154,7 @@ def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool)
         return
     for each, gone in done.items():
         print_text(each)
-        session.talk(f"{word}: {found[each].title}" if gone else "it was in the archive already")
+        session.talk(f"{word}: {found[each]}" if gone else "it was in the archive already")
 
 
 @click.argument("memory_id", metavar="ID")

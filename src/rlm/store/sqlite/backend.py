@@ -295,8 +295,8 @@ class SQLiteMemoryBackend:
     def delete(self, memory_id: str) -> bool:
         """Archive one memory; False when there was none to archive. `restore` brings it back."""
         with self.db.write() as connection:
-            found = items.fetch(connection, self.spaces.visible(), memory_id)
-            if found is None or found[2].archived_at:
+            found = items.locate(connection, self.spaces.visible(), memory_id)
+            if found is None or found[1]:
                 return False
             sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
             connection.execute(sql, (clock.now_iso(), found[0]))
@@ -315,7 +315,7 @@ class SQLiteMemoryBackend:
     def purge(self, memory_id: str) -> bool:
         """Remove one memory for good."""
         with self.db.write() as connection:
-            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None:
                 return False
             connection.execute("DELETE FROM memory_items WHERE item_no = ?", (found[0],))

@@ -368,6 +368,19 @@ def _was_closed(path: Path) -> StoreError:
     return StoreError(f"the store {path} was closed: open it again with open_store")
 
 
+_WHICH = "`rlm doctor` lists such rows and says what to do"
+
+
+def damaged_row(table: str, row: str, column: str, what: str) -> StoreCorrupt:
+    """The error of a row that cannot be read as what it must be."""
+    return StoreCorrupt(f"{table}: {column} of {row} is damaged ({what}): {_WHICH}")
+
+
+def kind_of(value: Value) -> str:
+    """What SQLite calls this, for a message."""
+    return "nothing" if value is None else {str: "text", int: "a number", float: "a number"}.get(type(value), "a blob")
+
+
 @contextmanager
 def mapped(path: Path) -> Iterator[None]:
     """Turn every apsw error into ours, with what to do next."""
@@ -397,11 +410,15 @@ def mapped(path: Path) -> Iterator[None]:
         raise _was_closed(path) from exc
     except apsw.Error as exc:
         doctor = f"`rlm doctor --db {shlex.quote(str(path))}`"
+        if str(exc) == "malformed JSON":
+            raise StoreCorrupt(f"{path} has a row whose JSON is damaged: {_WHICH}") from exc
         if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
             raise StoreCorrupt(
                 f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
             ) from exc
         raise StoreError(f"{path}: {exc}; {doctor} says whether the file is sound") from exc
+    except UnicodeDecodeError as exc:
+        raise StoreCorrupt(f"{path} has a row whose text is not UTF-8: {_WHICH}") from exc
     except (UnicodeEncodeError, OverflowError) as exc:
         raise ValidationError(f"a value cannot be stored: {exc}") from exc
     except TypeError as exc:

@@ -24,7 +24,7 @@ from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import grams
 from rlm.store import gate
 from rlm.store.sqlite import neighbours
-from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, fetch
+from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, damaged_row, fetch, kind_of
 from rlm.store.sqlite.items import bury, pack_vectors
 from rlm.store.sqlite.recall import Recall
 from rlm.store.sqlite.reembed import note_model
@@ -143,6 +143,11 @@ class Graph:
         )
         return None if row is None else (row[0], _node(row[1:]))
 
+    def _locate(self, node_id: str) -> tuple[int, str] | None:
+        """Number and tier of a node, read no further: it may be damaged."""
+        sql = "SELECT node_no, tier FROM nodes WHERE id = ? AND space_id = ?"
+        return self._db.row(sql, (node_id, self._spaces.find("project")))
+
     def update_node(self, node_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool:
         """Change type, content, subtype, tier, confidence, provenance or metadata; False when there is no such node."""
         with self._db.write() as connection:
@@ -183,15 +188,22 @@ class Graph:
 
     def delete_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
         """Move a node to the archive tier; False when there is none, or it is there already."""
-        found = self._find(node_id)
-        if found is None or found[1].tier == "archive":
-            return False
-        return self.update_node(node_id, tier="archive", reasoning=reasoning or "deleted")
+        why = gate.admit_text(reasoning or "deleted", "reasoning", 2_000)
+        with self._db.write() as connection:
+            found = self._locate(node_id)
+            if found is None or found[1] == "archive":
+                return False
+            number, tier = found
+            sql = "UPDATE nodes SET tier = 'archive', updated_at = ? WHERE node_no = ?"
+            connection.execute(sql, (clock.now_ms(), number))
+            self._log(connection, self._spaces.ensure("project"), "tier", [node_id], tier, "archive", why)
+            self._flush(connection)
+        return True
 
     def purge_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
         """Remove a node for good, with its memberships; edges left without members go too."""
         with self._db.write() as connection:
-            found = self._find(node_id)
+            found = self._locate(node_id)
             if found is None:
                 return False
             edges = [
@@ -206,7 +218,7 @@ class Graph:
             )
             bury(connection, "node", [found[0]])
             why = None if reasoning is None else gate.admit_text(reasoning, "reasoning", 2_000)
-            self._log(connection, self._spaces.ensure("project"), "purge", [node_id], found[1].tier, None, why)
+            self._log(connection, self._spaces.ensure("project"), "purge", [node_id], found[1], None, why)
             self._accesses.pop(node_id, None)
         return True
 
@@ -384,7 +396,7 @@ class Graph:
             f"WHERE space_id = ? {only} ORDER BY id DESC LIMIT ?",
             (self._spaces.find("project"), *(() if node_id is None else (node_id,)), max(0, limit)),
         )
-        return [Evolution(r[0], r[1], r[2], tuple(json.loads(r[3])), r[4], r[5], r[6]) for r in rows]
+        return [_evolution(row) for row in rows]
 
     def _log(
         self,
@@ -421,9 +433,36 @@ def _grams(row: Mapping[str, Any]) -> str:
     return grams(f"{row.get('subtype') or ''}\n{row['content']}")
 
 
+_NODE_KINDS = (
+    *((str,), (str,), (str,), (str, type(None)), (str,), (float,), (str, type(None)), (str,)),
+    *((int,), (int,), (int,), (int,)),
+)
+
+
+def node_fault(row: Sequence[Any]) -> tuple[str, str] | None:
+    """The first of `NODE_COLUMNS` that cannot be read, and why; None if all can."""
+    for name, value, kinds in zip(NODE_COLUMNS.split(", "), row, _NODE_KINDS, strict=True):
+        if type(value) not in kinds:
+            return name, f"it is {kind_of(value)}"
+    text = row[7]
+    try:
+        return None if type(json.loads(text)) is dict else ("metadata", f"{text[:40]!r} is no object")
+    except (ValueError, RecursionError) as exc:
+        return "metadata", f"{text[:40]!r}: {exc}"
+
+
 def _node(row: Sequence[Any]) -> Node:
+    if (found := node_fault(row)) is not None:
+        raise damaged_row("nodes", f"node {str(row[0])[:40]}", *found)
     id_, type_, content, subtype, tier, confidence, provenance, metadata, *times = row
     return Node(id_, type_, content, subtype, tier, confidence, provenance, json.loads(metadata), *times)
+
+
+def _evolution(row: Sequence[Any]) -> Evolution:
+    try:
+        return Evolution(row[0], row[1], row[2], tuple(json.loads(row[3])), row[4], row[5], row[6])
+    except (ValueError, TypeError) as exc:
+        raise damaged_row("evolution_log", f"row {row[0]}", "node_ids", str(exc)) from exc
 
 
 def _trusted_share(node: Node) -> float:

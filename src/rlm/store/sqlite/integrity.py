@@ -1,4 +1,4 @@
-"""Is the file sound? The checks that really catch a stale index.
+"""Is the file sound? The checks that really catch a stale index, a damaged row or a table that is gone.
 
 `PRAGMA integrity_check` and FTS5's plain `integrity-check` both pass an external-content index that no longer
 matches its rows. FTS5's check with rank 1 compares the two, so that is the one used. The derived index is
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import apsw
 
+from rlm.store.sqlite import migrations, rowcheck, schemacheck
 from rlm.store.sqlite.connection import Database
 from rlm.store.sqlite.recall import Recall
 from rlm.store.sqlite.sources import MEMORY, NODE, Source
@@ -26,14 +27,66 @@ class Check:
     fix: str | None = None
 
 
-def check_all(database: Database, *, fts5: bool) -> list[Check]:
-    """Every check, in order of how much a failure would matter."""
-    checks = [_rows(database), _references(database)]
+BACKUP = "restore a backup"
+LISTED = 5
+
+
+def check_all(database: Database, *, fts5: bool, spaces: tuple[int, ...] = ()) -> list[Check]:
+    """Every check, in order of how much a failure would matter. Rows of other spaces than these are not named."""
+    with database.read() as connection:
+        schema = schemacheck.compare(connection)
+    checks = [_schema(schema), _rows(database), _references(database)]
+    if not schema.can_be_read:
+        return checks
+    checks += [_memories(database, spaces), _nodes(database, spaces)]
     for source in (MEMORY, NODE):
         if fts5:
             checks.append(_full_text(database, source))
         checks.append(_recall(database, source))
     return checks
+
+
+def check_untouched(connection: apsw.Connection) -> tuple[Check, bool] | None:
+    """Is the schema as it must be, and can the file be opened with it? None if it is of another version."""
+    if connection.pragma("user_version") != migrations.VERSION:
+        return None
+    schema = schemacheck.compare(connection)
+    return _schema(schema), schema.can_be_opened
+
+
+def _schema(found: schemacheck.Difference) -> Check:
+    if not found.names:
+        return Check("schema", True, "ok" + (f"; not ours: {', '.join(found.others)}" if found.others else ""))
+    parts = [f"missing: {', '.join(found.missing)}"] if found.missing else []
+    parts += [f"changed: {', '.join(found.changed)}"] if found.changed else []
+    fix = "rlm doctor --fix" if found.can_be_opened else f"{BACKUP}: what such a table held is lost"
+    return Check("schema", False, "; ".join(parts), fix)
+
+
+def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
+    name, found = "memories can be read", list(rowcheck.damaged_memories(database))
+    return _damage(name, found, spaces, "memory", "remove it for good: `rlm memory rm --hard --yes {}`")
+
+
+def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
+    name, found = "nodes can be read", list(rowcheck.damaged_nodes(database))
+    return _damage(name, found, spaces, "node", "put it into the archive: `rlm graph rm {}`")
+
+
+def _damage(name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str) -> Check:
+    """A finding about rows; the first are named, and so is the command that is rid of them."""
+    if not found:
+        return Check(name, True, "ok")
+    mine = [row.name for row in found if row.space in spaces and row.name is not None][:LISTED]
+    listed = [
+        f"{kind} {row.name}: {row.column}, {row.what}"
+        if row.space in spaces and row.name is not None
+        else f"row {row.number}: {row.column}"
+        for row in found[:LISTED]
+    ]
+    more = f"; and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
+    fix = f"{BACKUP}, or {otherwise.format(' '.join(mine))}" if mine else BACKUP
+    return Check(name, False, f"{len(found):,} damaged: {'; '.join(listed)}{more}", fix)
 
 
 def _rows(database: Database) -> Check:

@@ -11,14 +11,17 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from rlm.errors import StoreCorrupt
 from rlm.store.document import item_columns
 from rlm.store.identity import canonical_json, json_object
+from rlm.store.sqlite.connection import damaged_row, kind_of
 from rlm.store.sqlite.spaces import in_spaces, take_numbers
 from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
 
@@ -27,7 +30,8 @@ COLUMNS = (
     "provenance_json, access_count, success_count, failure_count, outcome, confidence, last_used, org, team, "
     "project, level, source_session, trust, origin, archived_at"
 )
-_MARKS = ",".join("?" * (len(COLUMNS.split(",")) + 6))
+NAMES = tuple(COLUMNS.split(", "))
+_MARKS = ",".join("?" * (len(NAMES) + 6))
 _INSERT = (
     f"INSERT INTO memory_items(item_no, space_id, {COLUMNS}, scope_words, grams, embedding, embedding_model) "
     f"VALUES ({_MARKS})"
@@ -36,20 +40,68 @@ _NEAREST = "CASE level WHEN 'project' THEN 0 WHEN 'team' THEN 1 ELSE 2 END"
 _DEFAULT_SCOPE_JSON = canonical_json(DEFAULT_SCOPE.to_dict())
 
 
+_NUMBERS = {"access_count": int, "success_count": int, "failure_count": int, "confidence": float}
+_MAY_LACK = ("task_query", "last_used", "source_session", "archived_at")
+_KINDS = tuple((_NUMBERS.get(name, str), *((type(None),) if name in _MAY_LACK else ())) for name in NAMES)
+_SHAPES = frozenset(product(*_KINDS))
+"""The types that the columns of a sound row can have, of all columns at once: one look-up a row."""
+_JSON = {"tags_json": list, "scope_json": dict, "provenance_json": dict}
+
+
+def has_right_types(row: Sequence[Any]) -> bool:
+    """Whether each value of `COLUMNS` is text, a number or nothing, as it must be."""
+    return tuple(map(type, row)) in _SHAPES
+
+
+def fault(row: Sequence[Any]) -> tuple[str, str] | None:
+    """The first of `COLUMNS` that cannot be read, and why; None if all can."""
+    for name, value, kinds in zip(NAMES, row, _KINDS, strict=True):
+        if type(value) not in kinds:
+            return name, f"it is {kind_of(value)}"
+    for name, kind in _JSON.items():
+        text = row[NAMES.index(name)]
+        try:
+            value = json.loads(text)
+            if name == "scope_json" and type(value) is dict:
+                Scope.from_dict(value)
+        except (ValueError, TypeError, RecursionError) as exc:
+            return name, f"{text[:40]!r}: {exc or type(exc).__name__}"
+        if type(value) is not kind or (kind is list and not all(type(part) is str for part in value)):
+            return name, f"{text[:40]!r} is no {'list of texts' if kind is list else 'object'}"
+    return None
+
+
 def from_row(row: Sequence[Any]) -> MemoryItem:
-    """A memory from the values of `COLUMNS`."""
+    """A memory from the values of `COLUMNS`. StoreCorrupt, with the column, where that is none."""
+    try:
+        if has_right_types(row):
+            return _from_row(row)
+    except (ValueError, TypeError, AttributeError, RecursionError) as exc:
+        raise _damaged(row) from exc
+    raise _damaged(row)
+
+
+def _damaged(row: Sequence[Any]) -> StoreCorrupt:
+    column, what = fault(row) or ("a column", "it cannot be read")
+    return damaged_row("memory_items", f"memory {str(row[0])[:40]}", column, what)
+
+
+def _from_row(row: Sequence[Any]) -> MemoryItem:
     (memory_id, title, description, content, source_type, task_query, created_at, tags, scope, provenance,
      access, success, failure, outcome, confidence, last_used, org, team, project, level, session, trust,
      origin, archived_at) = row  # fmt: skip
+    tag_list, stated = json.loads(tags), json.loads(provenance)
+    if type(tag_list) is not list or type(stated) is not dict or (tag_list and set(map(type, tag_list)) != {str}):
+        raise TypeError("valid JSON, but of another kind")
     return MemoryItem(
         title=title,
         description=description,
         content=content,
         source_type=source_type,
         task_query=task_query,
-        tags=json.loads(tags),
+        tags=tag_list,
         scope=Scope.from_dict(json.loads(scope)),
-        provenance=json.loads(provenance),
+        provenance=stated,
         outcome=outcome,
         confidence=confidence,
         level=level,
@@ -149,13 +201,25 @@ def fetch(
     connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str, *, archived_first: bool = False
 ) -> tuple[int, int, MemoryItem] | None:
     """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes first, or last."""
+    row = _nearest(connection, spaces, memory_id, f"item_no, space_id, {COLUMNS}", archived_first=archived_first)
+    return None if row is None else (row[0], row[1], from_row(row[2:]))
+
+
+def locate(connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str) -> tuple[int, bool] | None:
+    """(item_no, whether it is archived) of the same memory, read no further: it may be damaged."""
+    row = _nearest(connection, spaces, memory_id, "item_no, archived_at IS NOT NULL")
+    return None if row is None else (row[0], bool(row[1]))
+
+
+def _nearest(
+    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str, columns: str, *, archived_first: bool = False
+) -> Row | None:
     order = "archived_at IS NULL" if archived_first else "archived_at IS NOT NULL"
     sql = (
-        f"SELECT item_no, space_id, {COLUMNS} FROM memory_items WHERE memory_id = ? "
+        f"SELECT {columns} FROM memory_items WHERE memory_id = ? "
         f"AND space_id {in_spaces(spaces)} ORDER BY {order}, {_NEAREST} LIMIT 1"
     )
-    row = next(iter(connection.execute(sql, (memory_id,))), None)
-    return None if row is None else (row[0], row[1], from_row(row[2:]))
+    return next(iter(connection.execute(sql, (memory_id,))), None)
 
 
 def fetch_numbers(connection: apsw.Connection, numbers: Iterable[int]) -> dict[int, MemoryItem]:
@@ -174,8 +238,7 @@ def rewrite(
     """Write every column of an existing row anew, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
     words = item_columns(item)
-    names = [name.strip() for name in COLUMNS.split(",")]
-    sets = ", ".join(f"{name} = ?" for name in names)
+    sets = ", ".join(f"{name} = ?" for name in NAMES)
     connection.execute(
         f"UPDATE memory_items SET item_no = ?, {sets}, scope_words = ?, grams = ?, embedding = ?, "
         f"embedding_model = ? WHERE item_no = ?",

@@ -11,7 +11,7 @@ import apsw
 
 from rlm.retrieval import rank
 from rlm.store.gate import check_count, check_listing
-from rlm.store.sqlite.connection import fetch
+from rlm.store.sqlite.connection import damaged_row, fetch
 from rlm.store.sqlite.items import COLUMNS, from_row
 from rlm.store.sqlite.search import Candidate
 from rlm.store.sqlite.spaces import in_spaces
@@ -36,10 +36,14 @@ def rank_candidates(
     for number, memory_id, confidence, last_used, level, kind, scope_json in rows:
         if outcome is not None and kind != outcome:
             continue
-        if scope is not None and not Scope.from_dict(json.loads(scope_json)).admits(scope):
-            continue
+        try:
+            if scope is not None and not Scope.from_dict(json.loads(scope_json)).admits(scope):
+                continue
+            factor = confidence * rank.recency_boost(last_used, now) * rank.LEVEL_WEIGHT[level]
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as exc:
+            what = "confidence, last_used, level or scope_json"
+            raise damaged_row("memory_items", f"memory {str(memory_id)[:40]}", what, str(exc)) from exc
         candidate = by_number[number]
-        factor = confidence * rank.recency_boost(last_used, now) * rank.LEVEL_WEIGHT[level]
         ranked.append((candidate.similarity * factor, number, memory_id, candidate, level))
     ranked.sort(key=lambda row: (-rank.LEVEL_WEIGHT[row[4]], -row[0], row[1]))
     return [row[:4] for row in ranked]

@@ -314,6 +314,8 @@ class Recall:
         rows, last = self._read_range(low, high, limit)
         if last <= low:
             return False
+        for row in rows:
+            self.source.check_texts(row[0], row[5:])
         made = Segment(
             numbers=np.array([row[0] for row in rows], np.int64),
             spaces=np.array([row[1] for row in rows], np.int32),

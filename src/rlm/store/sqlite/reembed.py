@@ -7,15 +7,17 @@ is due, and `--fix` does it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import apsw
 
 from rlm.retrieval.embed import Embedder, ReadingEmbedder
 from rlm.store.document import item_text
 from rlm.store.sqlite import items
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import Database, Value
 from rlm.store.sqlite.recall import Recall
+from rlm.store.sqlite.sources import NODE
 
 BATCH = 2_000
 AT_ONCE = 20_000
@@ -36,13 +38,21 @@ def is_due(database: Database, embedder: Embedder | None) -> bool:
     if database.read_only or not isinstance(embedder, ReadingEmbedder):
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
-    return bool(found) and found[0][0] != embedder.model and stale_count(database, embedder.model) <= AT_ONCE
+    return bool(found) and found[0][0] != embedder.model and stale_count(database, embedder) <= AT_ONCE
 
 
-def stale_count(database: Database, model: str | None) -> int:
-    """How many rows have no vector of this model."""
+_STALE = "(embedding_model IS NOT :model OR typeof(embedding) <> 'blob' OR (:size > 0 AND length(embedding) <> :size))"
+
+
+def _wanted(embedder: Embedder) -> dict[str, Value]:
+    """The values of `_STALE`. How long a vector of an endpoint is shows when it first answers."""
+    return {"model": embedder.model, "size": 2 * embedder.dim}
+
+
+def stale_count(database: Database, embedder: Embedder) -> int:
+    """How many rows have no vector of this model, or one of another length."""
     return sum(
-        int(database.value(f"SELECT count(*) FROM {table} WHERE embedding_model IS NOT ?", (model,)))
+        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _wanted(embedder)))
         for table in ("memory_items", "nodes")
     )
 
@@ -52,23 +62,33 @@ def reembed(database: Database, embedder: Embedder | None, indexes: Sequence[Rec
     if embedder is None:
         return 0
     done = 0
-    while batch := database.rows(
-        f"SELECT item_no, {items.COLUMNS} FROM memory_items WHERE embedding_model IS NOT ? LIMIT ?",
-        (embedder.model, BATCH),
-    ):
+    for batch in _batches(database, embedder, "memory_items", "item_no", items.COLUMNS):
         texts = [item_text(items.from_row(row[1:])) for row in batch]
         done += _write(database, embedder, "memory_items", "item_no", [row[0] for row in batch], texts)
-    while batch := database.rows(
-        "SELECT node_no, content FROM nodes WHERE embedding_model IS NOT ? LIMIT ?", (embedder.model, BATCH)
-    ):
-        numbers, texts = [row[0] for row in batch], [("", row[1]) for row in batch]
-        done += _write(database, embedder, "nodes", "node_no", numbers, texts)
+    for batch in _batches(database, embedder, "nodes", "node_no", "coalesce(subtype, ''), content, grams"):
+        for row in batch:
+            NODE.check_texts(row[0], row[1:])
+        texts = [("", row[2]) for row in batch]
+        done += _write(database, embedder, "nodes", "node_no", [row[0] for row in batch], texts)
     if done:
         for index in indexes:
             index.rebuild()
     with database.write() as connection:
         note_model(connection, embedder.model)
     return done
+
+
+def _batches(
+    database: Database, embedder: Embedder, table: str, key: str, columns: str
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows that lack a vector, each once, whatever the model makes of them."""
+    last = 0
+    while batch := database.rows(
+        f"SELECT {key}, {columns} FROM {table} WHERE {_STALE} AND {key} > :last ORDER BY {key} LIMIT {BATCH}",
+        {**_wanted(embedder), "last": last},
+    ):
+        yield batch
+        last = batch[-1][0]
 
 
 def _write(

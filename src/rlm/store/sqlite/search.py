@@ -238,6 +238,7 @@ class Search:
                 f"WHERE {self._source.key} IN (SELECT value FROM json_each(?))"
             )
             for number, *columns in connection.execute(sql, (json.dumps(missing),)):
+                self._source.check_texts(number, columns)
                 known[number] = bm25.weigh(columns, self._source.weights)
                 if not self._db.in_write:  # else the number may be rolled back and given to another
                     self._weighed[number] = known[number]

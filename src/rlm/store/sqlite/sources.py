@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
 
 from rlm.store.document import ITEM_COLUMNS, ITEM_WEIGHTS, NODE_COLUMNS, NODE_WEIGHTS
+from rlm.store.sqlite.connection import damaged_row, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,12 @@ class Source:
     def counter(self) -> str:
         """The row of `counters` that numbers this kind."""
         return "item" if self.kind == "memory" else "node"
+
+    def check_texts(self, number: int, values: Sequence[Any]) -> None:
+        """StoreCorrupt where one of `columns` holds no text: SQLite stores anything anywhere."""
+        for column, value in zip(self.columns, values, strict=True):
+            if type(value) is not str:
+                raise damaged_row(self.table, f"row {number}", column, f"it is {kind_of(value)}")
 
     def index(self, connection: apsw.Connection, first: int, last: int) -> None:
         """Put new rows into the full-text index, where there is one."""

@@ -1,0 +1,159 @@
+"""Can every row be read? SQLite stores anything in any column, so a row can be damaged in a sound file.
+
+Each memory and node is read as any command would read it, and some things are asked of it that no command asks:
+is its id that of its words, and are its times times? Only `rlm doctor` does this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from rlm import clock
+from rlm.errors import StoreCorrupt
+from rlm.store.identity import memory_id, normalize_scope
+from rlm.store.sqlite import graph, items
+from rlm.store.sqlite.connection import Database, kind_of
+from rlm.store.types import Scope
+
+PAGE = 2_000
+NOT_TEXT = "it is not UTF-8"
+
+Found = tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One damaged row. `name` is its id, if it has one."""
+
+    number: int
+    space: int
+    name: str | None
+    column: str
+    what: str
+
+
+def damaged_memories(database: Database) -> Iterator[Damage]:
+    """Memories, also archived ones, that some command could not read."""
+    extra = ("grams", "scope_words")
+    return _damaged(database, "memory_items", "item_no", (*items.NAMES, *extra), "1", _memory_fault)
+
+
+def damaged_nodes(database: Database) -> Iterator[Damage]:
+    """Nodes, but for archived ones, that some command could not read."""
+    columns = (*graph.NODE_COLUMNS.split(", "), "grams")
+    return _damaged(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
+
+
+def _damaged(
+    database: Database,
+    table: str,
+    key: str,
+    columns: tuple[str, ...],
+    where: str,
+    fault: Callable[[Sequence[Any]], Found],
+) -> Iterator[Damage]:
+    select = f"SELECT {key}, space_id, {', '.join(columns)} FROM {table} WHERE {where}"
+    last = -(2**63)
+    while True:
+        try:
+            rows = database.rows(f"{select} AND {key} > ? ORDER BY {key} LIMIT {PAGE}", (last,))
+        except StoreCorrupt as exc:
+            if not isinstance(exc.__cause__, UnicodeDecodeError):
+                raise
+            rows = _with_bytes(database, select, key, columns, last)
+        for number, space, *values in rows:
+            found = _no_text(columns, values) or fault(values)
+            if found is not None:
+                yield Damage(number, space, values[0] if isinstance(values[0], str) else None, *found)
+        if len(rows) < PAGE:
+            return
+        last = rows[-1][0]
+
+
+class _NoText(bytes):
+    """What a column holds that says it is text and is not."""
+
+
+def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
+    return next(((name, NOT_TEXT) for name, value in zip(columns, values, strict=True) if type(value) is _NoText), None)
+
+
+def _with_bytes(
+    database: Database, select: str, key: str, columns: tuple[str, ...], last: int
+) -> list[tuple[Any, ...]]:
+    """The same page, with texts read as bytes first: one of them is none."""
+    raw = ", ".join(f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})" for name in columns)
+    head, _, rest = select.partition(" FROM ")
+    sql = f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT {PAGE}"
+    return [
+        (number, space, *(_decoded(*pair) for pair in zip(values[::2], values[1::2], strict=True)))
+        for number, space, *values in database.rows(sql, (last,))
+    ]
+
+
+def _decoded(value: Any, kind: str) -> Any:
+    if kind != "text":
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return _NoText(value)
+
+
+_TITLE, _CONTENT, _TAGS, _SCOPE, _STATED = map(
+    items.NAMES.index, ("title", "content", "tags_json", "scope_json", "provenance_json")
+)
+_TIMES = tuple((name, items.NAMES.index(name)) for name in ("created_at", "last_used", "archived_at"))
+
+
+@lru_cache(maxsize=256)
+def _scope_in_id(scope_json: str) -> str:
+    value = json.loads(scope_json)
+    if type(value) is not dict:
+        raise TypeError("a scope is an object")
+    return normalize_scope(Scope.from_dict(value).to_dict())
+
+
+def _memory_fault(values: Sequence[Any]) -> Found:
+    *row, grams, scope_words = values
+    if not _looks_sound(row) and (found := items.fault(row)) is not None:
+        return found
+    for name, text in (("grams", grams), ("scope_words", scope_words)):
+        if type(text) is not str:
+            return name, f"it is {kind_of(text)}"
+    for name, place in _TIMES:
+        if row[place] is not None and not _is_time(row[place]):
+            return name, f"{row[place][:40]!r} is no ISO 8601 time"
+    if memory_id(row[_TITLE], row[_CONTENT], _scope_in_id(row[_SCOPE])) != row[0]:
+        return "memory_id", "it is not that of its title, content and scope"
+    return None
+
+
+def _looks_sound(row: Sequence[Any]) -> bool:
+    """Most of what `items.fault` asks, at a third of the price; where this says no, that has the last word."""
+    try:
+        tags, stated = orjson.loads(row[_TAGS]), orjson.loads(row[_STATED])
+        _scope_in_id(row[_SCOPE])
+    except (ValueError, TypeError, RecursionError):
+        return False
+    texts = type(tags) is list and (not tags or set(map(type, tags)) == {str})
+    return texts and type(stated) is dict and items.has_right_types(row)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        clock.parse_iso(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _node_fault(values: Sequence[Any]) -> Found:
+    *row, grams = values
+    return graph.node_fault(row) or (None if type(grams) is str else ("grams", f"it is {kind_of(grams)}"))
