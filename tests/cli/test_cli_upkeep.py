@@ -120,7 +120,7 @@ def test_fix_mends_a_stale_full_text_index(rlm: Run, add: Callable[..., str], db
         with store.db.write() as connection:
             for name, _ in (trigger, *others):
                 connection.execute(f'DROP TRIGGER "{name}"')
-            connection.execute("UPDATE memory_items SET title = 'Something else entirely'")
+            connection.execute("UPDATE memory_items SET description = 'Something else entirely'")
             for _, sql in (trigger, *others):
                 connection.execute(sql)
     failed = rlm("doctor", "--db", db, "--json")

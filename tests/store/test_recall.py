@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rlm.store import gate
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.open import open_store
-from rlm.store.sqlite import integrity
+from rlm.store.sqlite import integrity, schemacheck
 from rlm.store.types import MemoryItem, Tenant
 
 WORDS = re.findall(
@@ -181,13 +181,14 @@ def test_a_stale_full_text_index_is_caught_and_repaired(tmp_path):
         db.add_many(corpus(40))
         with db.db.write() as connection:
             connection.execute("DROP TRIGGER memory_fts_update_old")
-            connection.execute("UPDATE memory_items SET title = 'Changed behind the back' WHERE item_no = 7")
+            connection.execute("UPDATE memory_items SET description = 'Changed behind the back' WHERE item_no = 7")
         assert db.db.rows("PRAGMA integrity_check") == [("ok",)], "which is why the plain check is not enough"
         bad = {check.name for check in integrity.check_all(db.db, fts5=True) if not check.ok}
-        assert bad == {"full-text index of memory_items"}
+        assert bad == {"schema", "full-text index of memory_items"}
+        assert schemacheck.mend(db.db) == ("memory_fts_update_old",)
         integrity.repair([db.search.recall, db.graph.recall])
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
-        assert db.retrieve("changed behind the back")[0].item.title == "Changed behind the back"
+        assert db.retrieve("changed behind the back")[0].item.description == "Changed behind the back"
 
 
 @pytest.mark.parametrize("damage", ["UPDATE recall_segments SET numbers = zeroblob(320)",

@@ -10,6 +10,7 @@ import click
 from rlm.cli.output import encode_json, plain
 from rlm.errors import NotFound, RLMError
 
+REINSTALL = "pip install --upgrade --force-reinstall rlm-memory"
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -33,6 +34,10 @@ def report(error: BaseException, *, as_json: bool) -> int:
         return UNUSABLE
     if isinstance(error, click.ClickException):
         _say("UsageError", _usage(error), as_json=as_json)
+        return UNUSABLE
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("rlm"):
+        name = error.name.partition(".")[0]
+        _say(type(error).__name__, f"the package {name} is not installed: {REINSTALL}", as_json=as_json)
         return UNUSABLE
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""

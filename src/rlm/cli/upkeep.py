@@ -34,9 +34,9 @@ def backup(session: Session, path: str, force: bool) -> None:
 
 
 @command(app, "doctor")
-@click.option("--fix", is_flag=True, help="Rebuild the indexes and missing vectors.")
+@click.option("--fix", is_flag=True, help="Make indexes, triggers and vectors anew.")
 def doctor(session: Session, fix: bool) -> int:
-    """Check the engine, the file and its indexes.
+    """Check the engine, the file, its rows and its indexes.
 
     The exit code is 1 when something is wrong.
     """

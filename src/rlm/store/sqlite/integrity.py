@@ -38,7 +38,7 @@ def check_all(database: Database, *, fts5: bool, spaces: tuple[int, ...] = ()) -
     checks = [_schema(schema), _rows(database), _references(database)]
     if not schema.can_be_read:
         return checks
-    checks += [_memories(database, spaces), _nodes(database, spaces)]
+    checks += [_memories(database, spaces), _nodes(database, spaces), _history(database)]
     for source in (MEMORY, NODE):
         if fts5:
             checks.append(_full_text(database, source))
@@ -71,6 +71,10 @@ def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
 def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
     name, found = "nodes can be read", list(rowcheck.damaged_nodes(database))
     return _damage(name, found, spaces, "node", "put it into the archive: `rlm graph rm {}`")
+
+
+def _history(database: Database) -> Check:
+    return _damage("runs and history can be read", list(rowcheck.damaged_history(database)), (), "row", "")
 
 
 def _damage(name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str) -> Check:

@@ -24,6 +24,13 @@ from rlm.store.types import Scope
 PAGE = 2_000
 NOT_TEXT = "it is not UTF-8"
 
+HISTORY = (
+    ("trajectories", "artifact_json"),
+    ("judgments", "missing_json"),
+    ("evolution_log", "node_ids"),
+    ("distill_queue", "payload_json"),
+)
+
 Found = tuple[str, str] | None
 
 
@@ -48,6 +55,14 @@ def damaged_nodes(database: Database) -> Iterator[Damage]:
     """Nodes, but for archived ones, that some command could not read."""
     columns = (*graph.NODE_COLUMNS.split(", "), "grams")
     return _damaged(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
+
+
+def damaged_history(database: Database) -> Iterator[Damage]:
+    """Rows of the other tables whose JSON is none."""
+    for table, column in HISTORY:
+        sql = f"SELECT rowid, space_id FROM {table} WHERE typeof({column}) <> 'text' OR NOT json_valid({column})"
+        for number, space in database.rows(sql):
+            yield Damage(number, space, None, f"{table}.{column}", "it is no JSON")
 
 
 def _damaged(

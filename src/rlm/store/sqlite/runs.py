@@ -15,6 +15,7 @@ from rlm import clock
 from rlm.store import gate
 from rlm.store.identity import canonical_json
 from rlm.store.records import Use
+from rlm.store.sqlite.connection import damaged_row
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import Judgment, Run, Trajectory
 
@@ -133,6 +134,10 @@ def recent(
     for row in connection.execute(sql, values):
         run = Run(*row[:6])
         query, name, answer, count, converged, artifact, log, created = row[6:]
-        made = Trajectory(query, run.run_id, name, answer, count, bool(converged), json.loads(artifact), log, created)
+        try:
+            noted = json.loads(artifact)
+        except (ValueError, TypeError, RecursionError) as exc:
+            raise damaged_row("trajectories", f"trajectory {name}", "artifact_json", str(exc)) from exc
+        made = Trajectory(query, run.run_id, name, answer, count, bool(converged), noted, log, created)
         found.append((run, made))
     return found
