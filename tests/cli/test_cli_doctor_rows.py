@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 from cli_running import Result, Run
 
@@ -151,6 +153,13 @@ def test_what_can_be_made_anew_is_named_and_made(
     assert rlm("memory", "edit", found, "--title", "Walk the tree", "--db", db).code == 0
     assert rlm("graph", "add", "fact", "The sky is blue.", "--db", db).code == 0
     assert rlm("doctor", "--db", db).code == 0
+
+
+def test_a_database_of_another_program_is_called_that(rlm: Run, db: str) -> None:
+    with contextlib.closing(apsw.Connection(db)) as other:
+        other.execute("CREATE TABLE bookmarks(url); PRAGMA user_version = 1")
+    [check] = failed(rlm("doctor", "--fix", "--db", db, "--json")).values()
+    assert "another program" in check["detail"]
 
 
 def test_what_somebody_added_is_no_fault(rlm: Run, add: Callable[..., str], db: str) -> None:

@@ -47,8 +47,9 @@ def check_all(database: Database, *, fts5: bool, spaces: tuple[int, ...] = ()) -
 
 
 def check_untouched(connection: apsw.Connection) -> tuple[Check, bool] | None:
-    """Is the schema as it must be, and can the file be opened with it? None if it is of another version."""
-    if connection.pragma("user_version") != migrations.VERSION:
+    """Is the schema as it must be, and can the file be opened with it? None for another version or program."""
+    marks = connection.pragma("user_version"), connection.pragma("application_id")
+    if marks != (migrations.VERSION, migrations.APPLICATION_ID):
         return None
     schema = schemacheck.compare(connection)
     return _schema(schema), schema.can_be_opened
