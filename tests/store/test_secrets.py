@@ -20,6 +20,7 @@ from rlm.store.secrets import scrub, scrub_value
 ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "_-"
 UPPER = string.ascii_uppercase + string.digits
+LOWER = string.ascii_lowercase + string.digits
 HEX = "0123456789abcdef"
 BASE64 = ALNUM + "+/"
 
@@ -27,7 +28,7 @@ BASE64 = ALNUM + "+/"
 def body(alphabet: str, length: int, seed: int = 7) -> str:
     """Random characters, the last three fixed so that a digit and both cases are always there."""
     rng = random.Random(f"{alphabet}{length}{seed}")
-    tail = "a7" if alphabet == HEX else "Z7" if alphabet == UPPER else "aZ7"
+    tail = "a7" if alphabet in (HEX, LOWER) else "Z7" if alphabet == UPPER else "aZ7"
     return "".join(rng.choice(alphabet) for _ in range(length - len(tail))) + tail
 
 
@@ -92,6 +93,25 @@ TOKENS = {  # a name: the kind, the secret. These are known by their shape, what
     "airtable": ("airtable-token", "pa" + "t" + body(ALNUM, 14) + "." + body(HEX, 64)),
     "atlassian": ("atlassian-token", "ATA" + "TT3x" + body(URLSAFE, 60)),
     "heroku": ("heroku-key", "HR" + "KU-" + body(URLSAFE, 40)),
+    "deepseek": ("deepseek-key", "sk" + "-" + body(HEX, 32)),
+    "sk in lower case": ("deepseek-key", "sk" + "-" + body(LOWER, 48)),
+    "together": ("together-key", "tg" + "p_v1_" + body(URLSAFE, 43)),
+    "fireworks": ("fireworks-key", "f" + "w_" + body(ALNUM, 24)),
+    "cerebras": ("cerebras-key", "cs" + "k-" + body(LOWER, 48)),
+    "voyage": ("voyage-key", "p" + "a-" + body(URLSAFE, 43)),
+    "jina": ("jina-key", "ji" + "na_" + body(HEX, 32) + body(URLSAFE, 28)),
+    "elevenlabs": ("elevenlabs-key", "s" + "k_" + body(HEX, 48)),
+    "google, new": ("gcp-api-key", "A" + "Q.Ab8" + body(URLSAFE, 47)),
+    "bedrock": ("aws-bedrock-key", "AB" + "SKQmVkcm9ja0FQSUtleS" + body(BASE64, 110) + "="),
+    "bedrock for a day": ("aws-bedrock-key", "bedrock" + "-api-key-YmVkcm9jay5hbWF6b25hd3" + body(BASE64, 200) + "=="),
+    "alibaba": ("alibaba-key", "LT" + "AI5t" + body(ALNUM, 18)),
+    "alibaba, old": ("alibaba-key", "LT" + "AI" + body(ALNUM, 12)),
+    "terraform": ("terraform-token", body(ALNUM, 14) + ".atlas" + "v1." + body(URLSAFE, 67)),
+    "pulumi": ("pulumi-token", "pu" + "l-" + body(HEX, 40)),
+    "vercel": ("vercel-token", "vc" + "p_" + body(URLSAFE, 56)),
+    "vercel, short": ("vercel-token", "vc" + "k_" + body(ALNUM, 24)),
+    "vercel, named": ("vercel-token", "ver" + "cel_" + body(ALNUM, 24)),
+    "vercel blob": ("vercel-token", "ver" + "cel_blob_rw_" + body(ALNUM, 16) + "_" + body(ALNUM, 30)),
     "jwt": ("jwt", jwt()),
     "jwt without signature": ("jwt", jwt(parts=2)),
 }
@@ -127,6 +147,11 @@ PLACED = (  # these are known by where they stand: the kind, the text with a hol
     ("url-password", "postgres://app:{}@db.internal:5432/main", PASSWORD),
     ("url-password", "redis://:{}@cache:6379/0 is up", PASSWORD),
     ("url-password", "git clone https://bob:{}@example.org/r.git", "p@ss:w0rd!"),
+    ("url-password", "postgres://app:{}@db.internal:5432/main", "s3cr/et-Horse"),
+    ("url-password", "amqp://app:{}@mq/vhost and http://localhost:8080/a@b", "Batt3ry/9/staple"),
+    ("url-token", "git clone https://{}@github.com/owner/repository.git", body(HEX, 40)),
+    ("url-token", "https://{}@dev.azure.com/org/_git/repo", body(LOWER, 52)),
+    ("url-token", "git remote add origin https://{}:@git.example.org/r.git", body(ALNUM, 20)),
     ("authorization", "Authorization: Bearer {}", body(URLSAFE, 40)),
     ("authorization", "curl -H 'Authorization: Bearer {}' https://example.org", body(URLSAFE, 16)),
     ("authorization", '"authorization": "Basic {}"', BASIC),
@@ -161,6 +186,11 @@ PLACED = (  # these are known by where they stand: the kind, the text with a hol
     ("api-key", "X-Api-Key: {}", STAPLE),
     ("api-key", "API key: {}", STAPLE),
     ("api-key", "https://api.example.org/?api_key={}&q=1", STAPLE),
+    ("env-key", "AZURE_OPENAI_KEY={}", body(HEX, 32)),
+    ("env-key", 'export AZURE_SEARCH_KEY="{}"', body(ALNUM, 52)),
+    ("env-key", "AZURE_COSMOS_KEY: {}", body(BASE64, 86) + "=="),
+    ("env-key", '"SPEECH_KEY": "{}",', body(ALNUM, 84)),
+    ("env-key", 'os.environ["DATADOG_APP_KEY"] = "{}"', body(HEX, 40)),
     ("secret", "SECRET_TOKEN={}", STAPLE),
     ("secret", "client_secret: '{}'", STAPLE),
     ("secret", 'clientSecret := "{}"', STAPLE),
@@ -280,6 +310,60 @@ CLEAN = (
     "password=[redacted:password]",
     "Le mot de passe : obligatoire. パスワード: 必須",
     "\ud800 lone \udfff",
+    # Names and numbers that begin as a key of some vendor does.
+    "sk-learn and sk-" + "x" * 32,
+    'class="sk-folding-cube sk-cube4 sk-double-bounce2-with-a-very-long-name-2"',
+    f"disk-{body(HEX, 32)} and task_{body(HEX, 48)} of desk_{body(HEX, 48)}",
+    f"sk-{body(HEX, 12)} sk_{body(HEX, 40)}",
+    "tgp_v1_... and tgp_v1_key_of_the_team",
+    "fw_configuration_manager2 fw_internationalizationHelper fw_update_2024_01_15_Release",
+    f"fw_{SHA1}.bin",
+    "csk-internationalization-of-the-first-release-v2",
+    "pa-System-installation-guide-for-building-2-and-the-hall-of-2024-01-15",
+    f"spa-{body(ALNUM, 44)}",
+    "jina_embeddings_v3_base_en_token_classification_head_2 jina_clip_v2",
+    "FAQ.Ab8 and AQ.Abandoned",
+    "ABSKOLUTELYINTERNATIONALNAME2 bedrock-api-key-rotation-for-the-second-region-v2",
+    "bedrock-api-key-internationalization",
+    "LTAIxxxxxxxxxxxxxxxx LTAI5txxxxxxxxxxxxxxxxxx LTAIINTERNATIONAL VOLTAIRE1694TO1778 LTAIyourAccessKeyId",
+    f"DELTAI{body(ALNUM, 14)} LTAI{body(ALNUM, 60)}",
+    "registry.terraform.io atlasv1.example.internal-network.organisation.example.org",
+    f"pul-{body(HEX, 12)} repul-sion-of-the-second-kind-2",
+    "vcp_Update_the_second_handler_of_the_board_V2 eos_vcp_init_for_the_second_board2",
+    "vercel_project_production_url_2 vercel_Project_Production_Url2_of_the_team",
+    # A name that ends in KEY is not always that of a secret.
+    "PRIMARY_KEY=user_id_1234",
+    "FOREIGN_KEY=orders_customer_id_0001_fk",
+    f"CACHE_KEY={SHA1}",
+    f"S3_OBJECT_KEY=uploads/2024/01/{SHA1}.bin",
+    f'SORT_KEY = "{body(ALNUM, 30)}"',
+    f"SSH_PUBLIC_KEY={body(ALNUM, 60)}",
+    f"KEY={SHA1}",
+    f"key: {SHA1}\nMONKEY={SHA1}",
+    f"SESSION_KEY={UUID}",
+    "STORAGE_KEY='app.settings.version2'",
+    "SSL_KEY=/etc/ssl/private/server2024.key",
+    "AZURE_OPENAI_KEY=$AZURE_OPENAI_KEY_2",
+    "AZURE_OPENAI_KEY=<your-azure-openai-key-1234567890>",
+    "AZURE_OPENAI_KEY=your0azure0openai0key0here0",
+    "AZURE_OPENAI_KEY=os.environ['AZURE_OPENAI_KEY1234567890ab']",
+    "REGISTRY_KEY=HKEY_LOCAL_MACHINE_SOFTWARE_2",
+    "ENUM: A_KEY: 1, B_KEY: 2, RETURN_KEY = 13",
+    "SELECT ?k WHERE { ?k ex:HAS_KEY ex:Value1234 . FILTER(?KEY = ex:Sort_Key) }",
+    # A user in a URL is not always a token.
+    "https://git@github.com/owner/repository.git and ssh://git@host:22/x",
+    "ssh://deploy-user-2024@build.example.org/srv/repository.git",
+    "https://bob.smith%40example.org@example.org/ mailto://first.last2024@example.org",
+    "sftp://serviceaccount2024prod@files.example.org/in",
+    f"https://example.org/{SHA1}@v2 https://example.org?x={SHA1}@v2 https://example.org#{SHA1}@v2",
+    "https://{token}@github.com/o/r https://$GITHUB_TOKEN1234567890abcdef@github.com/o/r https://<token>@github.com",
+    "https://registry.npmjs.org/@scope/name and https://medium.com/@bob2024",
+    '<http://example.org/ns#Label1> rdfs:label "Name"@en ; rdfs:seeAlso <http://example.org:8080/a/@b2> .',
+    "http://localhost:PORT/v1/users/@me http://{host}:{port2}/users/@me http://$HOST:$PORT2/users/@me",
+    "git+ssh://github.com:owner/repository2024.git@v1.2.3",
+    "mongodb://h1:27017,h2:27017/db?x=a@b http://[::1]:8080/a2@b docker://localhost:5000/img2@sha256",
+    "https://[redacted:url-token]@github.com/o/r https://[redacted:github-token]@github.com",
+    "https://[redacted:url-token]:[redacted:url-password]@github.com/o/r",
 )
 
 
@@ -344,6 +428,18 @@ def test_an_assigned_token_has_the_kind_of_its_vendor() -> None:
 
 def test_the_user_and_the_host_of_a_url_stay() -> None:
     assert scrub(f"ftp://bob:{PASSWORD}@h.example/x")[0] == "ftp://bob:[redacted:url-password]@h.example/x"
+
+
+def test_a_token_that_is_the_user_of_a_url_goes_with_its_password_and_once() -> None:
+    result, kinds = scrub(f"https://{SHA1}:x-oauth-basic@github.com/o/r")
+    assert result == "https://[redacted:url-token]:[redacted:url-password]@github.com/o/r"
+    assert kinds == ("url-password", "url-token")
+    github = TOKENS["github"][1]
+    assert scrub(f"https://{github}@github.com/o/r") == ("https://[redacted:url-token]@github.com/o/r", ("url-token",))
+    assert scrub(f"https://[redacted:x]:{PASSWORD}@h/") == (
+        "https://[redacted:x]:[redacted:url-password]@h/",
+        ("url-password",),
+    )
 
 
 SECRET_LIST = [secret for _, secret in TOKENS.values()]
@@ -455,6 +551,9 @@ HOSTILE = (
         "é:",
         "password=x(",
     ),
+    *("LTAI", "LTAI1", "LTAI1-", "csk-", "csk-a", "jina_", "pa-", "pa-a", "fw_", "sk_", "vcp_", "vercel_"),
+    *("ABSK", "ABSKaZ9", "ABSKaaaaaaaaaaaaaaaaZ9+", "bedrock-api-key-", "atlasv1.", "a.atlasv1.", "aaaaaaaaaaaaaa."),
+    *("://a:b/", "://a:b/c1@", "://a1@", "://[redacted:", "://[redacted:x]", "A_KEY=", "A_KEY=a1", "_KEY:", "COOKIE="),
 )
 
 
@@ -499,6 +598,12 @@ def test_a_string_under_a_secret_name_is_redacted(name: str) -> None:
     assert scrub_value(result) == (result, ())
 
 
+def test_under_a_name_in_capitals_that_ends_in_key_only_what_looks_like_a_key_goes() -> None:
+    kept = {"PRIMARY_KEY": "user_id_1234", "CACHE_KEY": SHA1, "AZURE_OPENAI_KEY": "see the portal", "A_KEY": UUID}
+    assert scrub_value(kept) == (kept, ())
+    assert scrub_value({"AZURE_OPENAI_KEY": SHA1}) == ({"AZURE_OPENAI_KEY": "[redacted:env-key]"}, ("env-key",))
+
+
 @pytest.mark.parametrize("text", ["short", "$PASSWORD", "two words here", "YOUR_API_KEY", "<your-key>", "undefined"])
 def test_a_placeholder_under_a_secret_name_stays(text: str) -> None:
     value = {"password": text, "token": None, "secret": 12345678, "max_tokens": "understanding"}
@@ -535,4 +640,5 @@ def test_the_first_look_misses_no_name(end: str) -> None:
     parted = (end, end.upper(), end.title(), "_".join(end), f"{end[:-2]}-{end[-2:]}", f"my_{end}")
     for name in parted:
         for text in (f"{name}=", f"{name}:", f'"{name}": ', f"x: 1\n**{name}** = ", f"`{name}`\t:"):
-            assert secrets._has_secret_name(secrets._bytes(text + "correct-h0rse-9")), text
+            data = secrets._bytes(text + "correct-h0rse-9")
+            assert secrets._is_secret_name(secrets._last_words(data), data), text

@@ -25,7 +25,18 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from rlm.store.vendors import Rule, vendor_rules
+from rlm.store.looks import (
+    WORDY,
+    is_jwt,
+    is_mixed,
+    is_placeholder,
+    is_plain_key,
+    is_random,
+    is_slashed_password,
+    is_url_password,
+    looks_secret,
+)
+from rlm.store.vendors import SHORT_ID, Rule, vendor_rules
 
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
@@ -47,7 +58,12 @@ _KEY_BODY = re.compile(
 )
 _PUTTY = re.compile(r"(?:Private-Lines:\s{0,4}\d{1,6}|Private-MAC:)")
 
-_URL = re.compile(r"(://[^\s/:@\"'<>`]*:)([^\s/\"'<>`]+)@")
+_URL = re.compile(  # user, then a password, or one with a slash in it, or none
+    r"://((?:\[redacted:[\w-]{1,40}\])?+[^\s/:@\"'<>`]*)"
+    r"(?::([^\s/\"'<>`]*)@|:([^\s/@\"'<>`]{1,64}/[^\s@\"'<>`]{0,64})@|@)"
+)
+_find_short_id = SHORT_ID.pattern.search
+_URL_USER = re.compile(r"[\w.~%+-]+", re.ASCII)
 
 _ASSIGN_END = r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`])(?=[^\s\"'`]{5})|(?=[^\s\"'`,;&<>\\]{5}))"
 _ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
@@ -60,13 +76,15 @@ _SHORT_FLAGS = tuple(  # each begins with plain letters, which is what makes a s
     for command, flag in (("mysql", "-p"), ("mariadb", "-p"), ("sshpass", "-p ?"), ("redis-cli", "-a ?"))
 )
 _COOKIE_LINE = r"[\"']?[:=][ \t]{0,4}[\"']?([^\n\"']{8,4096})"
-_COOKIES = tuple((word.encode(), re.compile(word + _COOKIE_LINE)) for word in ("ookie", "OOKIE"))
+_COOKIES = tuple(re.compile(word + _COOKIE_LINE) for word in ("ookie", "OOKIE"))
 _COOKIE_PART = re.compile(r"([\w.-]{1,64}=)([^\s;,=]{12,4096})")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,128}")
 _BARE_REST = re.compile(r"[^\s\"'`,;&<>\\]*")
 _ANNOTATION = re.compile(r"[\w.\[\]| ]+")
 _SCHEME = re.compile(r"(?i:(bearer|basic|token|bot|apikey)[ \t]{1,4})([^\s\"'`,;<>\\]{6,})")
 _BEARER = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # what may follow a run in a bearer token
+_BASE64 = re.compile(r"[\w+/-]*=*", re.ASCII)  # or in a key that is plain base64
+_BASE64_KEY = "[redacted:aws-bedrock-key]"
 
 _AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
 _PASSWORD_NAMES = ("password", "passwd", "passphrase", "pwd")
@@ -88,26 +106,15 @@ _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
 _LAST_3 = itemgetter(slice(-3, None))
 _ENDS_BYTES = tuple(end.encode() for end in (*_NAMES, "pass"))
-_ENDS_LAST_3 = frozenset(map(_LAST_3, _ENDS_BYTES))
+_ENDS_LAST_3 = frozenset(map(_LAST_3, (*_ENDS_BYTES, b"ookie")))
+_ENV_KEY = re.compile(r"([A-Z][A-Z0-9]*)_KEY$")
+_NO_SECRET_KEYS = frozenset(  # what may stand before _KEY where no secret follows
+    {"PRIMARY", "FOREIGN", "UNIQUE", "NATURAL", "SURROGATE", "COMPOSITE", "CANDIDATE", "SORT", "PARTITION", "SHARD"}
+    | {"HASH", "RANGE", "ROW", "GROUP", "INDEX", "LOOKUP", "ROUTING", "CACHE", "DEDUP", "IDEMPOTENCY", "LOCK", "MAP"}
+    | {"OBJECT", "S3", "BUCKET", "FILE", "STATE", "REGISTRY", "PUBLIC", "PUB", "PUBLISHABLE", "SITE", "VERIFY", "HOST"}
+)
 _FOLD = bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128))) + b"?" * 128
 _SQUEEZE = str.maketrans("", "", "_-" + _AROUND_NAME.decode())
-
-_PLACEHOLDER_STARTS = (
-    *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
-    *("your", "my_", "my-", "example", "placeholder", "replace", "insert", "changeme", "change_", "change-"),
-    *("dummy", "redacted", "todo", "fixme", "sample", "enter_", "enter-", "some_", "some-", "the_", "the-"),
-    *("os.", "process.", "env.", "self.", "this.", "config.", "settings.", "secrets.", "vars.", "var."),
-    *("op://", "vault:", "file:", "arn:", "ref+", "keyring:", "env:", "secret://", "http://", "https://"),
-)
-_PLACEHOLDER_WORDS = frozenset(
-    {"none", "null", "undefined", "true", "false", "string", "optional", "required", "boolean", "integer"}
-    | {"hidden", "masked", "password", "passphrase", "secret", "token", "apikey", "credentials"}
-)
-_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$")
-_FILLER = re.compile(r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$")
-_SIGNATURE = re.compile(r"[A-Za-z0-9+/%=]+$")
-_DIGIT = re.compile("[0-9]")
-_WORDY = re.compile(r"[A-Za-z]*\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})+$")
 
 
 def scrub(text: str) -> tuple[str, tuple[str, ...]]:
@@ -141,7 +148,7 @@ def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _scrub_any(value: Any, name_kind: str | None, kinds: set[str]) -> Any:
     if isinstance(value, str):
-        if name_kind and len(value) >= 8 and not any(map(str.isspace, value)) and not _is_placeholder(value):
+        if name_kind and _is_named_secret(value, name_kind):
             return _mark(name_kind, kinds)
         text, found = scrub(value)
         kinds.update(found)
@@ -155,25 +162,34 @@ def _scrub_any(value: Any, name_kind: str | None, kinds: set[str]) -> Any:
     return value
 
 
+def _is_named_secret(value: str, name_kind: str) -> bool:
+    if name_kind == "env-key":
+        return is_plain_key(value)
+    return len(value) >= 8 and not any(map(str.isspace, value)) and not is_placeholder(value)
+
+
 def _scrub_once(text: str, kinds: set[str]) -> str:
     data = _bytes(text)  # whether something is there at all is asked of bytes: twice as fast where text is not ASCII
     if b"--" in data:
         text = _scrub_fences(text, kinds)
         text = _scrub_named(text, _FLAG.finditer(text), kinds)
     if b"@" in data and b"://" in data:
-        text = _URL.sub(lambda match: _redact_url(match, kinds), text)
+        text = _URL.sub(partial(_redact_url, kinds=kinds), text)
+    if _find_short_id(text):
+        text = SHORT_ID.pattern.sub(partial(_redact_token, rule=SHORT_ID, kinds=kinds), text)
     text = _scrub_runs(text, kinds, _bytes(text) if kinds else data)
     if b"<" in data and b"</" in data:
         text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
     if b"curl " in data:
         text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
-    for word, header in _COOKIES:
-        if word in data:
+    names = _last_words(data)
+    if names and any(name.endswith(b"ookie") for name in names):
+        for header in _COOKIES:
             text = header.sub(partial(_redact_cookies, kinds=kinds), text)
     for word, flag in _SHORT_FLAGS:
         if word in data:
             text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
-    if _has_secret_name(data):
+    if names and _is_secret_name(names, data):
         text = _scrub_named(text, _assignments(text), kinds)
     return text
 
@@ -188,7 +204,7 @@ def _assignments(text: str) -> Iterator[re.Match[str]]:
     start = 0
     for line in text.split("\n"):
         end = start + len(line)
-        if (":" in line or "=" in line) and _has_secret_name(_bytes(line)):
+        if (":" in line or "=" in line) and _is_secret_name(_last_words(data := _bytes(line)), data):
             yield from _ASSIGN.finditer(text, start, end)
         start = end + 1
 
@@ -230,15 +246,21 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
 
 
 def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
-    password = match[2]
-    syntactic = password.startswith(("$", "<", "{", "%", "[redacted:")) or _FILLER.match(password)
-    return match[0] if syntactic else f"{match[1]}{_mark('url-password', kinds)}@"
+    """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no password."""
+    user, password, slashed = match.groups()
+    who = _mark("url-token", kinds) if _URL_USER.fullmatch(user) and is_random(user) else user
+    if slashed is not None:
+        secret = is_slashed_password(slashed) and not user.startswith("[")  # that is an IPv6 address
+        return f"://{user}:{_mark('url-password', kinds)}@" if secret else match[0]
+    if password is None:
+        return f"://{who}@"
+    return f"://{who}:{_mark('url-password', kinds) if is_url_password(password) else password}@"
 
 
 def _redact_short_flag(match: re.Match[str], kinds: set[str]) -> str:
     """`mysql -pSECRET`: no name and no separator, but the command says what it is."""
     value = match[1]
-    if not _DIGIT.search(value) or _is_placeholder(value):
+    if not is_mixed(value, cases=False) or is_placeholder(value):
         return match[0]
     return match[0][: match.start(1) - match.start()] + _mark("password", kinds)
 
@@ -248,7 +270,7 @@ def _redact_cookies(match: re.Match[str], kinds: set[str]) -> str:
 
     def one(part: re.Match[str]) -> str:
         value = part[2]
-        plain = not _is_mixed(value, cases=False) or _is_placeholder(value) or _WORDY.match(value)
+        plain = not is_mixed(value, cases=False) or is_placeholder(value) or WORDY.match(value)
         return part[0] if plain or value.isdigit() else part[1] + _mark("cookie", kinds)
 
     head = match[0][: match.start(1) - match.start()]
@@ -277,6 +299,8 @@ def _scrub_runs(text: str, kinds: set[str], data: bytes) -> str:
         else:
             run = text[start:end]
             if run not in _PLAIN_RUNS and (new := _scrub_run(run, kinds)) != run:
+                if new.endswith(_BASE64_KEY) and (more := _BASE64.match(text, end)):
+                    end = more.end()
                 spans.append((start, end, new))
         start = mask.find(_RUN, end)
     text = _splice(text, spans)
@@ -313,26 +337,17 @@ def _scrub_run(run: str, kinds: set[str]) -> str:
 
 def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
     token = match[0]
-    if rule.mixed and not _is_mixed(token, cases=True):
+    if rule.looks == "mixed" and not is_mixed(token, cases=True):
         return token
-    if rule.kind == "jwt" and not _is_jwt(token):
+    if rule.looks == "random" and not is_random(token, 12):
+        return token
+    if rule.kind == "jwt" and not is_jwt(token):
         return token
     return _mark(rule.kind, kinds)
 
 
-def _is_jwt(token: str) -> bool:
-    """Base64 of some JSON is no secret by itself, nor is one that someone cut short with dots."""
-    _, *parts = token.split(".")
-    return any(len(part) >= 8 for part in parts) and (len(parts) >= 2 or parts[0].startswith("eyJ"))
-
-
-def _is_mixed(token: str, *, cases: bool) -> bool:
-    """Whether a token has a digit and, with `cases`, letters of both cases."""
-    return bool(_DIGIT.search(token)) and not (cases and (token.islower() or token.isupper()))
-
-
 def _is_bearer(text: str, start: int, end: int) -> bool:
-    return text[max(0, start - 7) : start].lower() == "bearer " and _is_mixed(text[start:end], cases=False)
+    return text[max(0, start - 7) : start].lower() == "bearer " and is_mixed(text[start:end], cases=False)
 
 
 def _scrub_putty(text: str, kinds: set[str]) -> str:
@@ -343,14 +358,21 @@ def _scrub_putty(text: str, kinds: set[str]) -> str:
     return _splice(text, spans)
 
 
-def _has_secret_name(data: bytes) -> bool:
-    """Whether a separator follows what may be the end of a secret-like name: cheap, and never a false no."""
+def _last_words(data: bytes) -> list[bytes]:
+    """What stands before a separator and may end in a secret-like name or in cookie: cheap, and never a false no."""
     if b":" not in data and b"=" not in data:
-        return False
+        return []
     pieces = data.translate(_FOLD, b"_-" + _AROUND_NAME).split(b":")
     if _ENDS_LAST_3.isdisjoint(map(_LAST_3, pieces)):
-        return False
-    return any(piece.endswith(_ENDS_BYTES) for piece in pieces if piece[-3:] in _ENDS_LAST_3)
+        return []
+    return [piece for piece in pieces if piece[-3:] in _ENDS_LAST_3]
+
+
+def _is_secret_name(names: list[bytes], data: bytes) -> bool:
+    """Whether one of these, which stand before the separators of `data`, may end in a secret-like name."""
+    if any(name.endswith(_ENDS_BYTES) for name in names):
+        return True
+    return any(name.endswith(b"key") for name in names) and b"_KEY" in data
 
 
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
@@ -375,7 +397,8 @@ def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) ->
 
 def _name_kind(head: str) -> str | None:
     """The kind of secret that a name stands for; the name is what `head` ends with, quotes aside."""
-    name = head.rstrip(_AROUND_NAME.decode()).lower()
+    given = head.rstrip(_AROUND_NAME.decode())
+    name = given.lower()
     if name[-3:] not in _NAME_LAST_3:
         return None
     if "]" not in name.rpartition("[redacted:")[2] and "[redacted:" in name:
@@ -385,6 +408,8 @@ def _name_kind(head: str) -> str | None:
         if squeezed.endswith("sig") and squeezed[-4:-3].isalnum():
             return None
         return next(kind for end, kind in _NAMES.items() if squeezed.endswith(end))
+    if (env := _ENV_KEY.search(given)) and env[1] not in _NO_SECRET_KEYS:
+        return "env-key"
     return "password" if name.endswith("pass") and not name[-5:-4].isalnum() else None
 
 
@@ -396,7 +421,7 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
     end = text.find(quote, start, start + 512) if quote else -1
     if end >= 0:
         value = text[start:end]
-        secret = not any(map(str.isspace, value)) and _looks_secret(value, kind, quoted=True)
+        secret = not any(map(str.isspace, value)) and looks_secret(value, kind, quoted=True)
         return (start, end) if secret else None
     bare = _BARE.match(text, start)
     if bare is None:
@@ -404,7 +429,7 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
     value = bare[0].rstrip(".:)]}*|")
     tight = match[1] == "=" and start == match.start(1) + 1
     env_style = tight and head[-1:].isupper() and value.isalpha() and kind == "password"
-    if not (env_style and _looks_secret(value, kind, quoted=True)) and not _looks_secret(
+    if not (env_style and looks_secret(value, kind, quoted=True)) and not looks_secret(
         value, kind, quoted=False, tight=tight
     ):
         return None
@@ -413,44 +438,12 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
 
 
 def _is_authorization(scheme: str, value: str) -> bool:
-    if _is_placeholder(value):
+    if is_placeholder(value):
         return False
     if scheme != "basic":
         inner = value[1:]
-        return not _WORDY.match(value) and (len(value) >= 20 or not (inner.islower() or inner.isupper()))
+        return not WORDY.match(value) and (len(value) >= 20 or not (inner.islower() or inner.isupper()))
     try:
         return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
     except (binascii.Error, ValueError):
         return False
-
-
-def _looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -> bool:
-    """Whether the value behind a secret-like name is one, rather than prose, code or a placeholder.
-
-    A quoted password needs no more than length. All else needs a digit (or, in quotes, both cases) and must
-    not be words joined by punctuation, as in `token = page_token_2`. A tight `NAME=a-b-9` is no prose.
-    """
-    digit = bool(_DIGIT.search(value))
-    password = kind == "password"
-    if kind == "azure-sas":
-        return len(value) >= 40 and digit and bool(_SIGNATURE.match(value))
-    if len(value) < (6 if password and digit else 8) or _is_placeholder(value):
-        return False
-    if quoted and password:
-        return True
-    if _WORDY.match(value) and not (tight and password and not ("_" in value or "." in value)):
-        return False
-    if password:
-        return digit or not value.isascii()
-    lettered = value.lower() != value.upper()
-    return lettered and (digit or (quoted and not value.islower() and not value.isupper()))
-
-
-def _is_placeholder(value: str) -> bool:
-    low = value.lower()
-    return (
-        low.startswith(_PLACEHOLDER_STARTS)
-        or "[redacted:" in low
-        or low.translate(_SQUEEZE) in _PLACEHOLDER_WORDS
-        or bool(_CALL.match(value) or _FILLER.match(value))
-    )

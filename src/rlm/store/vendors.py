@@ -5,27 +5,34 @@ from functools import cache
 from typing import NamedTuple
 
 _EDGE = r"(?<![A-Za-z0-9])"
+_LOWER = r"(?=[a-z]*[0-9])[a-z0-9]{32,}"
 
 
 class Rule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
-    mixed: bool  # only a match with a digit and both cases counts: the prefix is also an English one
+    looks: str  # "mixed": only a match with a digit and both cases counts; "random": only one that is no words
 
 
-# kind, markers, what follows a marker. A kind that ends in "?" sets `mixed`.
+# kind, markers, what follows a marker. Where names begin like that too, the kind ends in "?" (mixed) or "??" (random).
 _VENDORS = (
     ("age-key", "AGE-SECRET-KEY-", r"[A-Z0-9]{20,}"),
     ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
     ("anthropic-key", "sk-ant-", r"[\w-]{16,}"),
     ("atlassian-token", "ATATT3x ATCTT3x", r"[\w-]{20,}"),
     ("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
+    ("aws-bedrock-key?", "ABSK bedrock-api-key-", r"[A-Za-z0-9]{16,}"),
+    ("cerebras-key", "csk-", _LOWER),
     ("databricks-token", "dapi", r"[0-9a-f]{32}"),
+    ("deepseek-key", "sk-", _LOWER),  # and others
     ("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32,}"),
     ("discord-token", ".", None),
     ("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{16,}"),
     ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.-]{16,}"),
+    ("elevenlabs-key", "sk_", r"[0-9a-f]{48}"),
+    ("fireworks-key?", "fw_", r"[A-Za-z0-9]{20,}"),
     ("gcp-api-key", "AIza", r"[\w-]{30,}"),
+    ("gcp-api-key", "AQ.Ab8", r"[\w-]{30,}"),
     ("gcp-oauth", "ya29. GOCSPX-", r"[\w-]{20,}"),
     ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
     ("github-token", "github_pat_", r"\w{20,}"),
@@ -34,6 +41,7 @@ _VENDORS = (
     ("groq-key", "gsk_", r"[A-Za-z0-9]{20,}"),
     ("heroku-key", "HRKU-", r"[\w-]{20,}"),
     ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,}"),
+    ("jina-key", "jina_", r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{30,}[\w-]*"),
     ("jwt", "eyJ", r"[\w-]*(?:\.[\w-]*){0,4}"),
     ("langsmith-key", "lsv2_", r"\w{20,}"),
     ("linear-key", "lin_api_", r"[A-Za-z0-9]{20,}"),
@@ -45,6 +53,7 @@ _VENDORS = (
     ("openai-key?", "sk-", r"[\w-]{18,}"),
     ("perplexity-key", "pplx-", r"[A-Za-z0-9]{20,}"),
     ("pinecone-key", "pcsk_", r"\w{20,}"),
+    ("pulumi-token", "pul-", r"[0-9a-f]{40}"),
     ("pypi-token?", "pypi-", r"[\w-]{20,}"),
     ("replicate-token", "r8_", r"[A-Za-z0-9]{20,}"),
     ("sendgrid-key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
@@ -55,14 +64,28 @@ _VENDORS = (
     ("supabase-key", "sbp_ sb_secret_", r"[\w-]{20,}"),
     ("tavily-key", "tvly-", r"[\w-]{20,}"),
     ("telegram-token", ":", None),
+    ("terraform-token", "atlasv1.", None),
+    ("together-key", "tgp_v1_", r"[\w-]{30,}"),
     ("twilio-key", "SK AC", r"[0-9a-f]{32}"),
     ("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,}"),
+    ("vercel-token??", "vcp_ vca_ vci_ vcr_ vck_ vercel_", r"[\w-]{24,}"),
+    ("voyage-key??", "pa-", r"[\w-]{40,}"),
     ("xai-key", "xai-", r"[A-Za-z0-9]{20,}"),
 )
 _SHAPES = {  # tokens that have no prefix of their own
     ".": r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+    "atlasv1.": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}",
     ":": r"(?<!\d)\d{8,10}:A[\w-]{32,}",
 }
+# An id of Alibaba can be too short for a run. The first letters come first in the pattern: so it is found fast.
+SHORT_ID = Rule(
+    "alibaba-key",
+    re.compile(
+        r"LTAI(?:(?<![A-Za-z0-9]LTAI)|(?<=\\[abfnrtv]LTAI)|(?<=\\x[0-9a-fA-F]{2}LTAI)|(?<=\\u[0-9a-fA-F]{4}LTAI)"
+        r"|(?<=%[0-9a-fA-F]{2}LTAI))(?=[A-Za-z]{0,19}[0-9])(?![A-Za-z0-9]{0,16}xxxx)[A-Za-z0-9]{12,20}(?![A-Za-z0-9])"
+    ),
+    "",
+)
 
 
 def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
@@ -77,7 +100,8 @@ def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
             # A short or plain marker also occurs inside words and base64; the others may follow anything.
             edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
             source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
-            rule = Rule(kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), kind.endswith("?"))
+            looks = ("", "mixed", "random")[kind.count("?")]
+            rule = Rule(kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), looks)
             mark = next((char for char in marker if char in index), "")
             key = marker.partition(mark)[0][-2:] if mark else marker
             index[mark].setdefault(key, []).append(rule)

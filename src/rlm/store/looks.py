@@ -1,0 +1,97 @@
+"""Whether a value looks like a secret, or like what people write in the place of one. Used by `secrets` alone."""
+
+import re
+
+_SQUEEZE = str.maketrans("", "", "_- \t\"'`\\*])")
+_PLACEHOLDER_STARTS = (
+    *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
+    *("your", "my_", "my-", "example", "placeholder", "replace", "insert", "changeme", "change_", "change-"),
+    *("dummy", "redacted", "todo", "fixme", "sample", "enter_", "enter-", "some_", "some-", "the_", "the-"),
+    *("os.", "process.", "env.", "self.", "this.", "config.", "settings.", "secrets.", "vars.", "var."),
+    *("op://", "vault:", "file:", "arn:", "ref+", "keyring:", "env:", "secret://", "http://", "https://"),
+)
+_PLACEHOLDER_WORDS = frozenset(
+    {"none", "null", "undefined", "true", "false", "string", "optional", "required", "boolean", "integer"}
+    | {"hidden", "masked", "password", "passphrase", "secret", "token", "apikey", "credentials"}
+)
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$")
+_FILLER = re.compile(r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$")
+_SIGNATURE = re.compile(r"[A-Za-z0-9+/%=]+$")
+_DIGIT = re.compile("[0-9]")
+WORDY = re.compile(r"[A-Za-z]*\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})+$")
+_DIGITS = re.compile("[0-9]+")
+_LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]{12,}")
+_PLAIN_KEY = re.compile("[A-Za-z0-9+_=-][A-Za-z0-9+/_=-]{19,}")
+_PORT = re.compile(r"\d{1,5}(?:[,/?#]|$)|:")
+
+
+def is_jwt(token: str) -> bool:
+    """Base64 of some JSON is no secret by itself, nor is one that someone cut short with dots."""
+    _, *parts = token.split(".")
+    return any(len(part) >= 8 for part in parts) and (len(parts) >= 2 or parts[0].startswith("eyJ"))
+
+
+def is_mixed(token: str, *, cases: bool) -> bool:
+    """Whether a token has a digit and, with `cases`, letters of both cases."""
+    return bool(_DIGIT.search(token)) and not (cases and (token.islower() or token.isupper()))
+
+
+def is_random(value: str, least: int = 16) -> bool:
+    """Whether letters and digits stand together as nobody types them: at length, in both cases or again and again."""
+    return any(
+        len(run) >= least and not run.isdigit() and (is_mixed(run, cases=True) or len(_DIGITS.findall(run)) >= 2)
+        for run in _LETTERS_AND_DIGITS.findall(value)
+    )
+
+
+def is_plain_key(value: str) -> bool:
+    """Whether the value of an `ANY_KEY=` is one: such names also stand for keys of tables, caches and files."""
+    return bool(_PLAIN_KEY.fullmatch(value)) and is_random(value) and not is_placeholder(value)
+
+
+def is_url_password(password: str) -> bool:
+    """Whether what stands between the user and the host is a password, and not a hole for one."""
+    return (
+        bool(password) and not password.startswith(("$", "<", "{", "%", "[redacted:")) and not _FILLER.match(password)
+    )
+
+
+def is_slashed_password(password: str) -> bool:
+    """The same where a slash is in it. Then it might as well be a port and a path, or the repository of a host."""
+    if not is_url_password(password) or not _DIGIT.search(password):
+        return False
+    return not (_PORT.match(password) or WORDY.match(password) or password.endswith(".git"))
+
+
+def looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -> bool:
+    """Whether the value behind a secret-like name is one, rather than prose, code or a placeholder.
+
+    A quoted password needs no more than length. All else needs a digit (or, in quotes, both cases) and must
+    not be words joined by punctuation, as in `token = page_token_2`. A tight `NAME=a-b-9` is no prose.
+    """
+    digit = bool(_DIGIT.search(value))
+    password = kind == "password"
+    if kind == "env-key":
+        return is_plain_key(value)
+    if kind == "azure-sas":
+        return len(value) >= 40 and digit and bool(_SIGNATURE.match(value))
+    if len(value) < (6 if password and digit else 8) or is_placeholder(value):
+        return False
+    if quoted and password:
+        return True
+    if WORDY.match(value) and not (tight and password and not ("_" in value or "." in value)):
+        return False
+    if password:
+        return digit or not value.isascii()
+    lettered = value.lower() != value.upper()
+    return lettered and (digit or (quoted and not value.islower() and not value.isupper()))
+
+
+def is_placeholder(value: str) -> bool:
+    low = value.lower()
+    return (
+        low.startswith(_PLACEHOLDER_STARTS)
+        or "[redacted:" in low
+        or low.translate(_SQUEEZE) in _PLACEHOLDER_WORDS
+        or bool(_CALL.match(value) or _FILLER.match(value))
+    )
