@@ -317,7 +317,7 @@ CLEAN = (
     f"sk-{body(HEX, 12)} sk_{body(HEX, 40)}",
     "tgp_v1_... and tgp_v1_key_of_the_team",
     "fw_configuration_manager2 fw_internationalizationHelper fw_update_2024_01_15_Release",
-    f"fw_{SHA1}.bin",
+    f"fw_{SHA1}.bin sha256=qaN-fw_{body(ALNUM, 36)} sha512=qa_pa-{body(ALNUM, 80)}",
     "csk-internationalization-of-the-first-release-v2",
     "pa-System-installation-guide-for-building-2-and-the-hall-of-2024-01-15",
     f"spa-{body(ALNUM, 44)}",
@@ -352,6 +352,7 @@ CLEAN = (
     "SELECT ?k WHERE { ?k ex:HAS_KEY ex:Value1234 . FILTER(?KEY = ex:Sort_Key) }",
     # A user in a URL is not always a token.
     "https://git@github.com/owner/repository.git and ssh://git@host:22/x",
+    f"ssh://{body(HEX, 24)}@ssh.example.org and git+ssh://{SHA1}@git.example.org/r sftp://{SHA1}@h",
     "ssh://deploy-user-2024@build.example.org/srv/repository.git",
     "https://bob.smith%40example.org@example.org/ mailto://first.last2024@example.org",
     "sftp://serviceaccount2024prod@files.example.org/in",

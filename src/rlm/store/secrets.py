@@ -248,7 +248,9 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
 def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
     """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no password."""
     user, password, slashed = match.groups()
-    who = _mark("url-token", kinds) if _URL_USER.fullmatch(user) and is_random(user) else user
+    named = match.string.endswith(("ssh", "sftp"), 0, match.start())  # there the user is a name, and the key a file
+    token = not named and _URL_USER.fullmatch(user) and is_random(user)
+    who = _mark("url-token", kinds) if token else user
     if slashed is not None:
         secret = is_slashed_password(slashed) and not user.startswith("[")  # that is an IPv6 address
         return f"://{user}:{_mark('url-password', kinds)}@" if secret else match[0]

@@ -30,7 +30,7 @@ _VENDORS = (
     ("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{16,}"),
     ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.-]{16,}"),
     ("elevenlabs-key", "sk_", r"[0-9a-f]{48}"),
-    ("fireworks-key?", "fw_", r"[A-Za-z0-9]{20,}"),
+    ("fireworks-key?", "fw_", None),
     ("gcp-api-key", "AIza", r"[\w-]{30,}"),
     ("gcp-api-key", "AQ.Ab8", r"[\w-]{30,}"),
     ("gcp-oauth", "ya29. GOCSPX-", r"[\w-]{20,}"),
@@ -69,10 +69,12 @@ _VENDORS = (
     ("twilio-key", "SK AC", r"[0-9a-f]{32}"),
     ("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,}"),
     ("vercel-token??", "vcp_ vca_ vci_ vcr_ vck_ vercel_", r"[\w-]{24,}"),
-    ("voyage-key??", "pa-", r"[\w-]{40,}"),
+    ("voyage-key??", "pa-", None),
     ("xai-key", "xai-", r"[A-Za-z0-9]{20,}"),
 )
-_SHAPES = {  # tokens that have no prefix of their own
+_SHAPES = {  # tokens that have no prefix of their own, or one that is soon found in any base64
+    "fw_": r"(?<![\w-])fw_[A-Za-z0-9]{20,}",
+    "pa-": r"(?<![\w-])pa-[\w-]{40,}",
     ".": r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
     "atlasv1.": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}",
     ":": r"(?<!\d)\d{8,10}:A[\w-]{32,}",
