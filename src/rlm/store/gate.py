@@ -355,10 +355,10 @@ def _member(value: Any, index: int) -> Member:
         )
     for key in value:
         if key not in ("node_id", "role", "position"):
-            raise ValidationError(f"member {index} has the unknown key {key!r}", field="members")
+            raise ValidationError(f"member {index} has the unknown key {shown(key)}", field="members")
     position = value.get("position", index)
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
-        raise ValidationError(f"member {index} has position {position!r}: use an integer", field="members")
+        raise ValidationError(f"member {index} has position {shown(position)}: use an integer", field="members")
     return Member(value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position)
 
 
@@ -378,8 +378,10 @@ def _check_tags(tags: Any) -> list[str]:
     if len(tags) > TAG_COUNT:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
-        if not isinstance(tag, str) or len(tag) > TAG_CHARS:
+        if not isinstance(tag, str):
             raise ValidationError(f"tag {shown(tag)}: use text of at most {TAG_CHARS} characters", field="tags")
+        if len(tag) > TAG_CHARS:  # of a tag that held a secret less is shown than was given
+            raise ValidationError(f"tag {shown(tag)} has {len(tag):,} characters, at most {TAG_CHARS}", field="tags")
     return list(tags)
 
 

@@ -36,7 +36,7 @@ from rlm.store.looks import (
     is_url_password,
     looks_secret,
 )
-from rlm.store.vendors import SHORT_ID, Rule, vendor_rules
+from rlm.store.vendors import Rule, short_id, vendor_rules
 
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
@@ -62,7 +62,6 @@ _URL = re.compile(  # user, then a password, or one with a slash in it, or none
     r"://((?:\[redacted:[\w-]{1,40}\])?+[^\s/:@\"'<>`]*)"
     r"(?::([^\s/\"'<>`]*)@|:([^\s/@\"'<>`]{1,64}/[^\s@\"'<>`]{0,64})@|@)"
 )
-_find_short_id = SHORT_ID.pattern.search
 _URL_USER = re.compile(r"[\w.~%+-]+", re.ASCII)
 
 _ASSIGN_END = r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`])(?=[^\s\"'`]{5})|(?=[^\s\"'`,;&<>\\]{5}))"
@@ -175,8 +174,8 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
         text = _scrub_named(text, _FLAG.finditer(text), kinds)
     if b"@" in data and b"://" in data:
         text = _URL.sub(partial(_redact_url, kinds=kinds), text)
-    if _find_short_id(text):
-        text = SHORT_ID.pattern.sub(partial(_redact_token, rule=SHORT_ID, kinds=kinds), text)
+    if (short := short_id()).pattern.search(text):
+        text = short.pattern.sub(partial(_redact_token, rule=short, kinds=kinds), text)
     text = _scrub_runs(text, kinds, _bytes(text) if kinds else data)
     if b"<" in data and b"</" in data:
         text = _scrub_named(text, _ELEMENT.finditer(text), kinds)

@@ -43,7 +43,16 @@ class Tenant:
         for name in ("org", "team", "project"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
-                raise ValidationError(f"tenant {name} is {value!r}: use 1 to 200 printable characters", field=name)
+                raise ValidationError(
+                    f"tenant {name} is {_shown(value)}: use 1 to 200 printable characters", field=name
+                )
+
+
+def _shown(value: Any) -> str:
+    """A refused value without its secrets. What finds them is loaded here: most programs refuse nothing."""
+    from rlm.store.values import shown
+
+    return shown(value)
 
 
 LOCAL = Tenant()
@@ -75,13 +84,15 @@ class Scope:
             return DEFAULT_SCOPE
         for key in data:
             if key not in _SCOPE_KEYS:
-                raise ValidationError(f"unknown scope key {key!r}; known: {', '.join(_SCOPE_KEYS)}", field="scope")
+                raise ValidationError(
+                    f"unknown scope key {_shown(key)}; known: {', '.join(_SCOPE_KEYS)}", field="scope"
+                )
         ontology = data.get("ontology") or None
         if ontology is not None and not isinstance(ontology, str):
-            raise ValidationError(f"scope ontology is {ontology!r}: use text or null", field="scope")
+            raise ValidationError(f"scope ontology is {_shown(ontology)}: use text or null", field="scope")
         transferable = data.get("transferable", True)
         if not isinstance(transferable, bool):
-            raise ValidationError(f"scope transferable is {transferable!r}: use true or false", field="scope")
+            raise ValidationError(f"scope transferable is {_shown(transferable)}: use true or false", field="scope")
         return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
 
     def admits(self, wanted: Scope) -> bool:
@@ -114,7 +125,7 @@ _DEFAULT_DICT = DEFAULT_SCOPE.to_dict()
 def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data.get(key) or ()
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, str) for v in value):
-        raise ValidationError(f"scope {key} is {value!r}: use a list of text", field="scope")
+        raise ValidationError(f"scope {key} is {_shown(value)}: use a list of text", field="scope")
     return tuple(value)
 
 

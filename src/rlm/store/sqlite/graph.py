@@ -32,6 +32,7 @@ from rlm.store.sqlite.search import CANDIDATES, Field, Search
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import Spaces, take_numbers
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS, Edge, Evolution, Member, Node
+from rlm.store.values import shown
 
 NODE_COLUMNS = (
     "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
@@ -114,7 +115,7 @@ class Graph:
 
     def _admit(self, node: Mapping[str, Any], index: int) -> dict[str, Any]:
         if not isinstance(node, Mapping) or "type" not in node or "content" not in node:
-            raise ValidationError(f"node {index} needs a type and a content: {str(node)[:80]!r}")
+            raise ValidationError(f"node {index} needs a type and a content: {shown(node)}")
         rest = {key: value for key, value in node.items() if key not in ("type", "content")}
         return gate.admit_node(node["type"], node["content"], rest)
 
@@ -472,7 +473,9 @@ def _trusted_share(node: Node) -> float:
 
 def _edge_type(value: str) -> str:
     if value not in EDGE_TYPES:
-        raise ValidationError(f"unknown edge type {value!r}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type")
+        raise ValidationError(
+            f"unknown edge type {shown(value)}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type"
+        )
     return value
 
 
@@ -480,11 +483,13 @@ def _filters(type_: str | None, tier: str | None, min_confidence: float | None) 
     where, values = "AND tier <> 'archive'", list[Any]()
     if tier is not None:
         if tier not in TIERS:
-            raise ValidationError(f"unknown tier {tier!r}; use one of: {', '.join(TIERS)}", field="tier")
+            raise ValidationError(f"unknown tier {shown(tier)}; use one of: {', '.join(TIERS)}", field="tier")
         where, values = "AND tier = ?", [tier]
     if type_ is not None:
         if type_ not in NODE_TYPES:
-            raise ValidationError(f"unknown node type {type_!r}; use one of: {', '.join(NODE_TYPES)}", field="type")
+            raise ValidationError(
+                f"unknown node type {shown(type_)}; use one of: {', '.join(NODE_TYPES)}", field="type"
+            )
         where, values = f"{where} AND type = ?", [*values, type_]
     if min_confidence is not None:
         where, values = f"{where} AND confidence >= ?", [*values, gate.unit(min_confidence, "min_confidence")]
