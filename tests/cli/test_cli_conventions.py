@@ -222,6 +222,7 @@ def test_db_and_json_also_work_before_the_subcommand(rlm: Run, add: Callable[...
         (("memory", "list", "--project", "a\nb"), 2, "ValidationError"),
         (("memory", "list", "--db", "postgres://host/x"), 2, "ConfigError"),
         (("pack", "import", "nowhere.jsonl"), 2, "PackError"),
+        (("pack", "import", "~nobody-of-that-name/p.jsonl"), 2, "ValidationError"),
         (("memory", "list", "--db", "."), 2, "StoreError"),
     ],
 )

@@ -637,6 +637,11 @@ def test_a_name_that_was_plain_hides_no_secret_and_a_secret_is_not_remembered() 
         assert not any(secret in run for run in secrets._PLAIN_RUNS)
 
 
+@pytest.mark.parametrize("name", ["private_\u212aey_id", "api_\u212aey", "to\u212aen"])
+def test_a_name_spelled_with_the_sign_of_kelvin_is_a_name(name: str) -> None:
+    assert scrub(f'{name} = "Zx81kkQ0pLm2"')[1], "text that was not cleaned before, as of a log"
+
+
 @pytest.mark.parametrize("end", [*secrets._NAMES, "pass"])
 def test_the_first_look_misses_no_name(end: str) -> None:
     """What may end a secret-like name is seen in any case, parted or quoted, before either separator."""

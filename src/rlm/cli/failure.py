@@ -39,6 +39,9 @@ def report(error: BaseException, *, as_json: bool) -> int:
         name = error.name.partition(".")[0]
         _say(type(error).__name__, f"the package {name} is not installed: {REINSTALL}", as_json=as_json)
         return UNUSABLE
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # of Path.expanduser
+        _say("ValidationError", "a path begins with ~ and a name that no user here has: write it out", as_json=as_json)
+        return UNUSABLE
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         _say(type(error).__name__, f"{where}{error.strerror or error}", as_json=as_json)

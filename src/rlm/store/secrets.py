@@ -104,7 +104,9 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
 _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
 _LAST_3 = itemgetter(slice(-3, None))
-_ENDS_BYTES = tuple(end.encode() for end in (*_NAMES, "pass"))
+_ENDS_BYTES = tuple(  # U+212A is a k in lower case, and no byte of its own
+    form.encode() for end in (*_NAMES, "pass") for form in {end: None, end.replace("k", "?"): None}
+)
 _ENDS_LAST_3 = frozenset(map(_LAST_3, (*_ENDS_BYTES, b"ookie")))
 _ENV_KEY = re.compile(r"([A-Z][A-Z0-9]*)_KEY$")
 _NO_SECRET_KEYS = frozenset(  # what may stand before _KEY where no secret follows
