@@ -31,7 +31,7 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
         r"import socket +error: ImportError",
         r"__mro__ +refused",
         r"while True: pass +timeout",
-        r"doctor: (\d) of \1 checks passed; 29 memories, 6 nodes, 2 edges",
+        r"doctor: (\d+) of \1 checks passed; 29 memories, 6 nodes, 2 edges",
         r"What to try next",
     ):
         assert re.search(line, done.stdout), f"{line} is not in\n{done.stdout}"
