@@ -102,6 +102,13 @@ def test_output_survives_a_narrow_encoding(
     assert b"Gr\\xf6\\xdfe finden" in raw.getvalue()
 
 
+@pytest.fixture
+def able(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that can do more than print lines, whatever runs the tests."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+@pytest.mark.usefixtures("able")
 def test_a_bar_appears_only_on_a_terminal_and_only_after_a_while() -> None:
     quiet = io.StringIO()
     with output.progress("working", 3, stream=quiet, patience_s=0.0) as advance:
@@ -122,6 +129,7 @@ def test_a_bar_appears_only_on_a_terminal_and_only_after_a_while() -> None:
     assert "patient" not in seen and "[red]working" in seen
 
 
+@pytest.mark.usefixtures("able")
 def test_a_bar_without_threads_appears_when_it_is_told_something() -> None:
     outer, inner = pty.openpty()
     asked: list[int] = []
