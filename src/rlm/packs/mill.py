@@ -35,7 +35,7 @@ SPAWN_BYTES = 8 << 20
 """The same for workers that have to be started."""
 _HEAD = struct.Struct("<?Q")
 _READY = b"ready"
-START_S = 60.0
+START_S = 20.0
 """So long a worker may take to start."""
 _START = """
 import json, os, sys
