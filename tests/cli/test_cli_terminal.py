@@ -141,7 +141,7 @@ def test_a_bar_without_threads_appears_when_it_is_told_something() -> None:
             ) as advance:
                 for done in range(calls):
                     advance(done + 1)
-                    assert threading.active_count() == before
+                    assert threading.active_count() <= before
         stream.write("end\n")
         stream.flush()
         seen = ""

@@ -263,6 +263,8 @@ def test_no_repeated_words_keep_it_busy(lead):
 
 @given(st.text(max_size=400))
 @example("\ue000\ue0010\ue001")
+@example("'s")
+@example("What is 's?")
 @example("What is \ue0007\ue001?")
 @example("<a:b>" * 60)
 @example("''''''''``````")

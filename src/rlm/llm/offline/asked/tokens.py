@@ -101,8 +101,8 @@ def words_of(text: str) -> list[Word] | None:
             continue
         owns = token.endswith(("'s", "’s", "s'", "s’"))
         name = token[:-2] if owns and token[-1] == "s" else token[:-1] if owns else token
-        if any(c in name for c in "'’/") or (OPEN in name and not _MARK.fullmatch(name)):
-            return None
+        if not name or any(c in name for c in "'’/") or (OPEN in name and not _MARK.fullmatch(name)):
+            return None  # "'s" alone is no name either
         sure = token[0] == OPEN or capital or ":" in token[1:-1] or "_" in token or name[1:] != name[1:].lower()
         if tokens[i][-1] == ":" and low.isalpha() and token.islower():
             words.append(Word("N", "prefix"))  # "What does dct: stand for?"
