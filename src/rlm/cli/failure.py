@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -72,20 +73,16 @@ def _usage(error: click.ClickException) -> str:
 
 def _say(kind: str, message: str, *, as_json: bool) -> None:
     line = " ".join(message.split())
-    try:
+    with suppress(BrokenPipeError):  # nobody listens any more; the exit code still says it
         if as_json:
             print(encode_json({"error": {"type": kind, "message": line}}), file=sys.stderr)
         else:
             print(f"error: {plain(line)}", file=sys.stderr)
-    except BrokenPipeError:
-        pass  # nobody listens any more; the exit code still says it
 
 
 def _let_go_of_stdout() -> None:
     """Point stdout at nothing, or the interpreter complains when it flushes at exit."""
-    try:
+    with suppress(OSError, ValueError):  # stdout is no file: a test, or somebody else's stream
         number = os.open(os.devnull, os.O_WRONLY)
         os.dup2(number, sys.stdout.fileno())
         os.close(number)
-    except (OSError, ValueError):
-        pass  # stdout is no file: a test, or somebody else's stream

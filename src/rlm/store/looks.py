@@ -2,7 +2,8 @@
 
 import re
 
-_SQUEEZE = str.maketrans("", "", "_- \t\"'`\\*])")
+AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
+SQUEEZE = str.maketrans("", "", "_-" + AROUND_NAME.decode())
 _PLACEHOLDER_STARTS = (
     *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
     *("your", "my_", "my-", "example", "placeholder", "replace", "insert", "changeme", "change_", "change-"),
@@ -92,6 +93,6 @@ def is_placeholder(value: str) -> bool:
     return (
         low.startswith(_PLACEHOLDER_STARTS)
         or "[redacted:" in low
-        or low.translate(_SQUEEZE) in _PLACEHOLDER_WORDS
+        or low.translate(SQUEEZE) in _PLACEHOLDER_WORDS
         or bool(_CALL.match(value) or _FILLER.match(value))
     )

@@ -26,6 +26,8 @@ from operator import itemgetter
 from typing import Any
 
 from rlm.store.looks import (
+    AROUND_NAME,
+    SQUEEZE,
     WORDY,
     is_jwt,
     is_mixed,
@@ -85,7 +87,6 @@ _BEARER = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # what may follow a run in a be
 _BASE64 = re.compile(r"[\w+/-]*=*", re.ASCII)  # or in a key that is plain base64
 _BASE64_KEY = "[redacted:aws-bedrock-key]"
 
-_AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
 _PASSWORD_NAMES = ("password", "passwd", "passphrase", "pwd")
 _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the first that fits wins
     **dict.fromkeys(_PASSWORD_NAMES, "password"),
@@ -115,7 +116,6 @@ _NO_SECRET_KEYS = frozenset(  # what may stand before _KEY where no secret follo
     | {"OBJECT", "S3", "BUCKET", "FILE", "STATE", "REGISTRY", "PUBLIC", "PUB", "PUBLISHABLE", "SITE", "VERIFY", "HOST"}
 )
 _FOLD = bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128))) + b"?" * 128
-_SQUEEZE = str.maketrans("", "", "_-" + _AROUND_NAME.decode())
 
 
 def scrub(text: str) -> tuple[str, tuple[str, ...]]:
@@ -365,7 +365,7 @@ def _last_words(data: bytes) -> list[bytes]:
     """What stands before a separator and may end in a secret-like name or in cookie: cheap, and never a false no."""
     if b":" not in data and b"=" not in data:
         return []
-    pieces = data.translate(_FOLD, b"_-" + _AROUND_NAME).split(b":")
+    pieces = data.translate(_FOLD, b"_-" + AROUND_NAME).split(b":")
     if _ENDS_LAST_3.isdisjoint(map(_LAST_3, pieces)):
         return []
     return [piece for piece in pieces if piece[-3:] in _ENDS_LAST_3]
@@ -400,13 +400,13 @@ def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) ->
 
 def _name_kind(head: str) -> str | None:
     """The kind of secret that a name stands for; the name is what `head` ends with, quotes aside."""
-    given = head.rstrip(_AROUND_NAME.decode())
+    given = head.rstrip(AROUND_NAME.decode())
     name = given.lower()
     if name[-3:] not in _NAME_LAST_3:
         return None
     if "]" not in name.rpartition("[redacted:")[2] and "[redacted:" in name:
         return None  # the kind inside a mark
-    squeezed = name.translate(_SQUEEZE)
+    squeezed = name.translate(SQUEEZE)
     if squeezed.endswith(_NAME_ENDS):
         if squeezed.endswith("sig") and squeezed[-4:-3].isalnum():
             return None

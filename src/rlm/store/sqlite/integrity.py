@@ -97,14 +97,14 @@ def _damage(name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], ki
 def _rows(database: Database) -> Check:
     found = [str(row[0]) for row in database.rows("PRAGMA integrity_check(10)")]
     ok = found == ["ok"]
-    fix = None if ok else "restore a backup, or recover with `sqlite3 FILE .recover`"
+    fix = None if ok else f"{BACKUP}, or recover with `sqlite3 FILE .recover`"
     return Check("rows", ok, "; ".join(found), fix)
 
 
 def _references(database: Database) -> Check:
     found = database.rows("PRAGMA foreign_key_check")
     detail = "ok" if not found else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
-    return Check("references", not found, detail)
+    return Check("references", not found, detail, BACKUP if found else None)
 
 
 def _full_text(database: Database, source: Source) -> Check:
