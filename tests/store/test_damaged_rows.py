@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
+import apsw
 import pytest
 
 from rlm.errors import StoreCorrupt
@@ -136,3 +139,12 @@ def test_a_damaged_node_is_not_embedded(db):
     set_sql(db, "UPDATE nodes SET embedding = NULL, content = x'ff'")
     with pytest.raises(StoreCorrupt, match=r"nodes: content of row 1 .*rlm doctor"):
         db.reembed()
+
+
+def test_a_row_that_refers_to_nothing_is_found_with_what_to_do(tmp_path):
+    open_store(tmp_path / "m.db", embedder="none").close()
+    with closing(apsw.Connection(str(tmp_path / "m.db"))) as other:  # another program: it checks no references
+        other.execute("INSERT INTO pack_items(pack_no, memory_id, item_no) VALUES (99, 'x', 1)")
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        [found] = [check for check in integrity.check_all(db.db, fts5=True) if not check.ok]
+    assert found.name == "references" and "first in pack_items" in found.detail and found.fix == "restore a backup"
