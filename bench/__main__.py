@@ -11,7 +11,18 @@ from pathlib import Path
 from bench import learning, loads, ontology, packs, quality, report, sandbox, search
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("quality", "cold", "sandbox", "ontology", "learning", "import", "packs", "writers", "rarity", "search")
+PARTS = (
+    "quality",
+    "cold",
+    "sandbox",
+    "ontology",
+    "learning",
+    "import",
+    "packs",
+    "writers",
+    "rarity",
+    "search",
+)
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every table is one run on one machine; read the ratios, not the milliseconds. Machines
@@ -33,13 +44,17 @@ def main() -> None:
             "quality": lambda: quality.run(folder / "quality", ROOT.parent / "shared" / "data"),
             "cold": lambda: loads.cold_start(folder / "cold"),
             "sandbox": lambda: sandbox.run(),
-            "ontology": lambda: ontology.run(folder / "ontology", [int(size) for size in given.sizes.split(",")]),
+            "ontology": lambda: ontology.run(
+                folder / "ontology", [int(size) for size in given.sizes.split(",")]
+            ),
             "learning": lambda: learning.run(folder / "learning"),
             "import": lambda: loads.imports(folder / "import"),
             "packs": lambda: packs.run(folder / "packs"),
             "writers": lambda: loads.writers(folder / "writers"),
             "rarity": lambda: search.by_rarity(folder / "rarity"),
-            "search": lambda: search.run(folder / "search", [int(size) for size in given.sizes.split(",")]),
+            "search": lambda: search.run(
+                folder / "search", [int(size) for size in given.sizes.split(",")]
+            ),
         }
         for part in given.only.split(","):
             started = time.perf_counter()

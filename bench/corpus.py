@@ -16,7 +16,11 @@ WORDS_PER_MEMORY = 45
 def vocabulary() -> list[str]:
     """Some 30,000 lower-case words, commonest first, and pairs of them to fill the tail."""
     raw = _read_vocab(_find_folder() / _TOKENIZER)
-    words = [t[1:].lower() for t in raw if t[0] == SPACE and t[1:].isascii() and t[1:].isalpha() and len(t) > 3]
+    words = [
+        t[1:].lower()
+        for t in raw
+        if t[0] == SPACE and t[1:].isascii() and t[1:].isalpha() and len(t) > 3
+    ]
     words = list(dict.fromkeys(words))
     return words + [a + b for a, b in zip(words, words[7:], strict=False)][: 30_000 - len(words)]
 
@@ -35,7 +39,9 @@ class Corpus:
         """The words of every memory, in chunks."""
         rng = np.random.default_rng(self._seed)
         for start in range(0, self.size, chunk):
-            picks = rng.choice(len(self.words), size=(min(chunk, self.size - start), WORDS_PER_MEMORY), p=self._p)
+            picks = rng.choice(
+                len(self.words), size=(min(chunk, self.size - start), WORDS_PER_MEMORY), p=self._p
+            )
             yield [[self.words[n] for n in row] for row in picks.tolist()]
 
     def queries(self, count: int) -> list[str]:

@@ -33,7 +33,9 @@ def run(folder: Path) -> str:
     """Two tables: what memory is worth on held-out tasks, and our own overhead."""
     rows: list[tuple[object, ...]] = []
     for name in CURRICULA:
-        made = evaluate(ROOT / "docs" / "curricula" / f"{name}.yaml", model="offline", store_dir=folder / name)
+        made = evaluate(
+            ROOT / "docs" / "curricula" / f"{name}.yaml", model="offline", store_dir=folder / name
+        )
         fewer = {each.arm: each for each in made.differences()}
         for arm in made.arms:
             found = made.summary(arm)
@@ -44,7 +46,9 @@ def run(folder: Path) -> str:
                     arm,
                     f"{found.successes} of {found.runs}",
                     f"{found.steps:.2f}",
-                    "" if change is None else f"{change.steps:+.0%} [{_interval(change.steps_interval)}]",
+                    ""
+                    if change is None
+                    else f"{change.steps:+.0%} [{_interval(change.steps_interval)}]",
                     found.followed,
                     found.max_single_return,
                     found.context_size,
@@ -67,13 +71,26 @@ def overhead(folder: Path) -> str:
         for question in QUESTIONS * ROUNDS:
             spent.update(sandbox=0.0, load=0.0)
             start = time.perf_counter()
-            agent.run(question, ROOT / "ontology" / "prov.ttl", store=store, model="offline", log_dir=folder / "logs")
+            agent.run(
+                question,
+                ROOT / "ontology" / "prov.ttl",
+                store=store,
+                model="offline",
+                log_dir=folder / "logs",
+            )
             whole.append(time.perf_counter() - start)
             own.append(whole[-1] - spent["sandbox"] - spent["load"])
-    own, whole = own[len(QUESTIONS) :], whole[len(QUESTIONS) :]  # the first round loads modules and weights
+    own, whole = (
+        own[len(QUESTIONS) :],
+        whole[len(QUESTIONS) :],
+    )  # the first round loads modules and weights
     rows = [
         ("a run, all of it", f"{statistics.median(whole) * 1e3:.0f} ms", ""),
-        ("… without the sandbox and the ontology", f"{statistics.median(own) * 1e3:.0f} ms", "bar: 50 ms"),
+        (
+            "… without the sandbox and the ontology",
+            f"{statistics.median(own) * 1e3:.0f} ms",
+            "bar: 50 ms",
+        ),
         ("… the longest of them", f"{max(own) * 1e3:.0f} ms", ""),
     ]
     return table(("what", "median", ""), rows)

@@ -67,9 +67,13 @@ def _imports(folder: Path, size: int, length: int) -> list[tuple[str, ...]]:
     for name in ("static", "none"):
         label = f"rlm pack import, embeddings {'on' if name == 'static' else 'off'}"
         with open_store(folder / f"target-{name}.db", embedder=name) as db:
-            spent[label] = seconds(lambda db=db: import_pack(folder / "big_v1.jsonl", db, trust=True))
+            spent[label] = seconds(
+                lambda db=db: import_pack(folder / "big_v1.jsonl", db, trust=True)
+            )
             assert db.stats()["memories"] == report.count
-    spent["plain FTS5 alone: the words, no rows or checks"] = seconds(lambda: _peer_words(folder / "plain.db", texts))
+    spent["plain FTS5 alone: the words, no rows or checks"] = seconds(
+        lambda: _peer_words(folder / "plain.db", texts)
+    )
     alone = seconds(lambda: peer_vectors(texts))  # last: it leaves threads behind, and ours forks
     spent["wordllama alone: the vectors, all cores"] = alone
     return [
@@ -89,7 +93,9 @@ def peer_vectors(texts: list[str]) -> None:
     """The library that our vectors come from, called as its page says."""
     import wordllama
 
-    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    model = wordllama.WordLlama.load(
+        cache_dir=Path(wordllama.__file__).parent, disable_download=True
+    )
     for start in range(0, len(texts), 10_000):
         model.embed(texts[start : start + 10_000])
 
@@ -111,7 +117,10 @@ def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
     peer.execute("CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
     peer.close()
     rows = []
-    for name, code, path in (("rlm", WRITER, "rlm.db"), ("bare SQLite, busy timeout", PEER, "plain.db")):
+    for name, code, path in (
+        ("rlm", WRITER, "rlm.db"),
+        ("bare SQLite, busy timeout", PEER, "plain.db"),
+    ):
         spent, worst = _race(code, folder / path, processes, writes)
         rows.append((name, f"{processes * writes / spent:,.0f}", f"{worst:.3f}"))
     head = ("what", "writes a second, all processes", "longest single write, s")

@@ -61,7 +61,9 @@ def run(folder: Path, sizes: list[int]) -> str:
 
 
 def _rows(path: Path, size: int, query: str, cache: Path) -> list[tuple[str, ...]]:
-    rounds = [_round(path, query, cache / str(turn)) for turn in range(1 if size >= LARGE else ROUNDS)]
+    rounds = [
+        _round(path, query, cache / str(turn)) for turn in range(1 if size >= LARGE else ROUNDS)
+    ]
     ours = {what: min(turn[what] for turn, _ in rounds) for what in rounds[0][0]}
     most_mb = [f"{max(turn[side]['peak'] for turn in rounds):,.0f} MB" for side in (0, 1)]
     label, place = f"{size:,}", "memory" if ours["in_memory"] else "disk"
@@ -71,7 +73,9 @@ def _rows(path: Path, size: int, query: str, cache: Path) -> list[tuple[str, ...
         _compared(label, "first load, with the start of the engine", rounds, "load"),
         _compared(label, "GraphMeta with its index by label", rounds, "meta"),
         _compared(label, f"three hops, from {place}", rounds, "asked"),
-        _compared(label, "first load, GraphMeta and three hops together", rounds, "load", "meta", "asked"),
+        _compared(
+            label, "first load, GraphMeta and three hops together", rounds, "load", "meta", "asked"
+        ),
         (label, "opened again, from the cache", _time(ours["again"]), "", again),
         (label, "GraphMeta again, from the cache", _time(ours["meta_again"]), "", ""),
         (label, "most memory, the process that answers", *most_mb, ""),
@@ -80,7 +84,9 @@ def _rows(path: Path, size: int, query: str, cache: Path) -> list[tuple[str, ...
 
 def _round(path: Path, query: str, cache: Path) -> tuple[dict[str, float], dict[str, float]]:
     """What both sides took, ours and theirs."""
-    done = subprocess.run([sys.executable, "-c", THEIRS, str(path), query], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", THEIRS, str(path), query], capture_output=True, text=True, check=True
+    )
     theirs = json.loads(done.stdout)
     found, rows = theirs.pop("found"), theirs.pop("rows")
     ours = {"parse": _started(path, cache.with_suffix(".other"))}
@@ -103,7 +109,9 @@ def _round(path: Path, query: str, cache: Path) -> tuple[dict[str, float], dict[
 def _started(path: Path, cache: Path) -> float:
     """What a load takes where the worker is there already, and waits."""
     with patch.object(
-        Loader, "_new_worker", lambda self, made=Loader._new_worker: waiting.pop() if waiting else made(self)
+        Loader,
+        "_new_worker",
+        lambda self, made=Loader._new_worker: waiting.pop() if waiting else made(self),
     ):
         limits = EngineLimits()
         waiting = [Worker(frame_bytes=limits.answer_bytes + (1 << 20), memory_mb=limits.memory_mb)]
@@ -153,7 +161,10 @@ def _peak_mb(engine: LocalEngine) -> int:
 def _most_mb(process: str) -> int:
     """Not by getrusage, which counts what the process that started this one held."""
     status = Path(f"/proc/{process}/status").read_text("utf-8")
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
+    return (
+        int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+        // 1024
+    )
 
 
 def _timed(job: Callable[[], T]) -> tuple[float, T]:
@@ -229,7 +240,11 @@ def describe(graph: Any) -> dict[str, int]:
 
     # hierarchy
     def pairs(predicate: Any) -> Iterator[tuple[Any, Any]]:
-        return ((s, o) for s, o in graph.subject_objects(predicate) if isinstance(s, URIRef) and isinstance(o, URIRef))
+        return (
+            (s, o)
+            for s, o in graph.subject_objects(predicate)
+            if isinstance(s, URIRef) and isinstance(o, URIRef)
+        )
 
     supers, subs = defaultdict[Any, set[Any]](set), defaultdict[Any, set[Any]](set)
     for sub, sup in pairs(RDFS.subClassOf):
@@ -239,7 +254,9 @@ def describe(graph: Any) -> dict[str, int]:
     equivalents = list(pairs(OWL.equivalentClass))
     disjoint = [tuple(sorted(pair)) for pair in pairs(OWL.disjointWith)]
     disjoint += [tuple(graph.items(members)) for _, members in graph.subject_objects(OWL.members)]
-    classes = {iri: instances[iri] for iri in declared | instances.keys() | supers.keys() | subs.keys()}
+    classes = {
+        iri: instances[iri] for iri in declared | instances.keys() | supers.keys() | subs.keys()
+    }
     roots = sorted(iri for iri in declared | subs.keys() if not supers.get(iri))
 
     # properties
@@ -253,12 +270,20 @@ def describe(graph: Any) -> dict[str, int]:
     domains, ranges = sides(RDFS.domain), sides(RDFS.range)
     super_properties, inverses = list(pairs(RDFS.subPropertyOf)), list(pairs(OWL.inverseOf))
     in_use = {iri for iri in pred_freq if not str(iri).startswith(machinery)}
-    properties = {iri: pred_freq[iri] for iri in in_use | kinds.keys() | domains.keys() | ranges.keys()}
-    deprecated = {subject for subject, value in graph.subject_objects(OWL.deprecated) if value.toPython() is True}
+    properties = {
+        iri: pred_freq[iri] for iri in in_use | kinds.keys() | domains.keys() | ranges.keys()
+    }
+    deprecated = {
+        subject
+        for subject, value in graph.subject_objects(OWL.deprecated)
+        if value.toPython() is True
+    }
 
     # names and texts
     terms = classes.keys() | properties.keys() | ontologies
-    individuals |= {subject for subject in subjects - individuals - terms if isinstance(subject, URIRef)}
+    individuals |= {
+        subject for subject in subjects - individuals - terms if isinstance(subject, URIRef)
+    }
     sample = heapq.nsmallest(SAMPLE, individuals)
     wanted = terms | set(sample)
     languages: Counter[str] = Counter()
@@ -272,8 +297,12 @@ def describe(graph: Any) -> dict[str, int]:
                     found[subject].append((" ".join(value.split()), value.language or ""))
         return found
 
-    labels = texts((RDFS.label, SKOS.prefLabel, DCTERMS.title, DC.title, FOAF.name, SDO.name), wanted)
-    alternatives = texts((SKOS.altLabel, SKOS.hiddenLabel, DCTERMS.alternative, SDO.alternateName, FOAF.nick), wanted)
+    labels = texts(
+        (RDFS.label, SKOS.prefLabel, DCTERMS.title, DC.title, FOAF.name, SDO.name), wanted
+    )
+    alternatives = texts(
+        (SKOS.altLabel, SKOS.hiddenLabel, DCTERMS.alternative, SDO.alternateName, FOAF.nick), wanted
+    )
     comments = texts((SKOS.definition, RDFS.comment, DCTERMS.description, DC.description), terms)
     by_label: dict[str, set[Any]] = defaultdict(set)
     for source in (labels, alternatives):
@@ -282,7 +311,14 @@ def describe(graph: Any) -> dict[str, int]:
                 by_label[text.lower()].add(iri)
     for iri in terms - labels.keys() - ontologies:
         by_label[" ".join(re.split(r"[#/]", iri)[-1].split("_")).lower()].add(iri)
-    held = (examples, equivalents, disjoint, super_properties, inverses, deprecated)  # not needed for the comparison
+    held = (
+        examples,
+        equivalents,
+        disjoint,
+        super_properties,
+        inverses,
+        deprecated,
+    )  # not needed for the comparison
     assert len(held) == 6
     return {
         "classes": len(classes),

@@ -107,7 +107,9 @@ class Plan:
         return found
 
 
-def write_ontology(path: str | Path, triples: int, seed: int = 7, *, form: str | None = None) -> Summary:
+def write_ontology(
+    path: str | Path, triples: int, seed: int = 7, *, form: str | None = None
+) -> Summary:
     """Write exactly `triples` different triples to `path`, as N-Triples or Turtle (by the suffix, or `form` nt|ttl).
 
     The file appears under its name only when it is whole. ValueError when the size or the format is not possible.
@@ -115,7 +117,9 @@ def write_ontology(path: str | Path, triples: int, seed: int = 7, *, form: str |
     path = Path(path)
     form = form or path.suffix.lstrip(".")
     if form not in ("nt", "ttl"):
-        raise ValueError(f"cannot write {path.name!r}: name it *.nt or *.ttl, or pass one of them as the format")
+        raise ValueError(
+            f"cannot write {path.name!r}: name it *.nt or *.ttl, or pass one of them as the format"
+        )
     if not LEAST <= triples <= MOST:
         raise ValueError(f"cannot write {triples} triples: ask for {LEAST} to {MOST}")
     rng = random.Random(seed)
@@ -152,7 +156,8 @@ def make_plan(triples: int, rng: random.Random) -> Plan:
     """A schema that grows with the square root of the size, up to 600 classes."""
     count = max(12, min(isqrt(triples) // 3, 600))
     pairs = [
-        (QUALITIES[n % len(QUALITIES)], THINGS[n // len(QUALITIES)]) for n in spread(count, QUALITIES, THINGS, rng)
+        (QUALITIES[n % len(QUALITIES)], THINGS[n // len(QUALITIES)])
+        for n in spread(count, QUALITIES, THINGS, rng)
     ]
     plan = Plan(
         names=[quality.title() + thing.title() for quality, thing in pairs],
@@ -161,20 +166,31 @@ def make_plan(triples: int, rng: random.Random) -> Plan:
         links=[],
         values=[],
     )
-    plan.links += [Property("linkedTo", "linked to", 0, 0), Property("relatedTo", "related to", None)]
+    plan.links += [
+        Property("linkedTo", "linked to", 0, 0),
+        Property("relatedTo", "related to", None),
+    ]
     for n in spread(max(8, count // 4), VERBS, THINGS, rng):
         verb, thing = VERBS[n % len(VERBS)], THINGS[n // len(VERBS)]
         at, to = (int(count * rng.random() ** 2) for _ in range(2))
-        fits = [each for each in plan.links if each.domain in plan.line(at) and each.range in plan.line(to)]
+        fits = [
+            each
+            for each in plan.links
+            if each.domain in plan.line(at) and each.range in plan.line(to)
+        ]
         parent = (fits or plan.links[1:2])[-1].name if rng.random() < 0.3 else None
         plan.links.append(Property(verb + thing.title(), f"{verb} {thing}", at, to, parent=parent))
     plan.values.append(Property("remark", "remark", None, datatype="string"))
     for n in spread(max(6, count // 6), KINDS, THINGS, rng):
         (measure, datatype), thing = KINDS[n % len(KINDS)], THINGS[n // len(KINDS)]
         at = int(count * rng.random() ** 2)
-        plan.values.append(Property(thing + measure.title(), f"{thing} {measure}", at, datatype=datatype))
+        plan.values.append(
+            Property(thing + measure.title(), f"{thing} {measure}", at, datatype=datatype)
+        )
     plan.slots = list(range(count))
-    plan.slots += [count - 1 - int(count * rng.random() ** 2) for _ in range(count * (SLOTS_PER_CLASS - 1))]
+    plan.slots += [
+        count - 1 - int(count * rng.random() ** 2) for _ in range(count * (SLOTS_PER_CLASS - 1))
+    ]
     plan.shapes = [make_shape(plan, node, rng) for node in plan.slots]
     return plan
 
@@ -186,10 +202,14 @@ def make_parent(n: int, rng: random.Random) -> int | None:
     return 0 if n < 2 * ROOTS else n // 5 + int(rng.random() * (n - n // 5))
 
 
-def spread(count: int, first: Sequence[object], second: Sequence[object], rng: random.Random) -> list[int]:
+def spread(
+    count: int, first: Sequence[object], second: Sequence[object], rng: random.Random
+) -> list[int]:
     """Different numbers below len(first) * len(second), in a mixed order."""
     size = len(first) * len(second)
-    step = next(n for n in range(int(size * 0.38) + int(rng.random() * 9), size) if gcd(n, size) == 1)
+    step = next(
+        n for n in range(int(size * 0.38) + int(rng.random() * 9), size) if gcd(n, size) == 1
+    )
     start = int(rng.random() * size)
     return [(start + n * step) % size for n in range(count)]
 
@@ -198,7 +218,10 @@ def make_shape(plan: Plan, node: int, rng: random.Random) -> list[Property]:
     """Two to four links and one to three values whose domains take in the class; the first link where it applies."""
     line = {None, *plan.line(node)}
     shape = []
-    for properties, most in ((plan.links, 2 + int(rng.random() * 3)), (plan.values, 1 + int(rng.random() * 3))):
+    for properties, most in (
+        (plan.links, 2 + int(rng.random() * 3)),
+        (plan.values, 1 + int(rng.random() * 3)),
+    ):
         able = [each for each in properties if each.domain in line]
         start = int(rng.random() * len(able))
         chosen = [able[0], *(each for each in able[start:] + able[:start] if each is not able[0])]
@@ -214,7 +237,11 @@ def writer(form: str) -> Callable[[str, str], str]:
 
 
 def prologue(form: str) -> str:
-    return "" if form == "nt" else "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in PREFIXES.items())
+    return (
+        ""
+        if form == "nt"
+        else "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in PREFIXES.items())
+    )
 
 
 def schema_lines(plan: Plan, form: str) -> Iterator[str]:
@@ -258,8 +285,12 @@ class Body:
         sizes = [2 + len(shape) for shape in plan.shapes]
         self.whole, left = divmod(triples, sum(sizes))
         if self.whole == 0:
-            raise ValueError("the schema leaves no room for one block of individuals")  # LEAST prevents it
-        self.rest: list[int] = []  # the triples of each individual after the whole blocks; never just one
+            raise ValueError(
+                "the schema leaves no room for one block of individuals"
+            )  # LEAST prevents it
+        self.rest: list[
+            int
+        ] = []  # the triples of each individual after the whole blocks; never just one
         self.odd = left == 1  # one triple too many for the blocks and too few for an individual
         while left > 1:
             size = sizes[len(self.rest)]
@@ -284,7 +315,9 @@ class Body:
             for nth, each in enumerate(shape, start=1):
                 hole = f"{{{nth}}}"
                 if each.datatype:
-                    value = f'"{hole}"' + ("" if each.datatype == "string" else f"^^{term('xsd', each.datatype)}")
+                    value = f'"{hole}"' + (
+                        "" if each.datatype == "string" else f"^^{term('xsd', each.datatype)}"
+                    )
                     makers.append(VALUES[each.datatype])
                 else:
                     value = term("data", "i" + hole)
@@ -297,7 +330,9 @@ class Body:
     def blocks(self, rng: random.Random) -> Iterator[str]:
         """The text, a block at a time."""
         draw = rng.random
-        shapes = [("".join(lines), makers) for lines, makers in zip(self.lines, self.makers, strict=True)]
+        shapes = [
+            ("".join(lines), makers) for lines, makers in zip(self.lines, self.makers, strict=True)
+        ]
         number = 0
         for _ in range(self.whole):
             text = []

@@ -22,7 +22,18 @@ from rlm.store.open import open_store
 
 Lines = Callable[[], Iterator[dict[str, object]]]
 THINGS = (
-    *("SPARQL", "ontology", "class", "query", "label", "graph", "memory", "search", "index", "union"),
+    *(
+        "SPARQL",
+        "ontology",
+        "class",
+        "query",
+        "label",
+        "graph",
+        "memory",
+        "search",
+        "index",
+        "union",
+    ),
     *("filter", "prefix", "domain", "range", "count", "path", "schema", "agent", "prompt", "token"),
 )
 PROSE_WORDS = 45
@@ -51,7 +62,9 @@ def run(folder: Path, sizes: tuple[int, ...] = (1_000, 10_000, 100_000)) -> str:
         alone = seconds(lambda texts=texts: peer_vectors(texts))
         words = sum(len(text.split()) for text in texts) / len(texts)
         rate = f"{len(texts) / took:,.0f}"
-        rows.append((name, f"{len(texts):,}", f"{words:.0f}", f"{took:.2f}", rate, f"{alone / took:.2f}×"))
+        rows.append(
+            (name, f"{len(texts):,}", f"{words:.0f}", f"{took:.2f}", rate, f"{alone / took:.2f}×")
+        )
     head = ("pack", "memories", "words", "seconds", "items a second", "÷ wordllama alone")
     return f"## Import of packs as people have them\n\n{table(head, rows)}\n"
 
@@ -79,7 +92,11 @@ def shipped() -> Iterator[dict[str, object]]:
     for number, record in zip(count(), cycle(known)):
         kept = {key: value for key, value in record.items() if key != "memory_id"}
         title = " ".join(str(record["title"]).split()[:9])
-        yield {**kept, "title": f"{title} {number}", "content": f"{record['content']} Case {number}."}
+        yield {
+            **kept,
+            "title": f"{title} {number}",
+            "content": f"{record['content']} Case {number}.",
+        }
 
 
 def prose() -> Iterator[dict[str, object]]:
@@ -95,7 +112,9 @@ def prose() -> Iterator[dict[str, object]]:
         yield {
             "title": f"{' '.join(part[:6])[:150]} {start}",
             "description": " ".join(part[6:18]),
-            "content": "\n".join(f"- {' '.join(part[at : at + 9])}" for at in range(18, PROSE_WORDS, 9)),
+            "content": "\n".join(
+                f"- {' '.join(part[at : at + 9])}" for at in range(18, PROSE_WORDS, 9)
+            ),
         }
 
 

@@ -32,11 +32,15 @@ def load(folder: Path) -> dict[str, tuple[Labelled, Labelled]]:
             queries.append((row["intent"], label))
         else:
             first[label] = row["intent"]
-    banking = [json.loads(line) for line in (folder / "banking_intents.jsonl").read_text("utf-8").splitlines()]
+    banking = [
+        json.loads(line)
+        for line in (folder / "banking_intents.jsonl").read_text("utf-8").splitlines()
+    ]
     return {
         "webarena": ([(text, label) for label, text in first.items()], queries),
         "banking": tuple(
-            [(row["text"], row["intent"]) for row in banking if row["role"] == role] for role in ("memory", "query")
+            [(row["text"], row["intent"]) for row in banking if row["role"] == role]
+            for role in ("memory", "query")
         ),  # type: ignore[dict-item]
     }
 
@@ -57,7 +61,9 @@ def layout(kind: str, text: str, number: int) -> MemoryItem:
 LAYOUTS = ("description", "task", "both", "content")
 
 
-def reciprocal_ranks(rankings: list[list[str]], memories: dict[str, set[str]], queries: Labelled) -> np.ndarray:
+def reciprocal_ranks(
+    rankings: list[list[str]], memories: dict[str, set[str]], queries: Labelled
+) -> np.ndarray:
     out = []
     for ranking, (_, label) in zip(rankings, queries, strict=True):
         places = (n for n, memory_id in enumerate(ranking, 1) if label in memories[memory_id])
@@ -65,7 +71,9 @@ def reciprocal_ranks(rankings: list[list[str]], memories: dict[str, set[str]], q
     return np.array(out)
 
 
-def measure(folder: Path, memories: Labelled, queries: Labelled, kind: str) -> dict[str, np.ndarray]:
+def measure(
+    folder: Path, memories: Labelled, queries: Labelled, kind: str
+) -> dict[str, np.ndarray]:
     """Reciprocal ranks by words, by meaning, and fused."""
     items = [layout(kind, text, number) for number, (text, _) in enumerate(memories)]
     out = {}

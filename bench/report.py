@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 
-def percentiles(work: Callable[[str], object], queries: Iterable[str], warm: int = 5) -> tuple[float, float]:
+def percentiles(
+    work: Callable[[str], object], queries: Iterable[str], warm: int = 5
+) -> tuple[float, float]:
     """Median and 99th percentile in milliseconds, after a few queries that do not count."""
     asked = list(queries)
     for query in asked[:warm]:
@@ -37,7 +39,9 @@ def machine() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
         names = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+            line.split(":", 1)[1].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
         ]
         model = names[0] if names else ""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

@@ -23,7 +23,11 @@ def run(boots: int = 30) -> str:
     """Medians; calls and pings are means of many in a row."""
     rows = [
         ("start: python -I -S -c pass", _ms(_median(_bare_python, boots)), ""),
-        ("start: confined process", _ms(_median(lambda: ProcessRepl().close(), boots)), "bar: 80 ms"),
+        (
+            "start: confined process",
+            _ms(_median(lambda: ProcessRepl().close(), boots)),
+            "bar: 80 ms",
+        ),
         ("start: monty", _ms(_median(lambda: MontyRepl(Surroundings()).close(), boots)), ""),
     ]
     space: dict[str, object] = {"print": lambda *_: None}
@@ -34,7 +38,13 @@ def run(boots: int = 30) -> str:
         ("monty", MontyRepl(given)),
     ):
         with repl:
-            rows.append((f"block of 4 lines: {name}", _us(_median(lambda repl=repl: repl.run(BLOCK), 300)), ""))
+            rows.append(
+                (
+                    f"block of 4 lines: {name}",
+                    _us(_median(lambda repl=repl: repl.run(BLOCK), 300)),
+                    "",
+                )
+            )
     rows.append(("tool call: bare function", _us(_calls_bare()), ""))
     rows.append(("tool call: two processes, bare bytes over pipes", _us(_ping()), ""))
     with ProcessRepl(given, SandboxLimits(calls=CALLS)) as repl:

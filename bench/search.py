@@ -46,7 +46,9 @@ def by_rarity(folder: Path, size: int = 100_000, queries: int = 100) -> str:
             asked = corpus.queries_between(low, high, queries)
             ours, _ = percentiles(lambda q: db.retrieve(q, k=10), asked)
             plain, _ = percentiles(ask_plain, asked)
-            rows.append((f"{low:,} to {high:,}", f"{ours:.2f}", f"{plain:.2f}", f"{ours / plain:.2f}"))
+            rows.append(
+                (f"{low:,} to {high:,}", f"{ours:.2f}", f"{plain:.2f}", f"{ours / plain:.2f}")
+            )
     head = ("words by rank", "rlm, fused, p50 ms", "plain FTS5 p50 ms", "ratio")
     return f"## Search in {size:,} memories, by how common the words are\n\n{table(head, rows)}\n"
 
@@ -68,14 +70,17 @@ def _one(folder: Path, size: int, queries: int) -> list[tuple[str, ...]]:
         built = time.perf_counter() - started
         results.append(("rlm, fused", *percentiles(lambda q: db.retrieve(q, k=10), asked), built))
     with open_store(folder / "rlm.db", tenant=mine, embedder="none") as db:
-        results.append(("rlm, words only", *percentiles(lambda q: db.retrieve(q, k=10), asked), built))
+        results.append(
+            ("rlm, words only", *percentiles(lambda q: db.retrieve(q, k=10), asked), built)
+        )
     plain = _plain_fts5(folder, corpus, asked)
     results.append(plain)
     if size <= 100_000:
         results.append(_rank_bm25(corpus, asked[:20]))
     results.append(_tantivy(folder, corpus, asked))
     return [
-        (name, f"{p50:.2f}", f"{p99:.2f}", f"{p50 / plain[1]:.2f}", f"{built:.1f}") for name, p50, p99, built in results
+        (name, f"{p50:.2f}", f"{p99:.2f}", f"{p50 / plain[1]:.2f}", f"{built:.1f}")
+        for name, p50, p99, built in results
     ]
 
 
@@ -93,7 +98,9 @@ def _plain_table(folder: Path, corpus: Corpus) -> Callable[[str], object]:
     connection.execute("CREATE VIRTUAL TABLE plain USING fts5(body, tokenize='porter unicode61')")
     with connection:
         for chunk in corpus.draws():
-            connection.executemany("INSERT INTO plain(body) VALUES (?)", ((plain_text(words),) for words in chunk))
+            connection.executemany(
+                "INSERT INTO plain(body) VALUES (?)", ((plain_text(words),) for words in chunk)
+            )
 
     def ask(query: str) -> object:
         match = " OR ".join(f'"{word}"' for word in query.split())

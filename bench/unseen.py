@@ -38,11 +38,17 @@ class Outcome:
     turns: int
 
 
-def ask_all(path: Path, folder: Path, per_kind: int = 3, seed: int = 1) -> tuple[list[Outcome], dict[str, str]]:
+def ask_all(
+    path: Path, folder: Path, per_kind: int = 3, seed: int = 1
+) -> tuple[list[Outcome], dict[str, str]]:
     """Make the questions of one ontology, ask them, check the answers; and what could not be asked."""
     from rlm import agent
 
-    extra = {"enable_extraction": False} if "enable_extraction" in inspect.signature(agent.run).parameters else {}
+    extra = (
+        {"enable_extraction": False}
+        if "enable_extraction" in inspect.signature(agent.run).parameters
+        else {}
+    )
     found = []
     with open_engine(path) as engine:
         maker = Maker(engine, engine.meta(), per_kind, seed)

@@ -73,8 +73,13 @@ class Terms:
             term.alternatives.sort()
             for name in {squeezed(name) for name in term.names()}:
                 self._owners.setdefault(name, set()).add(term.iri)
-        for iri in (*meta.classes, *meta.properties):  # used and not declared: nobody is asked about these, but a name
-            if iri not in self.all and not v.is_machinery(iri):  # that one of them has too is no name of another
+        for iri in (
+            *meta.classes,
+            *meta.properties,
+        ):  # used and not declared: nobody is asked about these, but a name
+            if iri not in self.all and not v.is_machinery(
+                iri
+            ):  # that one of them has too is no name of another
                 self._owners.setdefault(squeezed(local_name(iri)), set()).add(iri)
 
     def of(self, what: str) -> list[Term]:
@@ -85,17 +90,28 @@ class Terms:
         wanted = squeezed(text)
         return any(wanted in name or distance(wanted, name, 2) <= 2 for name in self._owners)
 
-    def written(self, term: Term, rng: random.Random, *, alone: bool = False) -> tuple[str, str] | None:
+    def written(
+        self, term: Term, rng: random.Random, *, alone: bool = False
+    ) -> tuple[str, str] | None:
         """A way to write the term, and its text; None when every way could mean another term too.
 
         `alone`: no term of any sort may share the name; else none of the same sort.
         """
-        foreign = term.iri not in self.all and v.is_machinery(term.iri)  # nobody says "instances of a Class"
+        foreign = term.iri not in self.all and v.is_machinery(
+            term.iri
+        )  # nobody says "instances of a Class"
         for way in ("curie",) if foreign else rng.sample(WAYS, len(WAYS)):
             text = self._text(term, way, rng)
-            if text is not None and (way == "curie" or self._means(text, term, alone=alone, slip=way == "typo")):
-                bare = way == "curie" or (_PLAIN_NAME.fullmatch(text) and (term.what == "class" or " " not in text))
-                return way, text if bare else f'"{text}"'  # "is part of" in a sentence would be read as one
+            if text is not None and (
+                way == "curie" or self._means(text, term, alone=alone, slip=way == "typo")
+            ):
+                bare = way == "curie" or (
+                    _PLAIN_NAME.fullmatch(text) and (term.what == "class" or " " not in text)
+                )
+                return (
+                    way,
+                    text if bare else f'"{text}"',
+                )  # "is part of" in a sentence would be read as one
         return None
 
     def _text(self, term: Term, way: str, rng: random.Random) -> str | None:
@@ -122,8 +138,14 @@ class Terms:
             for iri in (*self.meta.classes, *self.meta.properties)
             if iri not in self.all
         }
-        used = self.meta.classes if term.what == "class" else {}  # things that are used as classes, too
-        others = {iri for iri, what in known.items() if iri != term.iri and (alone or what == term.what or iri in used)}
+        used = (
+            self.meta.classes if term.what == "class" else {}
+        )  # things that are used as classes, too
+        others = {
+            iri
+            for iri, what in known.items()
+            if iri != term.iri and (alone or what == term.what or iri in used)
+        }
         wanted = squeezed(text)
         if not slip:
             return not self._owners.get(wanted, set()) & others
@@ -131,7 +153,8 @@ class Terms:
         if mine == 0:
             return False
         return not any(
-            owners & others and distance(wanted, name, mine + 1) <= mine + 1 for name, owners in self._owners.items()
+            owners & others and distance(wanted, name, mine + 1) <= mine + 1
+            for name, owners in self._owners.items()
         )
 
     def _add(self, engine: Engine, pattern: str, what: str, machinery: bool) -> None:
@@ -152,7 +175,12 @@ class Terms:
 
 def words_of(terms: Iterable[Term]) -> list[str]:
     """The words that names are made of, each once, in order."""
-    found = {word.lower() for term in terms for name in term.names() for word in _WORDS.findall(plain(name))}
+    found = {
+        word.lower()
+        for term in terms
+        for name in term.names()
+        for word in _WORDS.findall(plain(name))
+    }
     return sorted(word for word in found if len(word) > 3)
 
 
@@ -175,6 +203,11 @@ def _slip(name: str, rng: random.Random) -> str | None:
         return None
     word = rng.choice(places)
     at = rng.randrange(word.start() + 2, word.end() - 2)
-    if name[at] != name[at + 1] and name[at].islower() and name[at + 1].islower() and rng.random() < 0.5:
+    if (
+        name[at] != name[at + 1]
+        and name[at].islower()
+        and name[at + 1].islower()
+        and rng.random() < 0.5
+    ):
         return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
     return name[:at] + name[at + 1 :]

@@ -10,7 +10,15 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bench.unseen_names import ALTERNATIVES, CLASS_TYPES, LABELS, PROPERTY_TYPES, Term, Terms, words_of
+from bench.unseen_names import (
+    ALTERNATIVES,
+    CLASS_TYPES,
+    LABELS,
+    PROPERTY_TYPES,
+    Term,
+    Terms,
+    words_of,
+)
 from bench.unseen_words import COUNTS, STRANGERS, TEMPLATES
 from rlm.learning.verify import Verify
 from rlm.ontology import vocabulary as v
@@ -23,7 +31,9 @@ TRIED = 60
 MOST_FOUND = 25
 KINDS = (*TEMPLATES, "count")
 Made = Iterator[tuple[str, Verify, str]]  # question, query, the way its term is written
-_NOT_TAKEN = ", ".join(f"<{iri}>" for iri in sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"}))
+_NOT_TAKEN = ", ".join(
+    f"<{iri}>" for iri in sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
+)
 
 
 @dataclass
@@ -76,7 +86,9 @@ class Maker:
     def _shuffled(self, terms: Sequence[Term]) -> list[Term]:
         return self.rng.sample(terms, min(len(terms), TRIED * 10))
 
-    def _about(self, kind: str, pattern: str, terms: Sequence[Term], good: Callable[[list[str]], bool]) -> Made:
+    def _about(
+        self, kind: str, pattern: str, terms: Sequence[Term], good: Callable[[list[str]], bool]
+    ) -> Made:
         """Questions about one term each, whose answers are what `pattern` finds."""
         made, tried = 0, 0
         wordings = self._wordings(kind)
@@ -106,26 +118,42 @@ class Maker:
             return
         values = " ".join(f"<{space}>" for space in used)
         for wording in self.rng.sample(TEMPLATES["namespaces"], len(TEMPLATES["namespaces"])):
-            yield wording, Verify(f"SELECT ?ns WHERE {{ VALUES ?ns {{ {values} }} }}", "contains_all"), ""
+            yield (
+                wording,
+                Verify(f"SELECT ?ns WHERE {{ VALUES ?ns {{ {values} }} }}", "contains_all"),
+                "",
+            )
 
     def _describe(self) -> Made:
         wordings = self._wordings("describe")
-        groups = [self._shuffled(self.terms.of(what)) for what in ("class", "property", "individual")]
+        groups = [
+            self._shuffled(self.terms.of(what)) for what in ("class", "property", "individual")
+        ]
         for row in range(TRIED):
             for group in groups:
-                written = self.terms.written(group[row], self.rng, alone=True) if row < len(group) else None
+                written = (
+                    self.terms.written(group[row], self.rng, alone=True)
+                    if row < len(group)
+                    else None
+                )
                 if written is None:
                     continue
                 wording, iri = next(wordings), f"<{group[row].iri}>"
                 more = ""
                 if wording.startswith(("Describe", "Tell")):
-                    place = "rdfs:subClassOf" if group[row].what == "class" else "rdfs:domain|rdfs:range"
+                    place = (
+                        "rdfs:subClassOf"
+                        if group[row].what == "class"
+                        else "rdfs:domain|rdfs:range"
+                    )
                     more = f" UNION {{ {iri} {place} ?x FILTER(isIRI(?x) && ?x NOT IN ({_NOT_TAKEN})) }}"
                 sparql = f"SELECT DISTINCT ?x WHERE {{ {{ VALUES ?x {{ {iri} }} }}{more} }}"
                 yield wording.format(x=written[1]), Verify(sparql, "contains_all"), written[0]
 
     def _subclasses(self) -> Made:
-        return self._about("subclasses", "?a rdfs:subClassOf {x} FILTER(?a != {x})", self.classes, bool)
+        return self._about(
+            "subclasses", "?a rdfs:subClassOf {x} FILTER(?a != {x})", self.classes, bool
+        )
 
     def _all_subclasses(self) -> Made:
         pattern = "?a rdfs:subClassOf+ {x} FILTER(?a != {x})"
@@ -133,12 +161,17 @@ class Maker:
 
     def _superclasses(self) -> Made:
         pattern = "{x} rdfs:subClassOf ?a FILTER(?a != {x})"
-        return self._about("superclasses", pattern, self.classes, lambda found: not v.TOPS & set(found))
+        return self._about(
+            "superclasses", pattern, self.classes, lambda found: not v.TOPS & set(found)
+        )
 
     def _all_superclasses(self) -> Made:
         pattern = "{x} rdfs:subClassOf+ ?a FILTER(?a != {x})"
         return self._about(
-            "all_superclasses", pattern, self.classes, lambda found: len(found) > 1 and not v.TOPS & set(found)
+            "all_superclasses",
+            pattern,
+            self.classes,
+            lambda found: len(found) > 1 and not v.TOPS & set(found),
         )
 
     def _properties_by_domain(self) -> Made:
@@ -150,7 +183,9 @@ class Maker:
         return self._about("properties_by_range", "?a rdfs:range {x}", ends, bool)
 
     def _ends(self, side: str) -> list[Term]:
-        stated = set(self._ask(f"SELECT DISTINCT ?x WHERE {{ ?p rdfs:{side} ?x FILTER(isIRI(?x)) }}"))
+        stated = set(
+            self._ask(f"SELECT DISTINCT ?x WHERE {{ ?p rdfs:{side} ?x FILTER(isIRI(?x)) }}")
+        )
         return [term for term in self.classes if term.iri in stated]
 
     def _instances(self) -> Made:
@@ -160,7 +195,9 @@ class Maker:
         """The classes that have instances, declared or not; sorts of properties where there are none."""
         types = self._ask("SELECT DISTINCT ?t WHERE { ?x a ?t FILTER(isIRI(?x) && isIRI(?t)) }")
         own = [iri for iri in types if not v.is_machinery(iri)]
-        other = [iri for iri in types if iri != v.OWL + "Ontology"]  # what a file is called is no term
+        other = [
+            iri for iri in types if iri != v.OWL + "Ontology"
+        ]  # what a file is called is no term
         return [self.terms.all.get(iri) or Term(iri, "class") for iri in sorted(own or other)]
 
     def _roots(self) -> Made:
@@ -186,7 +223,11 @@ class Maker:
             what = self.rng.choice(("classes", "properties")) if "{w}" in wording else ""
             sparql = _search_query(text, what)
             found = self._ask(sparql)
-            if 0 < len(found) <= MOST_FOUND and set(found) <= self.terms.all.keys() and not self._undeclared(text):
+            if (
+                0 < len(found) <= MOST_FOUND
+                and set(found) <= self.terms.all.keys()
+                and not self._undeclared(text)
+            ):
                 made = wording.format(t=text, w=what), Verify(sparql, "set"), ""
                 if len(found) > 1:
                     yield made
@@ -204,19 +245,30 @@ class Maker:
         """Pairs at a distance of two statements with one node between them."""
         wordings = self._wordings("path")
         tried = 0
-        for start in self._shuffled([term for term in self.terms.all.values() if term.what != "property"]):
+        for start in self._shuffled(
+            [term for term in self.terms.all.values() if term.what != "property"]
+        ):
             ends = self._ask(
-                f"SELECT DISTINCT ?y WHERE {{ {_steps(f'<{start.iri}>', '?y')} FILTER(isIRI(?y)) }} ORDER BY ?y", 200
+                f"SELECT DISTINCT ?y WHERE {{ {_steps(f'<{start.iri}>', '?y')} FILTER(isIRI(?y)) }} ORDER BY ?y",
+                200,
             )
-            known = [self.terms.all[iri] for iri in ends if iri in self.terms.all and iri != start.iri]
+            known = [
+                self.terms.all[iri] for iri in ends if iri in self.terms.all and iri != start.iri
+            ]
             for end in self.rng.sample(known, min(3, len(known))):
                 tried += 1
                 if tried > TRIED:
                     return
-                sparql = f"SELECT DISTINCT ?m WHERE {{ {_steps(f'<{start.iri}>', f'<{end.iri}>')} }}"
+                sparql = (
+                    f"SELECT DISTINCT ?m WHERE {{ {_steps(f'<{start.iri}>', f'<{end.iri}>')} }}"
+                )
                 between = self.engine.query(sparql).rows
                 near = f"ASK {{ {{ <{start.iri}> ?p <{end.iri}> }} UNION {{ <{end.iri}> ?p <{start.iri}> }} }}"
-                if len(between) != 1 or between[0]["m"]["t"] != "iri" or self.engine.query(near).boolean:
+                if (
+                    len(between) != 1
+                    or between[0]["m"]["t"] != "iri"
+                    or self.engine.query(near).boolean
+                ):
                     continue
                 both = [self.terms.written(term, self.rng, alone=True) for term in (start, end)]
                 if end.what != "property" and both[0] and both[1]:
@@ -240,7 +292,9 @@ class Maker:
         }
         typed = self._typed()
         for what in self.rng.sample(sorted(COUNTS), len(COUNTS)):
-            for term in self._shuffled(typed if what in (*plain_counts, "instances") else self.classes)[:TRIED]:
+            for term in self._shuffled(
+                typed if what in (*plain_counts, "instances") else self.classes
+            )[:TRIED]:
                 pattern = plain_counts.get(what) or of_one[what].format(x=f"<{term.iri}>")
                 counted = "*" if what == "triples" else "DISTINCT ?x"
                 sparql = f"SELECT (COUNT({counted}) AS ?n) WHERE {{ {pattern} }}"
@@ -253,11 +307,15 @@ class Maker:
     def _absent(self) -> Made:
         """Words that nothing here is called; every third as a sort of something that is there: `Submarine Vessel`."""
         free = [name for name in STRANGERS if not self.terms.named(name)]
-        labels = [term.labels[0] for term in self.classes if term.labels and term.labels[0].isalpha()]
+        labels = [
+            term.labels[0] for term in self.classes if term.labels and term.labels[0].isalpha()
+        ]
         wordings = self.rng.sample(TEMPLATES["absent"], len(TEMPLATES["absent"]))
         for number, name in enumerate(self.rng.sample(free, min(len(free), len(wordings)))):
             asked = f"{name} {self.rng.choice(labels)}" if number % 3 == 2 and labels else name
-            sparql = f'SELECT ?x WHERE {{ ?x ?p ?o FILTER(CONTAINS(LCASE(STR(?x)), "{name.lower()}")) }}'
+            sparql = (
+                f'SELECT ?x WHERE {{ ?x ?p ?o FILTER(CONTAINS(LCASE(STR(?x)), "{name.lower()}")) }}'
+            )
             yield wordings[number].format(x=asked), Verify(sparql, "absent"), ""
 
 

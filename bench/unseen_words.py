@@ -9,7 +9,13 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
         "List the namespaces.",
         "Show the namespace prefixes of this graph.",
     ),
-    "describe": ("Describe {x}.", "Tell me about {x}.", "What is {x}?", "Explain {x}.", "What does {x} mean?"),
+    "describe": (
+        "Describe {x}.",
+        "Tell me about {x}.",
+        "What is {x}?",
+        "Explain {x}.",
+        "What does {x} mean?",
+    ),
     "subclasses": (
         "What are the direct subclasses of {x}?",
         "Which classes are immediate subclasses of {x}?",
@@ -78,12 +84,22 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     ),
 }
 COUNTS: dict[str, tuple[str, ...]] = {
-    "classes": ("How many classes are there?", "How many classes does this ontology declare?", "Count the classes."),
+    "classes": (
+        "How many classes are there?",
+        "How many classes does this ontology declare?",
+        "Count the classes.",
+    ),
     "object": ("How many object properties are there?", "What is the number of object properties?"),
     "datatype": ("How many datatype properties are there?", "Count the datatype properties."),
     "triples": ("How many triples are there?", "How many statements does the graph hold?"),
-    "subclasses": ("How many direct subclasses does {x} have?", "Count the direct subclasses of {x}."),
-    "descendants": ("How many descendants does {x} have?", "How many subclasses does {x} have in all, at any depth?"),
+    "subclasses": (
+        "How many direct subclasses does {x} have?",
+        "Count the direct subclasses of {x}.",
+    ),
+    "descendants": (
+        "How many descendants does {x} have?",
+        "How many subclasses does {x} have in all, at any depth?",
+    ),
     "instances": ("How many instances does {x} have?", "How many instances of {x} are there?"),
     "domain": ("How many properties have {x} as their domain?",),
 }

@@ -21,7 +21,9 @@ settings.register_profile("rlm", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "rlm")
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background job: the tests press Ctrl-C all the same
+if (
+    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):  # a shell's background job: the tests press Ctrl-C all the same
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEMORY = Path("/dev/shm")
@@ -59,7 +61,9 @@ def clean_environment(
     warm_cache: Path,
 ) -> Path:
     """An empty HOME, none of the caller's RLM_* variables, no key. Returns that home."""
-    for name in [name for name in os.environ if name.startswith("RLM_") and not name.startswith("RLM_LIVE")]:
+    for name in [
+        name for name in os.environ if name.startswith("RLM_") and not name.startswith("RLM_LIVE")
+    ]:
         monkeypatch.delenv(name)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -82,14 +82,18 @@ def show_search(store: rlm.SQLiteMemoryBackend) -> None:
 
 def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
     graph = store.graph
-    caption("The hypergraph: one edge joins any number of nodes. Here, a conversation in its order.")
+    caption(
+        "The hypergraph: one edge joins any number of nodes. Here, a conversation in its order."
+    )
     turns = (
         "Is the staging database ready for the migration?",
         "Yes, since Tuesday.",
         "Then it can start tonight.",
     )
     ids = graph.create_nodes([{"type": "snippet", "content": turn} for turn in turns])
-    graph.create_edge("context", "chat", [{"node_id": node_id, "role": "participant"} for node_id in ids])
+    graph.create_edge(
+        "context", "chat", [{"node_id": node_id, "role": "participant"} for node_id in ids]
+    )
     say("? when was the staging database ready")
     for hit in graph.search("when was the staging database ready", 2, explain=True):
         assert hit.why is not None
@@ -119,7 +123,9 @@ def long_text() -> str:
 
 def show_run(store: rlm.SQLiteMemoryBackend) -> None:
     text = long_text()
-    caption("Ask about a text that fits in no prompt. The model writes code; the text stays behind a handle.")
+    caption(
+        "Ask about a text that fits in no prompt. The model writes code; the text stays behind a handle."
+    )
     question = "What is the magic number of the harbour master?"
     say(f"? {question}  ({len(text):,} characters; model: offline)")
     result = agent.run(question, context=text, store=store, model="offline")
@@ -128,15 +134,26 @@ def show_run(store: rlm.SQLiteMemoryBackend) -> None:
             lines, out = len(block.code.splitlines()), len(block.result.stdout)
             say(f"  step {turn.number}: {lines} lines of code ran; {out} characters came back")
     say(f"  answer: {result.answer.splitlines()[0]}")
-    longest = max(len(message["content"]) for turn in result.result.iterations for message in turn.prompt)
-    say(f"  the longest prompt had {longest:,} characters; the run is kept as {result.trajectory_id}")
+    longest = max(
+        len(message["content"]) for turn in result.result.iterations for message in turn.prompt
+    )
+    say(
+        f"  the longest prompt had {longest:,} characters; the run is kept as {result.trajectory_id}"
+    )
 
 
 def show_learning(store: rlm.SQLiteMemoryBackend) -> None:
-    caption("Ask an ontology. The run is judged; what worked becomes a procedure that the next one follows.")
-    with tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder, rlm.open_store(Path(folder, "new.db")) as empty:
+    caption(
+        "Ask an ontology. The run is judged; what worked becomes a procedure that the next one follows."
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder,
+        rlm.open_store(Path(folder, "new.db")) as empty,
+    ):
         for question in ("What is the Activity class?", "What is the Plan class?"):
-            result = agent.run(question, ONTOLOGY, store=empty, model="offline", log_dir=Path(folder, "logs"))
+            result = agent.run(
+                question, ONTOLOGY, store=empty, model="offline", log_dir=Path(folder, "logs")
+            )
             assert result.judgment is not None
             verdict = "success" if result.judgment["is_success"] else "failure"
             say(f"? {question}  ({result.iterations} steps, judged a {verdict})")
@@ -155,7 +172,12 @@ def show_learning(store: rlm.SQLiteMemoryBackend) -> None:
 def show_sandbox(store: rlm.SQLiteMemoryBackend) -> None:
     caption("The code runs in a sealed process. What it is refused:")
     with rlm.open_repl(limits=rlm.SandboxLimits(block_s=0.5)) as repl:
-        for code in ("import socket", "open('/etc/passwd').read()", "().__class__.__mro__", "while True: pass"):
+        for code in (
+            "import socket",
+            "open('/etc/passwd').read()",
+            "().__class__.__mro__",
+            "while True: pass",
+        ):
             result = repl.run(code)
             say(f"  {code:<28} {result.error}: {result.stderr.splitlines()[-1][:56]}")
 
@@ -165,7 +187,9 @@ def show_health(store: rlm.SQLiteMemoryBackend) -> None:
     bad = [check.name for check in checks if not check.ok]
     counts, engine = store.stats(), store.stats()["engine"]
     caption("Is the file sound?")
-    verdict = f"{len(checks)} of {len(checks)} checks passed" if not bad else f"FAILED: {', '.join(bad)}"
+    verdict = (
+        f"{len(checks)} of {len(checks)} checks passed" if not bad else f"FAILED: {', '.join(bad)}"
+    )
     say(
         f"doctor: {verdict}; {counts['memories']} memories, {counts['nodes']} nodes, "
         f"{counts['hyperedges']} edges; SQLite {engine['sqlite']}, {engine['lexical']}"
@@ -194,8 +218,14 @@ def main() -> None:
             show(store)
     here = Path(sys.executable).parent
     if not shutil.which("rlm") and (here / "rlm").exists():
-        where = Path("$PWD", here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else here
-        console.print(f'\nSo that the shell finds rlm:  export PATH="{where}:$PATH"', markup=False, soft_wrap=True)
+        where = (
+            Path("$PWD", here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else here
+        )
+        console.print(
+            f'\nSo that the shell finds rlm:  export PATH="{where}:$PATH"',
+            markup=False,
+            soft_wrap=True,
+        )
     console.print("\nWhat to try next:", style="bold")
     for line in (
         'rlm run --context README.md --query "Where is the sandbox mentioned?"',

@@ -79,7 +79,9 @@ def read_marks(root: Path) -> Marks:
         if not path.name.startswith("test_"):
             continue
         for node in tree.body:
-            if isinstance(node, ast.Assign) and any(_is_name(t, "pytestmark") for t in node.targets):
+            if isinstance(node, ast.Assign) and any(
+                _is_name(t, "pytestmark") for t in node.targets
+            ):
                 _note(marks, [node.value], name, name)
         _read_body(marks, tree.body, name, name)
     return marks
@@ -90,13 +92,17 @@ def _read_body(marks: Marks, body: list[ast.stmt], name: str, prefix: str) -> No
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
             _note(marks, node.decorator_list, name, f"{prefix}::{node.name}")
             _read_body(marks, node.body, name, f"{prefix}::{node.name}")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
+            "test"
+        ):
             _note(marks, node.decorator_list, name, f"{prefix}::{node.name}")
 
 
 def _note(marks: Marks, nodes: list[ast.expr], name: str, proof: str) -> None:
     inner = [part for node in nodes for part in ast.walk(node)]
-    skipped = any(isinstance(part, ast.Attribute) and part.attr in ("skip", "xfail") for part in inner)
+    skipped = any(
+        isinstance(part, ast.Attribute) and part.attr in ("skip", "xfail") for part in inner
+    )
     for part in inner:
         if isinstance(part, ast.Call) and _is_req(part.func):
             place = f"{name}:{part.lineno}"
@@ -104,7 +110,11 @@ def _note(marks: Marks, nodes: list[ast.expr], name: str, proof: str) -> None:
 
 
 def _is_req(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "req" and ast.unparse(node).endswith("mark.req")
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "req"
+        and ast.unparse(node).endswith("mark.req")
+    )
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -112,7 +122,11 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 def _literals(call: ast.Call, place: str) -> list[str]:
-    found = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    found = [
+        arg.value
+        for arg in call.args
+        if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+    ]
     if len(found) != len(call.args) or call.keywords or not found:
         raise Stale(f'{place}: write the ids out, like @pytest.mark.req("RB-01", "RB-02")')
     return found
@@ -122,7 +136,9 @@ def written_states(page: Path) -> dict[str, str]:
     """Each id of the written matrix with its state."""
     if not page.is_file():
         return {}
-    rows = re.findall(r"^\| (\S+) \| .* \| (open|proven) \| .*\|$", page.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\S+) \| .* \| (open|proven) \| .*\|$", page.read_text("utf-8"), re.MULTILINE
+    )
     return dict(rows)
 
 
@@ -212,8 +228,15 @@ def _help(path: str, command: Any) -> list[str]:
     inner = _inner(command)
     shown = [param for param in command.params if not getattr(param, "hidden", False)]
     arguments = [param for param in shown if param.param_type_name == "argument"]
-    options = [param for param in shown if param.param_type_name == "option" and "--help" not in param.opts]
-    usage = [path, "[OPTIONS]", *(_argument(param) for param in arguments), *(["COMMAND …"] if inner else [])]
+    options = [
+        param for param in shown if param.param_type_name == "option" and "--help" not in param.opts
+    ]
+    usage = [
+        path,
+        "[OPTIONS]",
+        *(_argument(param) for param in arguments),
+        *(["COMMAND …"] if inner else []),
+    ]
     lines = [f"Usage: {' '.join(usage)}", "", *_prose(command.help)]
     lines += _table("Arguments", [(_argument(param), _about(param)) for param in arguments])
     lines += _table("Options", [(_option(param), _about(param)) for param in options])
@@ -335,11 +358,17 @@ def settings_page() -> str:
     ]
     for spec in config.ENDPOINT_OPTIONS:
         default = f"`{spec.default}`" if spec.default != "" else "empty"
-        lines.append(f"| `{spec.name}` | {default} | {spec.metadata['doc'].replace('|', chr(92) + '|')} |")
+        lines.append(
+            f"| `{spec.name}` | {default} | {spec.metadata['doc'].replace('|', chr(92) + '|')} |"
+        )
     secrets = ", ".join(
-        f"`{config.EndpointSettings('name').variable}{word.upper()}`" for word in config.ENDPOINT_SECRETS
+        f"`{config.EndpointSettings('name').variable}{word.upper()}`"
+        for word in config.ENDPOINT_SECRETS
     )
-    lines += ["", f"Its secrets come from the environment only; for one called `name` they are {secrets}."]
+    lines += [
+        "",
+        f"Its secrets come from the environment only; for one called `name` they are {secrets}.",
+    ]
     return "\n".join(lines)
 
 
@@ -393,13 +422,24 @@ def errors_page() -> str:
     ours = [(depth, kind.__name__) for depth, kind in tree]
     if drawn_tree(errors.__doc__ or "") != ours:
         wrong = sorted({name for _, name in set(drawn_tree(errors.__doc__ or "")) ^ set(ours)})
-        raise Stale(f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}")
+        raise Stale(
+            f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}"
+        )
     lines = ["# Errors", "", "Catch `RLMError` to catch everything that rlm raises on purpose.", ""]
-    lines += ["```text", *draw_tree(ours), "```", "", "| error | also a | what it means |", "|---|---|---|"]
+    lines += [
+        "```text",
+        *draw_tree(ours),
+        "```",
+        "",
+        "| error | also a | what it means |",
+        "|---|---|---|",
+    ]
     for _, kind in tree:
         foreign = [base.__name__ for base in kind.__bases__ if base.__module__ == "builtins"]
         also = ", ".join(f"`{name}`" for name in foreign if name != "Exception")
-        lines.append(f"| `{kind.__name__}` | {also} | {' '.join((inspect.getdoc(kind) or '').split())} |")
+        lines.append(
+            f"| `{kind.__name__}` | {also} | {' '.join((inspect.getdoc(kind) or '').split())} |"
+        )
     return "\n".join(lines)
 
 
@@ -408,12 +448,20 @@ def api_page() -> str:
     import rlm
     from rlm.store.sqlite.graph import Graph
 
-    lines = ["# The Python API", "", "What `import rlm` gives. Errors are in [errors.md](errors.md)."]
+    lines = [
+        "# The Python API",
+        "",
+        "What `import rlm` gives. Errors are in [errors.md](errors.md).",
+    ]
     names = [name for name in rlm.__all__ if not name.startswith("_")]
     values = {name: getattr(rlm, name) for name in names}
     functions = [name for name in names if inspect.isfunction(values[name])]
-    classes = [name for name in names if inspect.isclass(values[name]) and not _is_error(values[name])]
-    constants = [name for name in names if name not in functions and not inspect.isclass(values[name])]
+    classes = [
+        name for name in names if inspect.isclass(values[name]) and not _is_error(values[name])
+    ]
+    constants = [
+        name for name in names if name not in functions and not inspect.isclass(values[name])
+    ]
     lines += ["", "## Functions"]
     for name in functions:
         lines += ["", f"### {name}", "", *_signature(name, values[name])]
@@ -443,7 +491,9 @@ def _class(name: str, kind: type, *, constructor: bool = True) -> list[str]:
         if label.startswith("_"):
             continue
         if inspect.isfunction(inner):
-            text = _flat(inner, skip=0 if isinstance(value, staticmethod) else 1).replace("|", "\\|")
+            text = _flat(inner, skip=0 if isinstance(value, staticmethod) else 1).replace(
+                "|", "\\|"
+            )
             rows.append(f"| `{label}{text}` | {_first_line(inner.__doc__)} |")
         elif isinstance(value, property) or hasattr(value, "attrname"):
             rows.append(f"| `{label}` | {_first_line(value.__doc__)} |")
@@ -462,14 +512,20 @@ class _Plain(str):
 def _parts(function: Callable[..., Any], skip: int) -> tuple[list[str], str]:
     signature = inspect.signature(function)
     given = list(signature.parameters.values())[skip:]
-    plain = [p.replace(annotation=_Plain(p.annotation)) if isinstance(p.annotation, str) else p for p in given]
+    plain = [
+        p.replace(annotation=_Plain(p.annotation)) if isinstance(p.annotation, str) else p
+        for p in given
+    ]
     texts = [str(p) for p in plain]
     star = next((i for i, p in enumerate(plain) if p.kind is p.KEYWORD_ONLY), None)
     if star is not None and not any(p.kind is p.VAR_POSITIONAL for p in plain):
         texts.insert(star, "*")
     returns = signature.return_annotation
     none = returns is signature.empty or returns in (None, "None")
-    return texts, "" if none else f" -> {_Plain(returns) if isinstance(returns, str) else returns.__name__}"
+    return (
+        texts,
+        "" if none else f" -> {_Plain(returns) if isinstance(returns, str) else returns.__name__}",
+    )
 
 
 def _flat(function: Callable[..., Any], skip: int) -> str:
@@ -504,7 +560,11 @@ NOTE = "<!-- Generated by tools/gendocs.py: do not edit. `make docs` writes it a
 
 
 def run(
-    *, check: bool, forget: Collection[str] = (), root: Path = ROOT, only: Collection[str] = tuple(PAGES)
+    *,
+    check: bool,
+    forget: Collection[str] = (),
+    root: Path = ROOT,
+    only: Collection[str] = tuple(PAGES),
 ) -> list[str]:
     """Write the pages, or only compare them. Returns the problems; none means all is well."""
     problems = []
@@ -527,8 +587,12 @@ def run(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the generated parts of docs/.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is stale")
-    parser.add_argument("--forget", action="append", default=[], metavar="ID", help="let a proven row go")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 when a page is stale"
+    )
+    parser.add_argument(
+        "--forget", action="append", default=[], metavar="ID", help="let a proven row go"
+    )
     options = parser.parse_args()
     problems = run(check=options.check, forget=options.forget)
     for problem in problems:

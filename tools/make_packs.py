@@ -173,7 +173,11 @@ def memory_of(lesson: Lesson) -> MemoryItem:
         created_at=CREATED_AT,
     )
     item = admit_item(written, LOCAL, origin="tools/make_packs.py")
-    if (item.memory_id, item.content, item.title) != (written.memory_id, written.content, written.title):
+    if (item.memory_id, item.content, item.title) != (
+        written.memory_id,
+        written.content,
+        written.title,
+    ):
         raise SystemExit(f"the gate changed {lesson.title!r}: write it so that it passes as it is")
     return item
 
@@ -195,7 +199,9 @@ def trained() -> list[MemoryItem]:
     with (
         tempfile.TemporaryDirectory() as folder,
         clock.frozen(clock.parse_iso(CREATED_AT), uuids=lambda: f"{next(numbers):012x}" + "0" * 20),
-        open_store(Path(folder, "memory.db"), embedder="static", origin="tools/make_packs.py") as store,
+        open_store(
+            Path(folder, "memory.db"), embedder="static", origin="tools/make_packs.py"
+        ) as store,
     ):
         report = train(CURRICULUM, store, model="offline")
         if not all(task.success for task in report.outcomes):

@@ -105,7 +105,13 @@ _HOMES = {
         "rlm.store.types",
     ),
     **dict.fromkeys(
-        ("bootstrap_general_strategies", "export_pack", "import_pack", "rollback_pack", "verify_pack"),
+        (
+            "bootstrap_general_strategies",
+            "export_pack",
+            "import_pack",
+            "rollback_pack",
+            "verify_pack",
+        ),
         "rlm.packs",
     ),
 }

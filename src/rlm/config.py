@@ -32,14 +32,20 @@ def _option(default: Any, doc: str) -> Any:
 
 def _secret(env: str, doc: str) -> Any:
     """A setting that comes from the environment only and that no repr shows."""
-    return field(default="", repr=False, metadata={"env": env, "doc": f"{doc} Environment only.", "secret": True})
+    return field(
+        default="",
+        repr=False,
+        metadata={"env": env, "doc": f"{doc} Environment only.", "secret": True},
+    )
 
 
 @dataclass(frozen=True)
 class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
 
-    memory_db: str = _setting(DEFAULT_DB, "RLM_MEMORY_DB", "The store: a path (SQLite) or `json:PATH` (one JSON file).")
+    memory_db: str = _setting(
+        DEFAULT_DB, "RLM_MEMORY_DB", "The store: a path (SQLite) or `json:PATH` (one JSON file)."
+    )
     org: str = _setting(
         "local",
         "RLM_ORG",
@@ -47,7 +53,9 @@ class Settings:
     )
     team: str = _setting("local", "RLM_TEAM", "The team within the organisation, likewise.")
     project: str = _setting(
-        "", "RLM_PROJECT", "The project, likewise. Empty: the command line takes it from the git repository."
+        "",
+        "RLM_PROJECT",
+        "The project, likewise. Empty: the command line takes it from the git repository.",
     )
     embedder: str = _setting(
         "static",
@@ -65,24 +73,34 @@ class Settings:
         "`openai/NAME`, `anthropic/NAME`, `NAME` at `RLM_BASE_URL`, `offline`. Empty: by the keys found, else offline.",
     )
     sub_model: str = _setting(
-        "", "RLM_SUB_MODEL", "The model that `llm_query` asks inside a run. Empty: the same as `model`."
+        "",
+        "RLM_SUB_MODEL",
+        "The model that `llm_query` asks inside a run. Empty: the same as `model`.",
     )
-    base_url: str = _setting("", "RLM_BASE_URL", "Base URL of an OpenAI-compatible model server, with its `/v1`.")
+    base_url: str = _setting(
+        "", "RLM_BASE_URL", "Base URL of an OpenAI-compatible model server, with its `/v1`."
+    )
     model_timeout_s: float = _setting(
         120.0,
         "RLM_MODEL_TIMEOUT_S",
         "How long one call of a model may take in all. Slow servers need more.",
     )
-    api_key: str = _secret("RLM_API_KEY", "The key for that server; without one, for the provider of the model.")
+    api_key: str = _secret(
+        "RLM_API_KEY", "The key for that server; without one, for the provider of the model."
+    )
     openai_api_key: str = _secret("OPENAI_API_KEY", "The key for OpenAI, sent to OpenAI only.")
-    anthropic_api_key: str = _secret("ANTHROPIC_API_KEY", "The key for Anthropic, sent to Anthropic only.")
+    anthropic_api_key: str = _secret(
+        "ANTHROPIC_API_KEY", "The key for Anthropic, sent to Anthropic only."
+    )
     trusted_keys: str = _setting(
         "~/.config/rlm/trusted_keys",
         "RLM_TRUSTED_KEYS",
         "A file of Ed25519 public keys, one `name base64` a line. Packs they signed are trusted.",
     )
     cache_dir: str = _setting(
-        "~/.cache/rlm", "RLM_CACHE_DIR", "Where parsed ontologies are kept. It may be deleted at any time."
+        "~/.cache/rlm",
+        "RLM_CACHE_DIR",
+        "Where parsed ontologies are kept. It may be deleted at any time.",
     )
     lock_timeout_s: float = _setting(
         10.0, "RLM_LOCK_TIMEOUT_S", "How long a write waits for another process before it gives up."
@@ -117,12 +135,18 @@ class EndpointSettings:
 
     name: str
     url: str = _option("", "Where it answers SPARQL queries.")
-    method: str = _option("auto", "`auto` (GET for short queries, POST for long ones), `get` or `post`.")
+    method: str = _option(
+        "auto", "`auto` (GET for short queries, POST for long ones), `get` or `post`."
+    )
     auth: str = _option("none", "`none`, `basic` or `bearer`.")
     timeout_s: float = _option(30.0, "How long a query may take in all.")
     max_bytes: int = _option(8 << 20, "How long an answer may be, unpacked.")
-    allow_private: bool = _option(False, "Whether it may be on this machine or in a private network.")
-    default_graph: str = _option("", "The IRI of the graph to ask, where it is not the endpoint's own choice.")
+    allow_private: bool = _option(
+        False, "Whether it may be on this machine or in a private network."
+    )
+    default_graph: str = _option(
+        "", "The IRI of the graph to ask, where it is not the endpoint's own choice."
+    )
     token: str = field(default="", repr=False)
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
@@ -149,15 +173,21 @@ def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSet
     for name, table in tables.items():
         one = _endpoint(name, table, f"{path}: [endpoints.{name}]")
         if any(one.variable == other.variable for other in found.values()):
-            raise ConfigError(f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}")
-        token, user, password = (env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS)
+            raise ConfigError(
+                f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}"
+            )
+        token, user, password = (
+            env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS
+        )
         found[name] = replace(one, token=token, user=user, password=password)
     return found
 
 
 def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-        raise ConfigError(f"{where}: the name is not of lower-case letters, digits, - and _, or is too long")
+        raise ConfigError(
+            f"{where}: the name is not of lower-case letters, digits, - and _, or is too long"
+        )
     if not isinstance(table, dict):
         raise ConfigError(f"{where} is not a table: write url = … below it")
     known: dict[str, Any] = {spec.name: spec.default for spec in ENDPOINT_OPTIONS}
@@ -165,7 +195,9 @@ def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
     for key, value in table.items():
         if key in ENDPOINT_SECRETS:
             variable = EndpointSettings(name).variable + key.upper()
-            raise ConfigError(f"{where}: {key} is a secret; set {variable} in the environment, not in a file")
+            raise ConfigError(
+                f"{where}: {key} is a secret; set {variable} in the environment, not in a file"
+            )
         if key not in known:
             raise ConfigError(f"{where}: unknown option {key!r}; known: {', '.join(known)}")
         kind = type(known[key])
@@ -176,7 +208,9 @@ def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
         if kind in (int, float) and not 0 < value <= 1 << 30:
             raise ConfigError(f"{where}: {key} = {value!r} is not above 0, or is too large")
         if key in ENDPOINT_CHOICES and value not in ENDPOINT_CHOICES[key]:
-            raise ConfigError(f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}")
+            raise ConfigError(
+                f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}"
+            )
         values[key] = value
     if not values.get("url"):
         raise ConfigError(f'{where} has no url: write url = "https://host/sparql"')
@@ -190,7 +224,9 @@ def _from_file(named: str | None) -> dict[str, Any]:
     path = Path(named or DEFAULT_CONFIG).expanduser()
     if not _readable(path):
         if named:
-            raise ConfigError(f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG")
+            raise ConfigError(
+                f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
+            )
         return {}
     import tomllib  # only when there is a file: the command line starts faster without it
 
@@ -203,7 +239,9 @@ def _from_file(named: str | None) -> dict[str, Any]:
         if key == "endpoints":
             continue
         if key in ENVIRONMENT_ONLY:
-            raise ConfigError(f"{path}: {key} is a secret; set it in the environment, not in a file")
+            raise ConfigError(
+                f"{path}: {key} is a secret; set it in the environment, not in a file"
+            )
         if key not in known:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
         raw[key] = _typed(key, value, f"{path}: {key}")
@@ -256,13 +294,18 @@ def git_local_name(start: Path | None = None) -> str | None:
     except OSError:
         common = mark
     folder = common.parent if common.name == ".git" else common
-    return f"{folder.name or 'root'}-{sha256(str(common).encode('utf-8', 'replace')).hexdigest()[:6]}"
+    return (
+        f"{folder.name or 'root'}-{sha256(str(common).encode('utf-8', 'replace')).hexdigest()[:6]}"
+    )
 
 
 def _git_mark(start: Path | None) -> Path | None:
     try:
         here = (start or Path.cwd()).resolve()
-        return next((folder / ".git" for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+        return next(
+            (folder / ".git" for folder in (here, *here.parents) if (folder / ".git").exists()),
+            None,
+        )
     except OSError:
         return None
 

@@ -88,7 +88,9 @@ def landlock(*, readable: Iterable[str] = (), writable: Iterable[str] = ()) -> b
     if ruleset < 0:
         return False
     try:
-        given = [(path, _READ_FILE | _READ_FOLDER) for path in readable] + [(path, every & ~1) for path in writable]
+        given = [(path, _READ_FILE | _READ_FOLDER) for path in readable] + [
+            (path, every & ~1) for path in writable
+        ]
         for path, allowed in given:  # bit 0 is the right to execute
             _allow_below(libc, ruleset, path, allowed)
         return bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)

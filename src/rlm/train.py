@@ -149,7 +149,9 @@ def train(
             if not outcomes:
                 raise
             stopped = str(exc)
-    return TrainReport(lesson.id, lesson.ontology_name, asked.model, outcomes, len(chosen) - len(outcomes), stopped)
+    return TrainReport(
+        lesson.id, lesson.ontology_name, asked.model, outcomes, len(chosen) - len(outcomes), stopped
+    )
 
 
 def _opened(stack: ExitStack, model: str | None, options: RunOptions | None) -> Client:
@@ -218,7 +220,9 @@ def task_hash(lesson: Curriculum, task: Task, content: str) -> str:
 # -- what was done before ----------------------------------------------------------------------------------
 
 
-def _done(store: MemoryBackend, lesson: Curriculum, model: str) -> Mapping[tuple[str, str], LearningRow]:
+def _done(
+    store: MemoryBackend, lesson: Curriculum, model: str
+) -> Mapping[tuple[str, str], LearningRow]:
     """The newest judged run of each task by this model, by task and hash."""
     found: dict[tuple[str, str], LearningRow] = {}
     for row in store.learning_rows(MOST_ROWS, curriculum_id=lesson.id):

@@ -43,14 +43,24 @@ def scripted(*replies, **words):
 
 
 def test_a_run_is_answered_logged_and_stored(store, tmp_path):
-    client = scripted("```repl\nat = context.find('magic')\nprint(context[at:at + 23])\n```", "FINAL(4711)")
-    result = agent.run("What is the magic number?", context=TEXT, client=client, store=store, log_dir=tmp_path / "logs")
+    client = scripted(
+        "```repl\nat = context.find('magic')\nprint(context[at:at + 23])\n```", "FINAL(4711)"
+    )
+    result = agent.run(
+        "What is the magic number?",
+        context=TEXT,
+        client=client,
+        store=store,
+        log_dir=tmp_path / "logs",
+    )
     assert (result.answer, result.iterations, result.converged) == ("4711", 2, True)
     kept = stored(store, result)
     assert (kept["query"], kept["answer"], kept["iterations"], kept["converged"], kept["model"]) == (
         "What is the magic number?", "4711", 2, 1, "scripted",
     )  # fmt: skip
-    assert kept["artifact"]["key_steps"][0]["outcome"] == "magic number is 4711.\nT".replace("\n", " ")
+    assert kept["artifact"]["key_steps"][0]["outcome"] == "magic number is 4711.\nT".replace(
+        "\n", " "
+    )
     assert kept["log"] == result.log_path
     metadata, turns = read_log(result.log_path)
     assert metadata["run_id"] == result.run_id and len(turns) == 2
@@ -112,10 +122,14 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>hi</html>"
-DROPPED = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"id": 1'
+DROPPED = (
+    b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"id": 1'
+)
 
 
-@pytest.mark.parametrize("answer", [HTML, DROPPED, b"", None], ids=["HTML", "dropped", "nothing", "hangs"])
+@pytest.mark.parametrize(
+    "answer", [HTML, DROPPED, b"", None], ids=["HTML", "dropped", "nothing", "hangs"]
+)
 def test_an_endpoint_that_fails_ends_in_a_stored_run(store, endpoint, answer):
     endpoint.answer = answer
     url = f"http://127.0.0.1:{endpoint.server_address[1]}/v1"
@@ -129,7 +143,9 @@ def test_an_endpoint_that_fails_ends_in_a_stored_run(store, endpoint, answer):
 
 @pytest.mark.parametrize("status", [b"404 Not Found", b"401 Unauthorized"])
 @pytest.mark.parametrize("how", [None, "parallel:2"])
-def test_a_model_that_the_server_does_not_have_is_an_error_and_no_run(tmp_path, endpoint, status, how):
+def test_a_model_that_the_server_does_not_have_is_an_error_and_no_run(
+    tmp_path, endpoint, status, how
+):
     said = b'{"error": {"message": "the model m does not exist"}}'
     endpoint.answer = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
         status, len(said), said,
@@ -149,7 +165,13 @@ def test_logs_that_cannot_be_written_are_found_before_a_store_is_made(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, before[1]))
     try:
         with pytest.raises(ConfigError, match="logs cannot be written"):
-            agent.run("What?", context=TEXT, client=client, store=lambda: made.append(1), log_dir=tmp_path / "logs")
+            agent.run(
+                "What?",
+                context=TEXT,
+                client=client,
+                store=lambda: made.append(1),
+                log_dir=tmp_path / "logs",
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not client.calls and not made and not list((tmp_path / "logs").iterdir())
@@ -171,13 +193,19 @@ def test_ctrl_c_before_there_is_a_repl_leaves_nothing(store, tmp_path, monkeypat
 
     monkeypatch.setattr("subprocess.Popen", stop)
     with pytest.raises(KeyboardInterrupt):
-        agent.run("What?", context=TEXT, client=scripted("never"), store=store, log_dir=tmp_path / "logs")
+        agent.run(
+            "What?", context=TEXT, client=scripted("never"), store=store, log_dir=tmp_path / "logs"
+        )
     assert store.stats()["trajectories"] == 0 and list((tmp_path / "logs").iterdir()) == []
 
 
 @pytest.mark.req("SPEC-02.37")
 def test_the_memory_tools_work_in_the_repl(store):
-    store.add(rlm.MemoryItem(title="Count with code", description="Let code count.", content="- count in the REPL"))
+    store.add(
+        rlm.MemoryItem(
+            title="Count with code", description="Let code count.", content="- count in the REPL"
+        )
+    )
     code = """
 fact = memory_add_fact("the magic number is 4711", 0.9)
 seen = memory_add_experience("searched for the number", "found it at once", True)
@@ -191,7 +219,9 @@ print(mem_get([hit["id"]])[0]["content"])
 new = mem_add("Search before reading", "A text is searched first.", "- find the place\\n- read around it")
 print(new != hit["id"])
 """
-    result = agent.run("What?", context=TEXT, client=scripted(f"```repl\n{code}```", "FINAL(done)"), store=store)
+    result = agent.run(
+        "What?", context=TEXT, client=scripted(f"```repl\n{code}```", "FINAL(done)"), store=store
+    )
     output = result.result.iterations[0].code_blocks[0].result
     assert output.error is None, output.stderr
     assert output.stdout.splitlines() == [
@@ -209,7 +239,11 @@ print(new != hit["id"])
 
 def test_a_json_store_keeps_runs_too(tmp_path):
     result = agent.run(
-        "What?", None, f"json:{tmp_path / 'm.json'}", context="abc", client=scripted("FINAL(a)", "FINAL(a)")
+        "What?",
+        None,
+        f"json:{tmp_path / 'm.json'}",
+        context="abc",
+        client=scripted("FINAL(a)", "FINAL(a)"),
     )
     assert result.converged and result.trajectory_id in (tmp_path / "m.json").read_text()
 
@@ -217,7 +251,9 @@ def test_a_json_store_keeps_runs_too(tmp_path):
 def test_secrets_in_a_text_do_not_reach_the_log_or_the_store(store, tmp_path):
     secret = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
     client = scripted("```repl\nprint(context)\n```", f"FINAL(the key is {secret})")
-    result = agent.run("Which key?", context=f"key: {secret}", client=client, store=store, log_dir=tmp_path)
+    result = agent.run(
+        "Which key?", context=f"key: {secret}", client=client, store=store, log_dir=tmp_path
+    )
     with open(result.log_path) as log:  # noqa: PTH123
         assert secret not in log.read()
     assert secret not in json.dumps(stored(store, result))
@@ -236,14 +272,24 @@ def test_secrets_in_a_text_do_not_reach_the_log_or_the_store(store, tmp_path):
 )
 def test_what_cannot_be_run_is_told_before_anything_is_asked(store, words, message):
     with pytest.raises(ConfigError, match=message):
-        agent.run(**{"query": "q", "context": "c", "client": scripted("FINAL(1)"), "store": store, **words})
+        agent.run(
+            **{
+                "query": "q",
+                "context": "c",
+                "client": scripted("FINAL(1)"),
+                "store": store,
+                **words,
+            }
+        )
     assert store.db.value("SELECT count(*) FROM runs") == 0
 
 
 def test_a_run_is_recorded_and_replayed(store, tmp_path):
     tape = tmp_path / "run.cassette"
     client = scripted("```repl\nprint(llm_query('Say hi: ' + context[:5]))\n```", "hi", "FINAL(hi)")
-    first = agent.run("q", context=TEXT, client=client, store=store, options=agent.RunOptions(record=tape))
+    first = agent.run(
+        "q", context=TEXT, client=client, store=store, options=agent.RunOptions(record=tape)
+    )
     again = agent.run("q", context=TEXT, store=store, options=agent.RunOptions(replay=tape))
     assert (again.answer, again.iterations, again.usage["calls"]) == (first.answer, 2, 3)
     other = agent.run("another", context=TEXT, store=store, options=agent.RunOptions(replay=tape))
@@ -272,23 +318,37 @@ print(found)
 print(len(sparql_slice(found)["rows"]), len(sparql_schema()) > 1)
 """
     client = scripted(f"```repl\n{code}```", "FINAL(three)")
-    result = agent.run("Which agents are there?", root / "ontology" / "prov.ttl", client=client, store=store)
+    result = agent.run(
+        "Which agents are there?", root / "ontology" / "prov.ttl", client=client, store=store
+    )
     output = result.result.iterations[0].code_blocks[0].result
     assert output.error is None, output.stderr
     lines = output.stdout.splitlines()
-    assert lines[0].endswith("prov#Activity") and lines[2].startswith("Ref('results_0'") and lines[3] == "3 True"
+    assert (
+        lines[0].endswith("prov#Activity")
+        and lines[2].startswith("Ref('results_0'")
+        and lines[3] == "3 True"
+    )
     system = client.calls[0][0]["content"]
-    assert "prov:" in system and "sparql_query" in system and len(result.result.leakage["flags"]) <= 1
-    row = store.db.row("SELECT ontology_name, ontology_path FROM runs WHERE run_id = ?", (result.run_id,))
+    assert (
+        "prov:" in system and "sparql_query" in system and len(result.result.leakage["flags"]) <= 1
+    )
+    row = store.db.row(
+        "SELECT ontology_name, ontology_path FROM runs WHERE run_id = ?", (result.run_id,)
+    )
     assert row[0] == "prov" and row[1].endswith("prov.ttl")
 
 
 def test_what_a_run_learns_carries_the_name_that_was_given(store, root, tmp_path, monkeypatch):
     monkeypatch.setenv("RLM_CACHE_DIR", str(tmp_path / "cache"))
     query = "SELECT ?c WHERE { ?c rdfs:subClassOf prov:Agent }"
-    client = scripted(f"```repl\nsparql_query({query!r})\nprint(sparql_schema()['ontology'])\n```", "FINAL(three)")
+    client = scripted(
+        f"```repl\nsparql_query({query!r})\nprint(sparql_schema()['ontology'])\n```", "FINAL(three)"
+    )
     options = agent.RunOptions(ontology_name="lineage")
-    result = agent.run("q", root / "ontology" / "prov.ttl", client=client, store=store, options=options)
+    result = agent.run(
+        "q", root / "ontology" / "prov.ttl", client=client, store=store, options=options
+    )
     assert result.result.iterations[0].code_blocks[0].result.stdout == "lineage\n"
     [item] = [item for item in store.list_items() if "pattern" in item.tags]
     assert item.scope.ontology == "lineage"

@@ -20,7 +20,9 @@ from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope
 
 PROV = Path(__file__).parent.parent.parent / "ontology" / "prov.ttl"
-CALL = 'sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")'
+CALL = (
+    'sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")'
+)
 TABLES = ("runs", "trajectories", "judgments", "memory_items", "memory_usage")
 
 
@@ -58,9 +60,14 @@ def test_a_second_similar_question_follows_what_the_first_one_taught(ask, store,
     assert second.iterations < first.iterations
     assert all(rows(store, table) for table in TABLES)
     usage = store.db.rows("SELECT trajectory_id, memory_id, rank, score FROM memory_usage")
-    assert [row[:3] for row in usage] == [(second.trajectory_id, learnt["memory_id"], 1)] and usage[0][3] > 0
+    assert [row[:3] for row in usage] == [(second.trajectory_id, learnt["memory_id"], 1)] and usage[
+        0
+    ][3] > 0
     item = store.get(learnt["memory_id"])
-    assert item.provenance["trajectory_id"] == first.trajectory_id and item.provenance["run_id"] == first.run_id
+    assert (
+        item.provenance["trajectory_id"] == first.trajectory_id
+        and item.provenance["run_id"] == first.run_id
+    )
     assert item.confidence == pytest.approx(0.7) and item.success_count == 1
     (_, kept), _ = store.recent_runs()
     assert kept.artifact["injected"] == [item.memory_id] and item.title in kept.artifact["preview"]
@@ -80,7 +87,9 @@ def test_memory_off_recalls_nothing_and_learns_nothing(ask, store):
     ask("What is the Activity class?")
     before = rows(store, "memory_items")
     off = ask("What is the Agent class?", recall=False, enable_extraction=False)
-    assert off.memories_used == [] and off.new_memories == [] and rows(store, "memory_items") == before
+    assert (
+        off.memories_used == [] and off.new_memories == [] and rows(store, "memory_items") == before
+    )
     assert "Relevant Prior Experience" not in off.result.iterations[0].prompt[0]["content"]
     none = ask("What is the Plan class?", memory_k=0, enable_extraction=False)
     assert none.memories_used == []
@@ -96,8 +105,12 @@ def test_the_task_s_own_check_wins(ask, store):
     assert store.db.rows("SELECT is_success FROM judgments ORDER BY rowid") == [(1,), (0,)]
 
 
-def test_an_answer_that_nothing_stands_behind_is_a_failure_and_is_not_learnt_as_a_success(ask, store):
-    client = ScriptedClient(["```repl\nprint(graph_stats()['classes'])\n```", "FINAL(See prov:Unicorn.)"])
+def test_an_answer_that_nothing_stands_behind_is_a_failure_and_is_not_learnt_as_a_success(
+    ask, store
+):
+    client = ScriptedClient(
+        ["```repl\nprint(graph_stats()['classes'])\n```", "FINAL(See prov:Unicorn.)"]
+    )
     result = ask("What is it?", client=client)
     assert not result.judgment["is_success"] and "prov:Unicorn" in result.judgment["reason"]
     assert all(store.get(made["memory_id"]).outcome == "failure" for made in result.new_memories)
@@ -129,7 +142,9 @@ HARM = (
 def test_a_store_full_of_harm_answers_as_well_and_loses_belief_in_it(ask, store):
     plain = ask("Find all subclasses of Influence.", recall=False, enable_extraction=False)
     ids = store.add_many([harmful(number, steps) for number, steps in enumerate(HARM)])
-    verify = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf+ prov:Influence FILTER(isIRI(?x)) }", "set")
+    verify = Verify(
+        "SELECT ?x WHERE { ?x rdfs:subClassOf+ prov:Influence FILTER(isIRI(?x)) }", "set"
+    )
     for name in ("Influence", "Activity", "Agent", "Entity", "Plan", "Location"):
         check = Verify(verify.sparql.replace("prov:Influence", f"prov:{name}"), "set")
         result = ask(f"Find all subclasses of {name}.", verify=check, enable_extraction=False)
@@ -160,7 +175,11 @@ def test_what_a_callback_raises_is_passed_on_and_the_run_is_kept(ask, store):
     with pytest.raises(ZeroDivisionError):
         ask("Find all subclasses of Influence.", on_step=fail)
     ((_, kept),) = store.recent_runs()
-    assert not kept.converged and "ZeroDivisionError" in kept.artifact["reason"] and kept.iteration_count == 1
+    assert (
+        not kept.converged
+        and "ZeroDivisionError" in kept.artifact["reason"]
+        and kept.iteration_count == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +193,9 @@ def test_what_a_callback_raises_is_passed_on_and_the_run_is_kept(ask, store):
         ({"verify": Verify("ASK {}", "nearly")}, ValidationError, "nearly"),
     ],
 )
-def test_bad_input_is_an_error_before_anything_is_asked_and_nothing_is_stored(ask, store, words, error, said):
+def test_bad_input_is_an_error_before_anything_is_asked_and_nothing_is_stored(
+    ask, store, words, error, said
+):
     with pytest.raises(error, match=said):
         ask(words.pop("question", "What is the Activity class?"), **words)
     assert not any(rows(store, table) for table in TABLES)
@@ -193,13 +214,21 @@ def test_an_ontology_that_is_missing_or_no_rdf_leaves_no_store(tmp_path):
 def test_a_question_in_another_language_is_refused_before_anything_is_spent(tmp_path):
     asked = "Welche Unterklassen hat Activity?"
     for how in (None, "parallel:2", "sequential:2"):
-        with pytest.raises(ConfigError, match=r"in German, and offline.* reads English only: ask in English, or "):
+        with pytest.raises(
+            ConfigError, match=r"in German, and offline.* reads English only: ask in English, or "
+        ):
             agent.run(
                 asked, PROV, tmp_path / "mem.db", model="offline", log_dir=tmp_path / "logs",
                 options=agent.RunOptions(scaling=how),
             )  # fmt: skip
     with pytest.raises(ConfigError, match=r"none of them is in the text: ask in English"):
-        agent.run(asked, None, tmp_path / "mem.db", model="offline", context={"a": b"Nothing of it.", "b": "Nor here."})
+        agent.run(
+            asked,
+            None,
+            tmp_path / "mem.db",
+            model="offline",
+            context={"a": b"Nothing of it.", "b": "Nor here."},
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -209,7 +238,9 @@ def test_another_model_may_be_asked_in_any_language_and_so_may_a_text_that_has_t
     assert agent.run(asked, store=store, client=client, context="Nothing of it.").answer == "keine"
     with pytest.raises(ConfigError, match="in German"):
         agent.rlm_run_with_memory(asked, "Nothing of it.", store, model="offline")
-    found = agent.run("Wann kam die Möwe?", store=store, model="offline", context="Die Möwe kam im Mai 1890 an.")
+    found = agent.run(
+        "Wann kam die Möwe?", store=store, model="offline", context="Die Möwe kam im Mai 1890 an."
+    )
     assert "1890" in found.answer
 
 
@@ -232,7 +263,9 @@ def test_several_attempts_are_all_kept_and_the_best_is_the_answer(ask, store, ho
     else:
         said = "FINAL(prov:Organization, prov:Person, prov:SoftwareAgent)"
         client = ScriptedClient([*replies[:3], said, *replies[:2]])
-        result = ask("What are the direct subclasses of Agent?", client=client, verify=verify, scaling=how)
+        result = ask(
+            "What are the direct subclasses of Agent?", client=client, verify=verify, scaling=how
+        )
         assert len(result.attempts) >= 2
         told = client.calls[2][0]["content"]
         assert "An earlier attempt at this question answered 'prov:Plan'" in told
@@ -252,20 +285,35 @@ def test_what_the_attempts_did_differently_is_what_they_teach(ask, store):
         [look.format("prov:Agent rdfs:subClassOf ?x"), "FINAL(prov:Entity)",
          look.format("?x rdfs:subClassOf prov:Agent"), "FINAL(prov:Organization, prov:Person, prov:SoftwareAgent)"]
     )  # fmt: skip
-    result = ask("What are the direct subclasses of Agent?", client=client, verify=verify, scaling="sequential:2")
+    result = ask(
+        "What are the direct subclasses of Agent?",
+        client=client,
+        verify=verify,
+        scaling="sequential:2",
+    )
     assert [one["is_success"] for one in result.attempts] == [True, False]
     right, wrong = (store.get(made["memory_id"]) for made in result.new_memories)
     assert (right.outcome, wrong.outcome) == ("success", "failure")
-    assert "?x rdfs:subClassOf $ENTITY_1" in right.content and "$ENTITY_1 rdfs:subClassOf ?x" in wrong.content
+    assert (
+        "?x rdfs:subClassOf $ENTITY_1" in right.content
+        and "$ENTITY_1 rdfs:subClassOf ?x" in wrong.content
+    )
     assert wrong.provenance["trajectory_id"] == result.trajectory_id
 
 
 @pytest.mark.req("RB-24")
 def test_attempts_at_the_same_time_are_given_different_memories(ask, store):
     known = set(store.add_many([harmful(number, steps) for number, steps in enumerate(HARM[:2])]))
-    result = ask("Find all subclasses of Influence.", scaling="parallel:2", memory_k=1, enable_extraction=False)
+    result = ask(
+        "Find all subclasses of Influence.",
+        scaling="parallel:2",
+        memory_k=1,
+        enable_extraction=False,
+    )
     assert [used["rank"] for used in result.memories_used] == [1]
-    assert set(store.db.rows("SELECT rank, memory_id FROM memory_usage")) == {(1, each) for each in known}
+    assert set(store.db.rows("SELECT rank, memory_id FROM memory_usage")) == {
+        (1, each) for each in known
+    }
 
 
 def test_of_several_attempts_all_are_stored_or_none(ask, store):
@@ -314,7 +362,11 @@ def test_several_attempts_that_are_cancelled_are_kept(ask, store):
     assert not result.converged and result.reason == "interrupted"
     assert rows(store, "judgments") == rows(store, "trajectories") == 3
     with pytest.raises(ZeroDivisionError):
-        ask("What are the direct subclasses of Agent?", scaling="parallel:2", on_step=lambda turn: 1 / 0)
+        ask(
+            "What are the direct subclasses of Agent?",
+            scaling="parallel:2",
+            on_step=lambda turn: 1 / 0,
+        )
 
 
 # -- the seeds' own names --------------------------------------------------------------------------------------
@@ -350,10 +402,16 @@ def test_rlm_run_enhanced_puts_every_layer_into_the_prompt(store):
     store.add(MemoryItem("Count the words of a text", "Split it.", "- `len(context.split())`"))
     client = ScriptedClient(["```repl\nprint(len(context.split()))\n```", "FINAL(3)"])
     answer, iterations, _ = agent.rlm_run_enhanced(
-        "Count the words of the text", "one two three", "# Sense: a text of words", store, client=client
+        "Count the words of the text",
+        "one two three",
+        "# Sense: a text of words",
+        store,
+        client=client,
     )
     head = iterations[0].prompt[0]["content"]
-    assert answer == "3" and "# Sense: a text of words" in head and "Count the words of a text" in head
+    assert (
+        answer == "3" and "# Sense: a text of words" in head and "Count the words of a text" in head
+    )
 
 
 @pytest.mark.req("UT-11")
@@ -364,7 +422,10 @@ def test_submit_ends_a_run_and_stores_both(ask, store):
     )  # fmt: skip
     result = ask("Is Plan a subclass of Entity?", client=client)
     assert result.answer == "Yes" and result.submitted["sparql"].startswith("ASK")
-    assert json.loads(store.db.value("SELECT artifact_json FROM trajectories"))["submitted"] == result.submitted
+    assert (
+        json.loads(store.db.value("SELECT artifact_json FROM trajectories"))["submitted"]
+        == result.submitted
+    )
 
 
 @pytest.mark.req("RB-20")
@@ -388,7 +449,9 @@ def test_a_run_that_did_not_end_by_itself_says_nothing_of_its_memories(ask, stor
     else:
         words = {"on_step": lambda turn: (_ for _ in ()).throw(KeyboardInterrupt)}
     result = ask("What is the Plan class?", **words)
-    assert not result.converged and result.memories_used[0]["injected"] and result.new_memories == []
+    assert (
+        not result.converged and result.memories_used[0]["injected"] and result.new_memories == []
+    )
     item = store.get(learnt["memory_id"])
     assert (item.confidence, item.failure_count) == (before, 0)
     assert rows(store, "memory_items") == 1

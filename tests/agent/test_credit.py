@@ -24,7 +24,9 @@ def kept(store, title, tools=(), kinds=(), ontology=None):
 
 @pytest.mark.req("RB-07", "CX-07")
 @pytest.mark.parametrize("question", [ASKS, "Why is the sky blue?"])
-def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it_was(store, question):
+def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it_was(
+    store, question
+):
     memory_id = kept(store, f"How to answer: {question}")
     result = agent.run(question, context=TEXT, store=store, model="offline")
     assert result.memories_used[0]["injected"] and not result.memories_used[0]["followed"]
@@ -42,7 +44,9 @@ def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it
         ("Uses: none\n", "FINAL(3)", 0.5, (0, 0)),
     ],
 )
-def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(store, says, answer, confidence, counts):
+def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(
+    store, says, answer, confidence, counts
+):
     memory_id = kept(store, "How many lines are there")
     client = ScriptedClient([f"{says}```repl\nprint(context.count('line'))\n```", answer])
     agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
@@ -61,7 +65,9 @@ def test_a_run_recalls_only_what_its_scope_lets_be_of_use(store):
     of_text = kept(store, "How many lines are there, in a text", tools=["ctx_find"])
 
     def recalled(**words):
-        result = agent.run(ASKS, store=store, model="offline", memory_k=10, enable_extraction=False, **words)
+        result = agent.run(
+            ASKS, store=store, model="offline", memory_k=10, enable_extraction=False, **words
+        )
         return {used["memory_id"] for used in result.memories_used}
 
     assert by_kind not in recalled(context=TEXT) == {plain, mine, of_text}

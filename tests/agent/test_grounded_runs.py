@@ -17,7 +17,9 @@ LOOK = "print(graph_stats()['classes'])\n"
 
 def judged(store, code, answer, *more, question="Which class is it?", path=PROV):
     client = ScriptedClient([f"```repl\n{code}\n```", *more, f"FINAL({answer})"])
-    return agent.run(question, path, store=store, client=client, options=agent.RunOptions(ontology_name="prov"))
+    return agent.run(
+        question, path, store=store, client=client, options=agent.RunOptions(ontology_name="prov")
+    )
 
 
 @pytest.mark.parametrize(
@@ -26,8 +28,14 @@ def judged(store, code, answer, *more, question="Which class is it?", path=PROV)
         (LOOK + "for name in ['Unicorn']:\n    print('prov:' + name)", []),
         (LOOK + "print('prov' + ':' + 'Uni' + 'corn')", []),
         (LOOK + "print(llm_query('name a class'))", ["It is prov:Unicorn."]),
-        ("print(sparql_slice(sparql_query('SELECT ?x WHERE { VALUES ?x { prov:Unicorn } }'))['rows'])", []),
-        ("print(sparql_slice(sparql_query('SELECT (\"prov:Unicorn\" AS ?x) WHERE {}'))['rows'])", []),
+        (
+            "print(sparql_slice(sparql_query('SELECT ?x WHERE { VALUES ?x { prov:Unicorn } }'))['rows'])",
+            [],
+        ),
+        (
+            "print(sparql_slice(sparql_query('SELECT (\"prov:Unicorn\" AS ?x) WHERE {}'))['rows'])",
+            [],
+        ),
     ],
 )
 def test_a_term_that_the_ontology_does_not_have_is_not_found_by_making_it(store, code, more):

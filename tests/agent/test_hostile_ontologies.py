@@ -33,8 +33,18 @@ def path(tmp_path_factory):
 @pytest.mark.parametrize(
     ("question", "sparql", "compare", "right"),
     [
-        ("What are the subclasses of Top?", "SELECT ?x WHERE { VALUES ?x { :A :C } }", "set", False),
-        ("How many subclasses does Vehicle have?", "SELECT ?x WHERE { ?x rdfs:subClassOf :Vehicl }", "count", True),
+        (
+            "What are the subclasses of Top?",
+            "SELECT ?x WHERE { VALUES ?x { :A :C } }",
+            "set",
+            False,
+        ),
+        (
+            "How many subclasses does Vehicle have?",
+            "SELECT ?x WHERE { ?x rdfs:subClassOf :Vehicl }",
+            "count",
+            True,
+        ),
         ("Is there a class called Top?", "ASK { :Top a owl:Class }", "boolean", True),
     ],
 )

@@ -33,4 +33,7 @@ def test_a_model_that_fails_is_not_asked_for_further_attempts(store):
     client = ScriptedClient([ModelUnavailable("the model is down")] * 6)
     options = agent.RunOptions(scaling="sequential:3")
     result = agent.run("Which class is it?", PROV, store=store, client=client, options=options)
-    assert result.reason.startswith("the model failed") and store.db.value("SELECT count(*) FROM trajectories") == 1
+    assert (
+        result.reason.startswith("the model failed")
+        and store.db.value("SELECT count(*) FROM trajectories") == 1
+    )

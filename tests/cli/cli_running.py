@@ -57,8 +57,15 @@ def on_a_terminal(*args: str, columns: int = 160) -> str:
 def on_a_pty(*args: str, columns: int = 160) -> str:
     """What a real pseudo-terminal is sent by one run of `rlm`."""
     outer, inner = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env) as process:
+    env = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLUMNS": str(columns),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env
+    ) as process:
         os.close(inner)
         sent = b""
         try:

@@ -52,7 +52,9 @@ def rlm(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 def add(rlm: Run, db: str) -> Callable[..., str]:
     """Store one memory in `db`; its id."""
 
-    def store(title: str = "Find the subclasses", content: str = "Start at the root.", *more: str) -> str:
+    def store(
+        title: str = "Find the subclasses", content: str = "Start at the root.", *more: str
+    ) -> str:
         result = rlm("memory", "add", "--db", db, "--title", title, "--content", content, *more)
         assert result.code == 0, result.err
         return result.out.strip()

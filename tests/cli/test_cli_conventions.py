@@ -20,7 +20,9 @@ from rlm.store.types import Run as RunRow
 from rlm.store.types import Trajectory
 
 
-def commands(group: click.Group = app, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(
+    group: click.Group = app, *above: str
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command with the words that name it."""
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -110,7 +112,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         patch.chdir(folder)
         with open_store(db, embedder="none") as store:
             title = MemoryItem("Find the subclasses", "", "First start at the root, then go down.")
-            ids = store.add_many([title, MemoryItem("Old", "", "x"), MemoryItem("Held", "", "y", trust="quarantined")])
+            ids = store.add_many(
+                [
+                    title,
+                    MemoryItem("Old", "", "x"),
+                    MemoryItem("Held", "", "y", trust="quarantined"),
+                ]
+            )
             store.delete(ids[1])
             store.save_artifacts(RunRow(model="m"), Trajectory("What?", final_answer="That."))
         node = made("graph", "add", "fact", "Water is wet", "--db", db)
@@ -129,8 +137,18 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def filled(db: str, tmp_path: Path, template: tuple[Path, dict[str, str]]) -> dict[str, str]:
     """That folder as the test's own, and the names that `LINES` uses."""
     shutil.copytree(template[0], tmp_path, dirs_exist_ok=True)
-    files = {"lesson": "boats.yaml", "pack": "hand.jsonl", "key": "key.pem", "log": "log.jsonl", "ttl": "boats.ttl"}
-    return {**template[1], "dir": str(tmp_path), **{name: str(tmp_path / file) for name, file in files.items()}}
+    files = {
+        "lesson": "boats.yaml",
+        "pack": "hand.jsonl",
+        "key": "key.pem",
+        "log": "log.jsonl",
+        "ttl": "boats.ttl",
+    }
+    return {
+        **template[1],
+        "dir": str(tmp_path),
+        **{name: str(tmp_path / file) for name, file in files.items()},
+    }
 
 
 def test_every_command_has_a_line_here() -> None:
@@ -141,7 +159,9 @@ def keys(value: object) -> Iterator[str]:
     """Every key of a JSON value, at any depth."""
     if isinstance(value, dict):
         yield from value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for part in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from keys(part)
 
 
@@ -161,7 +181,11 @@ def test_json_is_one_document_in_which_an_id_has_one_name(
     assert done.err == ""
     assert done.out.endswith("\n") and done.out.count("\n") == 1
     found = set(keys(done.json))
-    assert "id" not in found if name.split()[0] != "graph" else "memory_id" not in found and "id" in found
+    assert (
+        "id" not in found
+        if name.split()[0] != "graph"
+        else "memory_id" not in found and "id" in found
+    )
     assert "memory_id" in found or not name.startswith("memory ") or name in NO_MEMORY
     assert not (home / ".claude").exists()
 
@@ -182,8 +206,12 @@ def test_every_command_has_help_a_docstring_and_the_common_options(rlm: Run, nam
     assert command.help and command.callback is not None and command.callback.__doc__
     shown = rlm(*name.split(), "--help")
     assert shown.code == 0 and shown.err == ""
-    assert all(option in shown.out for option in ("--db PATH", "--json", "--project", "--team", "--org"))
-    assert all(getattr(param, "help", "") for param in command.params if isinstance(param, click.Option))
+    assert all(
+        option in shown.out for option in ("--db PATH", "--json", "--project", "--team", "--org")
+    )
+    assert all(
+        getattr(param, "help", "") for param in command.params if isinstance(param, click.Option)
+    )
 
 
 def test_help_fits_a_screen(rlm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +229,9 @@ def test_version(rlm: Run) -> None:
     assert rlm("--version").out == f"rlm {__version__}\n"
 
 
-def test_db_and_json_also_work_before_the_subcommand(rlm: Run, add: Callable[..., str], db: str, home: Path) -> None:
+def test_db_and_json_also_work_before_the_subcommand(
+    rlm: Run, add: Callable[..., str], db: str, home: Path
+) -> None:
     found = add()
     assert rlm("--db", db, "--json", "memory", "list").json[0]["memory_id"] == found
     nearer = rlm("--db", "elsewhere.db", "--json", "memory", "list", "--db", db)
@@ -246,7 +276,9 @@ def test_json_as_an_argument_is_not_the_option(rlm: Run, add: Callable[..., str]
     assert failed.code == 1 and failed.err.startswith("error: ")
 
 
-def test_a_config_file_that_cannot_be_read_is_an_error_not_a_traceback(rlm: Run, home: Path) -> None:
+def test_a_config_file_that_cannot_be_read_is_an_error_not_a_traceback(
+    rlm: Run, home: Path
+) -> None:
     config = home / ".config" / "rlm" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("surprise = 1\n", "utf-8")

@@ -29,7 +29,13 @@ def test_every_bracket_of_a_metavar_is_closed(page: str) -> None:
 
 
 def test_an_argument_is_called_what_help_calls_it(rlm: Run, page: str) -> None:
-    for line in (("graph", "link"), ("memory", "rm"), ("graph", "unlink"), ("pack", "rollback"), ("memory", "search")):
+    for line in (
+        ("graph", "link"),
+        ("memory", "rm"),
+        ("graph", "unlink"),
+        ("pack", "rollback"),
+        ("memory", "search"),
+    ):
         help_usage = rlm(*line, "--help").out.splitlines()[0].removeprefix("Usage: ")
         written = re.search(rf"^Usage: (rlm {' '.join(line)} .*)$", page, re.MULTILINE)
         assert written is not None

@@ -32,22 +32,44 @@ def failed(result: Result) -> dict[str, dict[str, str]]:
 
 def says(result: Result, *words: str) -> bool:
     one_line = result.err.count("\n") == 1 and result.err.startswith("error: ")
-    return result.code == 2 and result.out == "" and one_line and all(word in result.err for word in words)
+    return (
+        result.code == 2
+        and result.out == ""
+        and one_line
+        and all(word in result.err for word in words)
+    )
 
 
 @pytest.mark.parametrize(
     ("column", "value", "commands"),
     [
-        ("tags_json", "'[oops'", (("memory", "list"), ("memory", "search", "subclasses"), ("pack", "export", "--all"))),
+        (
+            "tags_json",
+            "'[oops'",
+            (("memory", "list"), ("memory", "search", "subclasses"), ("pack", "export", "--all")),
+        ),
         ("scope_json", "'{'", (("memory", "list"), ("memory", "show", "ID"))),
         ("provenance_json", "'[1]'", (("memory", "list"),)),
-        ("content", "x'ff00fe'", (("memory", "list"), ("memory", "search", "subclasses"), ("pack", "export", "--all"))),
-        ("content", "CAST(x'ff00fe' AS TEXT)", (("memory", "list"), ("memory", "search", "subclasses"))),
+        (
+            "content",
+            "x'ff00fe'",
+            (("memory", "list"), ("memory", "search", "subclasses"), ("pack", "export", "--all")),
+        ),
+        (
+            "content",
+            "CAST(x'ff00fe' AS TEXT)",
+            (("memory", "list"), ("memory", "search", "subclasses")),
+        ),
         ("last_used", "'once upon a time'", (("memory", "search", "subclasses"),)),
     ],
 )
 def test_a_damaged_memory_is_one_line_and_doctor_names_it(
-    rlm: Run, add: Callable[..., str], db: str, column: str, value: str, commands: tuple[tuple[str, ...], ...]
+    rlm: Run,
+    add: Callable[..., str],
+    db: str,
+    column: str,
+    value: str,
+    commands: tuple[tuple[str, ...], ...],
 ) -> None:
     sound, found = add("Another", "Of no interest."), add()
     change(db, f"UPDATE memory_items SET {column} = {value} WHERE memory_id = '{found}'")
@@ -57,15 +79,29 @@ def test_a_damaged_memory_is_one_line_and_doctor_names_it(
         assert says(rlm(*words, "--db", db), "rlm doctor"), line
     report = rlm("doctor", "--db", db, "--json")
     check = failed(report)["memories can be read"]
-    assert report.code == 1 and f"memory {found}: {column}" in check["detail"] and "1 damaged" in check["detail"]
-    assert check["fix"] == f"restore a backup, or remove it for good: `rlm memory rm --hard --yes {found}`"
+    assert (
+        report.code == 1
+        and f"memory {found}: {column}" in check["detail"]
+        and "1 damaged" in check["detail"]
+    )
+    assert (
+        check["fix"]
+        == f"restore a backup, or remove it for good: `rlm memory rm --hard --yes {found}`"
+    )
     assert rlm("memory", "rm", "--hard", "--yes", found, "--db", db).code == 0
-    assert rlm("doctor", "--db", db).code == 0 and rlm("memory", "show", sound, "--db", db).code == 0
+    assert (
+        rlm("doctor", "--db", db).code == 0 and rlm("memory", "show", sound, "--db", db).code == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("memory_id", "'0123456789abcdef'"), ("created_at", "'yesterday'"), ("title", "'Another'"), ("grams", "x'00'")],
+    [
+        ("memory_id", "'0123456789abcdef'"),
+        ("created_at", "'yesterday'"),
+        ("title", "'Another'"),
+        ("grams", "x'00'"),
+    ],
 )
 def test_doctor_asks_more_than_a_reader_does(
     rlm: Run, add: Callable[..., str], db: str, column: str, value: str
@@ -76,7 +112,9 @@ def test_doctor_asks_more_than_a_reader_does(
     assert ("memory_id" if column == "title" else column) in detail
 
 
-def test_many_damaged_rows_are_counted_and_the_first_are_named(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_many_damaged_rows_are_counted_and_the_first_are_named(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
     ids = [add(f"Title {n}") for n in range(7)]
     change(db, "UPDATE memory_items SET tags_json = '{}'")
     check = failed(rlm("doctor", "--db", db, "--json"))["memories can be read"]
@@ -100,7 +138,9 @@ def test_a_damaged_node_is_one_line_and_can_be_archived(rlm: Run, db: str) -> No
     check = failed(rlm("doctor", "--db", db, "--json"))["nodes can be read"]
     assert f"`rlm graph rm {node}`" in check["fix"] and "metadata" in check["detail"]
     assert rlm("graph", "rm", node, "--db", db).code == 0
-    assert rlm("graph", "search", "sky", "--db", db).code == 0 and rlm("doctor", "--db", db).code == 0
+    assert (
+        rlm("graph", "search", "sky", "--db", db).code == 0 and rlm("doctor", "--db", db).code == 0
+    )
 
 
 def test_damaged_history_is_one_line_and_doctor_names_it(rlm: Run, db: str) -> None:
@@ -111,23 +151,34 @@ def test_damaged_history_is_one_line_and_doctor_names_it(rlm: Run, db: str) -> N
     assert "row 1: evolution_log.node_ids" in check["detail"] and check["fix"] == "restore a backup"
 
 
-def test_a_damaged_row_does_not_stop_the_mending_of_the_rest(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_a_damaged_row_does_not_stop_the_mending_of_the_rest(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
     add()
     found = add("Another")
     change(db, f"UPDATE memory_items SET tags_json = '[oops' WHERE memory_id = '{found}'")
     change(db, "DROP INDEX idx_nodes_tier")
     report = rlm("doctor", "--fix", "--db", db, "--json")
-    assert report.json["fixed"] == ["made anew: idx_nodes_tier"] and list(failed(report)) == ["memories can be read"]
+    assert report.json["fixed"] == ["made anew: idx_nodes_tier"] and list(failed(report)) == [
+        "memories can be read"
+    ]
 
 
 @pytest.mark.parametrize("table", ["evolution_log", "meta"])
-def test_a_table_that_is_gone_is_named(rlm: Run, add: Callable[..., str], db: str, table: str) -> None:
+def test_a_table_that_is_gone_is_named(
+    rlm: Run, add: Callable[..., str], db: str, table: str
+) -> None:
     add()
     change(db, f"DROP TABLE {table}")
     for fix in ((), ("--fix",)):
         report = rlm("doctor", "--db", db, "--json", *fix)
         [check] = failed(report).values()
-        assert report.code == 1 and check["name"] == "schema" and table in check["detail"] and "backup" in check["fix"]
+        assert (
+            report.code == 1
+            and check["name"] == "schema"
+            and table in check["detail"]
+            and "backup" in check["fix"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +228,9 @@ def test_a_lost_vector_is_seen_and_made_again(
     add()
     rlm("graph", "add", "fact", "The sky is blue.", "--db", db)
     assert rlm("doctor", "--db", db).code == 0
-    change(db, f"UPDATE memory_items SET embedding = {value}", f"UPDATE nodes SET embedding = {value}")
+    change(
+        db, f"UPDATE memory_items SET embedding = {value}", f"UPDATE nodes SET embedding = {value}"
+    )
     stale = rlm("doctor", "--db", db, "--json")
     assert list(failed(stale)) == ["vectors"] and "2 rows" in failed(stale)["vectors"]["detail"]
     mended = rlm("doctor", "--fix", "--db", db, "--json")
@@ -192,7 +245,9 @@ def test_fix_of_a_file_that_cannot_be_written_says_so(
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write anywhere
     monkeypatch.setenv("RLM_EMBEDDER", "static")
     report = rlm("doctor", "--fix", "--db", db, "--json")
-    assert report.code == 1 and report.json["fixed"] == [] and report.json["db"]["read_only"] is True
+    assert (
+        report.code == 1 and report.json["fixed"] == [] and report.json["db"]["read_only"] is True
+    )
     assert "nothing could be mended" in failed(report)["fix"]["detail"]
     assert {"schema", "vectors"} < set(failed(report))
 
@@ -200,9 +255,14 @@ def test_fix_of_a_file_that_cannot_be_written_says_so(
 def test_a_package_that_is_missing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     absent = ModuleNotFoundError("No module named 'numpy.linalg'", name="numpy.linalg")
     assert failure.report(absent, as_json=False) == 2
-    assert capsys.readouterr().err == f"error: the package numpy is not installed: {failure.REINSTALL}\n"
+    assert (
+        capsys.readouterr().err
+        == f"error: the package numpy is not installed: {failure.REINSTALL}\n"
+    )
     with pytest.raises(ModuleNotFoundError):  # a fault of ours is not passed over
-        failure.report(ModuleNotFoundError("No module named 'rlm.nowhere'", name="rlm.nowhere"), as_json=False)
+        failure.report(
+            ModuleNotFoundError("No module named 'rlm.nowhere'", name="rlm.nowhere"), as_json=False
+        )
 
 
 def test_without_cryptography_a_signature_says_what_to_install(
@@ -222,4 +282,6 @@ def test_without_cryptography_a_signature_says_what_to_install(
     )
     for line in lines:
         assert says(rlm("pack", *line), 'pip install "cryptography>=44"'), line
-    assert not (tmp_path / "q.jsonl").exists() and json.loads(Path(f"{tmp_path}/p.manifest.json").read_text())
+    assert not (tmp_path / "q.jsonl").exists() and json.loads(
+        Path(f"{tmp_path}/p.manifest.json").read_text()
+    )

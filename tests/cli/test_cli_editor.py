@@ -15,7 +15,9 @@ from rlm import MemoryItem, Scope, ValidationError
 from rlm.cli.form import read_form, write_form
 
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40)
-contents = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r\x00"), min_size=1)
+contents = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\r\x00"), min_size=1
+)
 
 
 @given(texts, texts, contents, st.lists(texts, max_size=3), st.booleans())
@@ -23,7 +25,9 @@ def test_a_form_that_nobody_touched_changes_nothing(
     title: str, description: str, content: str, tags: list[str], transferable: bool
 ) -> None:
     scope = Scope("prov", ("list",), (), transferable)
-    item = MemoryItem(title, description, content.strip() or "x", tags=tags, scope=scope, confidence=0.3)
+    item = MemoryItem(
+        title, description, content.strip() or "x", tags=tags, scope=scope, confidence=0.3
+    )
     assert read_form(write_form(item), item) == {}
 
 
@@ -32,7 +36,12 @@ def test_a_form_gives_back_what_was_changed() -> None:
     text = write_form(item).replace('"Old"', '"New"').replace('ontology = ""', 'ontology = "prov"')
     changes = read_form(text.replace("Do.", "Do it."), item)
     assert changes["title"] == "New" and changes["content"] == "Do it.\n+++\nMore."
-    assert changes["scope"] == {"ontology": "prov", "task_types": [], "tools": [], "transferable": True}
+    assert changes["scope"] == {
+        "ontology": "prov",
+        "task_types": [],
+        "tools": [],
+        "transferable": True,
+    }
     assert changes.keys() == {"title", "content", "scope"}
 
 
@@ -42,7 +51,9 @@ def test_characters_that_toml_is_strict_about_survive(title: str) -> None:
     assert read_form(write_form(item), item) == {}
 
 
-@pytest.mark.parametrize("text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"])
+@pytest.mark.parametrize(
+    "text", ["", "no fences", "+++\ntitle = \n+++\nx", "+++\ntrust = 'trusted'\n+++\nx", "+++\n"]
+)
 def test_a_form_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         read_form(text, MemoryItem("T", "d", "c"))
@@ -74,7 +85,9 @@ def test_what_the_editor_saves_is_stored(
     rlm: Run, add: Callable[..., str], db: str, editor: Callable[[str], None]
 ) -> None:
     found = add("Old title", "Old steps.")
-    editor("text = text.replace('Old title', 'Neuer Titel: Größe').replace('Old steps.', 'New steps.')")
+    editor(
+        "text = text.replace('Old title', 'Neuer Titel: Größe').replace('Old steps.', 'New steps.')"
+    )
     edited = rlm("memory", "edit", found, "--db", db)
     assert edited.code == 0 and edited.err == "changed content, description, title\n"
     item = rlm("memory", "show", edited.out.strip(), "--db", db, "--json").json
@@ -93,10 +106,19 @@ def test_leaving_the_editor_without_a_change_changes_nothing(
 
 @pytest.mark.parametrize(
     ("statement", "word"),
-    [("text = 'spoilt'", "+++"), ("sys.exit(3)", "editor"), ("text = text.replace('0.8', '9.5')", "9.5")],
+    [
+        ("text = 'spoilt'", "+++"),
+        ("sys.exit(3)", "editor"),
+        ("text = text.replace('0.8', '9.5')", "9.5"),
+    ],
 )
 def test_an_editor_that_fails_or_spoils_the_form_changes_nothing(
-    rlm: Run, add: Callable[..., str], db: str, editor: Callable[[str], None], statement: str, word: str
+    rlm: Run,
+    add: Callable[..., str],
+    db: str,
+    editor: Callable[[str], None],
+    statement: str,
+    word: str,
 ) -> None:
     found = add()
     editor(statement)

@@ -24,7 +24,10 @@ def empty(db: str) -> str:
         (("memory", "list"), "no memories"),
         (("memory", "list", "--archived"), "the archive is empty"),
         (("memory", "list", "--tag", "x"), "no memories"),
-        (("memory", "search", "x"), "nothing found: the project local holds no memories (see --project)"),
+        (
+            ("memory", "search", "x"),
+            "nothing found: the project local holds no memories (see --project)",
+        ),
         (("memory", "review"), "nothing is in quarantine"),
         (("memory", "review", "--approve", "all"), "nothing is in quarantine"),
         (("memory", "review", "--reject", "all"), "nothing is in quarantine"),
@@ -33,7 +36,9 @@ def empty(db: str) -> str:
         (("graph", "search", "x"), "nothing found"),
     ],
 )
-def test_an_empty_store_says_so_in_one_line(rlm: Run, empty: str, line: tuple[str, ...], said: str) -> None:
+def test_an_empty_store_says_so_in_one_line(
+    rlm: Run, empty: str, line: tuple[str, ...], said: str
+) -> None:
     done = rlm(*line, "--db", empty)
     assert (done.code, done.out, done.err) == (0, "", f"{said}\n")
     quiet = rlm(*line, "--db", empty, "--json")
@@ -51,7 +56,9 @@ def test_an_empty_store_says_so_in_one_line(rlm: Run, empty: str, line: tuple[st
         ("graph", "search", "x"),
     ],
 )
-def test_no_store_is_one_line_too_and_none_is_made(rlm: Run, db: str, line: tuple[str, ...]) -> None:
+def test_no_store_is_one_line_too_and_none_is_made(
+    rlm: Run, db: str, line: tuple[str, ...]
+) -> None:
     done = rlm(*line, "--db", db)
     assert (done.code, done.out) == (0, "") and db in done.err and done.err.count("\n") == 1
     assert rlm(*line, "--db", db, "--json").err == "" and not Path(db).exists()
@@ -59,7 +66,11 @@ def test_no_store_is_one_line_too_and_none_is_made(rlm: Run, db: str, line: tupl
 
 def test_a_folder_that_is_not_there_is_an_error(rlm: Run, tmp_path: Path) -> None:
     done = rlm("memory", "list", "--db", str(tmp_path / "nowhere" / "x.db"))
-    assert (done.code, done.out) == (1, "") and "there is no store" in done.err and "check --db" in done.err
+    assert (
+        (done.code, done.out) == (1, "")
+        and "there is no store" in done.err
+        and "check --db" in done.err
+    )
 
 
 def test_pack_list_without_a_store_says_it_once(rlm: Run, db: str) -> None:
@@ -83,17 +94,26 @@ def test_empty_stdin_is_named_and_nothing_is_written(
 ) -> None:
     found = add()
     failed = rlm(*(part.format(id=found) for part in line), "--db", db, stdin=given)
-    assert (failed.code, failed.out, failed.err) == (2, "", "error: stdin is empty: nothing to store\n")
+    assert (failed.code, failed.out, failed.err) == (
+        2,
+        "",
+        "error: stdin is empty: nothing to store\n",
+    )
     assert len(rlm("memory", "list", "--db", db, "--json").json) == 1
 
 
 def test_an_empty_file_is_named(rlm: Run, db: str, tmp_path: Path) -> None:
     (tmp_path / "steps.md").write_text("\n", "utf-8")
     failed = rlm("memory", "add", "--title", "T", "--file", "steps.md", "--db", db)
-    assert (failed.code, failed.err) == (2, "error: steps.md is empty: nothing to store\n") and not Path(db).exists()
+    assert (failed.code, failed.err) == (
+        2,
+        "error: steps.md is empty: nothing to store\n",
+    ) and not Path(db).exists()
 
 
-def test_an_empty_task_finds_nothing_and_says_why(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_an_empty_task_finds_nothing_and_says_why(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
     add()
     done = rlm("memory", "search", "-", "--db", db, stdin=b"")
     assert (done.code, done.out, done.err) == (0, "", "nothing found: the task is empty\n")
@@ -106,4 +126,7 @@ def test_an_empty_pack_says_so(rlm: Run, empty: str, tmp_path: Path) -> None:
     assert (out.code, out.err) == (2, f"error: {tmp_path / 'out.jsonl'}: not written, for {why}\n")
     assert not list(tmp_path.glob("out*"))
     candidates = rlm("pack", "candidates", str(tmp_path / "c.jsonl"), "--db", empty)
-    assert candidates.code == 0 and candidates.err == "the file is empty: no memory comes into question\n"
+    assert (
+        candidates.code == 0
+        and candidates.err == "the file is empty: no memory comes into question\n"
+    )

@@ -24,8 +24,14 @@ def test_add_stores_every_field(rlm: Run, db: str) -> None:
     )
     made = rlm("graph", "add", "snippet", "-", "--db", db, *options, stdin=b"It rains.").out.strip()
     node = rlm("graph", "show", made, "--db", db, "--json").json["node"]
-    assert node["content"] == "It rains." and node["subtype"] == "note" and node["tier"] == "session"
-    assert node["confidence"] == 0.9 and node["provenance"] == "a book" and node["metadata"] == {"page": 3}
+    assert (
+        node["content"] == "It rains." and node["subtype"] == "note" and node["tier"] == "session"
+    )
+    assert (
+        node["confidence"] == 0.9
+        and node["provenance"] == "a book"
+        and node["metadata"] == {"page": 3}
+    )
 
 
 def test_link_joins_nodes_in_roles_and_order(rlm: Run, db: str, pair: tuple[str, str]) -> None:
@@ -59,16 +65,32 @@ def test_show_for_a_person_has_all_four_parts(rlm: Run, db: str, pair: tuple[str
 
 def test_search_filters_and_explains(rlm: Run, db: str, pair: tuple[str, str]) -> None:
     _, steam = pair
-    rlm("graph", "add", "entity", "steam engine", "--tier", "longterm", "--confidence", "0.9", "--db", db)
+    rlm(
+        "graph",
+        "add",
+        "entity",
+        "steam engine",
+        "--tier",
+        "longterm",
+        "--confidence",
+        "0.9",
+        "--db",
+        db,
+    )
 
     def contents(*options: str) -> set[str]:
-        return {hit["content"] for hit in rlm("graph", "search", "steam", "--db", db, "--json", *options).json}
+        return {
+            hit["content"]
+            for hit in rlm("graph", "search", "steam", "--db", db, "--json", *options).json
+        }
 
     assert contents() == {"Water turned to steam", "steam engine"}
     assert contents("--type", "fact") == {"Water turned to steam"}
     assert contents("--tier", "longterm") == contents("--min-confidence", "0.8") == {"steam engine"}
     assert len(contents("--limit", "1")) == 1
-    hit = rlm("graph", "search", "steam", "--type", "fact", "--explain", "--json", "--db", db).json[0]
+    hit = rlm("graph", "search", "steam", "--type", "fact", "--explain", "--json", "--db", db).json[
+        0
+    ]
     assert hit["id"] == steam and hit["why"]["matched"] == {"steam": 1.0}
     assert "similarity" in rlm("graph", "search", "steam", "--explain", "--db", db).out
 

@@ -14,7 +14,9 @@ from cli_running import Run
 def pair(rlm: Run, db: str) -> tuple[str, str]:
     """Two nodes in `db`."""
     heat = rlm("graph", "add", "fact", "Heat was applied", "--db", db).out.strip()
-    steam = rlm("graph", "add", "entity", "Steam", "--tier", "session", "--confidence", "0.9", "--db", db).out.strip()
+    steam = rlm(
+        "graph", "add", "entity", "Steam", "--tier", "session", "--confidence", "0.9", "--db", db
+    ).out.strip()
     return heat, steam
 
 
@@ -22,7 +24,9 @@ def shown(rlm: Run, db: str, node_id: str) -> Any:
     return rlm("graph", "show", node_id, "--db", db, "--json").json
 
 
-def test_list_gives_nodes_newest_first_and_filters(rlm: Run, db: str, pair: tuple[str, str]) -> None:
+def test_list_gives_nodes_newest_first_and_filters(
+    rlm: Run, db: str, pair: tuple[str, str]
+) -> None:
     heat, steam = pair
 
     def ids(*options: str) -> list[str]:
@@ -32,18 +36,30 @@ def test_list_gives_nodes_newest_first_and_filters(rlm: Run, db: str, pair: tupl
     assert ids("--type", "fact") == [heat] and ids("--tier", "session") == [steam]
     assert ids("--min-confidence", "0.8") == [steam] and ids("--limit", "1") == [steam]
     table = rlm("graph", "list", "--db", db)
-    assert [line.split("\t")[0] for line in table.out.splitlines()] == ["id", steam, heat] and table.err == ""
+    assert [line.split("\t")[0] for line in table.out.splitlines()] == [
+        "id",
+        steam,
+        heat,
+    ] and table.err == ""
     assert "--limit" in rlm("graph", "list", "--db", db, "--limit", "1").err
 
 
-def test_rm_moves_nodes_to_the_archive_and_the_log_says_why(rlm: Run, db: str, pair: tuple[str, str]) -> None:
+def test_rm_moves_nodes_to_the_archive_and_the_log_says_why(
+    rlm: Run, db: str, pair: tuple[str, str]
+) -> None:
     heat, steam = pair
-    done = rlm("graph", "rm", heat[:8], steam, heat, "--reason", "out of date", "--db", db, "--json")
+    done = rlm(
+        "graph", "rm", heat[:8], steam, heat, "--reason", "out of date", "--db", db, "--json"
+    )
     assert done.json == [{"id": heat, "status": "archived"}, {"id": steam, "status": "archived"}]
     assert rlm("graph", "list", "--db", db, "--json").json == []
     assert len(rlm("graph", "list", "--tier", "archive", "--db", db, "--json").json) == 2
     event = shown(rlm, db, heat)["evolution"][0]
-    assert (event["operation"], event["to_tier"], event["reasoning"]) == ("tier", "archive", "out of date")
+    assert (event["operation"], event["to_tier"], event["reasoning"]) == (
+        "tier",
+        "archive",
+        "out of date",
+    )
     again = rlm("graph", "rm", heat, "--db", db)
     assert again.code == 0 and again.out.strip() == heat and "already" in again.err
     assert rlm("graph", "edit", heat, "--tier", "task", "--db", db).code == 0
@@ -58,14 +74,36 @@ def test_one_unknown_node_and_rm_changes_nothing(rlm: Run, db: str, pair: tuple[
 
 def test_edit_changes_only_what_is_named(rlm: Run, db: str, pair: tuple[str, str]) -> None:
     heat, _ = pair
-    options = ("--subtype", "physics", "--confidence", "0.7", "--provenance", "a book", '--metadata={"page": 3}')
+    options = (
+        "--subtype",
+        "physics",
+        "--confidence",
+        "0.7",
+        "--provenance",
+        "a book",
+        '--metadata={"page": 3}',
+    )
     edited = rlm("graph", "edit", heat[:8], *options, "--db", db, "--json")
-    assert edited.json == {"id": heat, "changed": ["confidence", "metadata", "provenance", "subtype"]}
+    assert edited.json == {
+        "id": heat,
+        "changed": ["confidence", "metadata", "provenance", "subtype"],
+    }
     node = shown(rlm, db, heat)["node"]
     assert (node["content"], node["type"], node["tier"]) == ("Heat was applied", "fact", "task")
     assert (node["subtype"], node["confidence"], node["provenance"]) == ("physics", 0.7, "a book")
     assert node["metadata"] == {"page": 3}
-    told = rlm("graph", "edit", heat, "--content", "-", "--subtype", "", "--db", db, stdin=b"Heat was taken away")
+    told = rlm(
+        "graph",
+        "edit",
+        heat,
+        "--content",
+        "-",
+        "--subtype",
+        "",
+        "--db",
+        db,
+        stdin=b"Heat was taken away",
+    )
     assert told.out.strip() == heat and told.err == "changed content, subtype\n"
     node = shown(rlm, db, heat)["node"]
     assert node["content"] == "Heat was taken away" and node["subtype"] is None
@@ -74,7 +112,19 @@ def test_edit_changes_only_what_is_named(rlm: Run, db: str, pair: tuple[str, str
 
 def test_edit_with_a_new_type_a_tier_and_a_reason(rlm: Run, db: str, pair: tuple[str, str]) -> None:
     heat, _ = pair
-    rlm("graph", "edit", heat, "--type", "experience", "--tier", "longterm", "--reason", "it held", "--db", db)
+    rlm(
+        "graph",
+        "edit",
+        heat,
+        "--type",
+        "experience",
+        "--tier",
+        "longterm",
+        "--reason",
+        "it held",
+        "--db",
+        db,
+    )
     found = shown(rlm, db, heat)
     assert (found["node"]["type"], found["node"]["tier"]) == ("experience", "longterm")
     assert {event["reasoning"] for event in found["evolution"][:2]} == {"it held"}
@@ -83,21 +133,31 @@ def test_edit_with_a_new_type_a_tier_and_a_reason(rlm: Run, db: str, pair: tuple
 def test_an_edit_that_changes_nothing_says_so(rlm: Run, db: str, pair: tuple[str, str]) -> None:
     same = rlm("graph", "edit", pair[0], "--tier", "task", "--db", db)
     assert same.code == 0 and same.out.strip() == pair[0] and same.err == "nothing changed\n"
-    assert rlm("graph", "edit", pair[0], "--tier", "task", "--db", db, "--json").json["changed"] == []
+    assert (
+        rlm("graph", "edit", pair[0], "--tier", "task", "--db", db, "--json").json["changed"] == []
+    )
 
 
-def test_unlink_removes_edges_and_keeps_their_nodes(rlm: Run, db: str, pair: tuple[str, str]) -> None:
+def test_unlink_removes_edges_and_keeps_their_nodes(
+    rlm: Run, db: str, pair: tuple[str, str]
+) -> None:
     heat, steam = pair
-    first = rlm("graph", "link", "causation", "boils", f"{heat}:cause", f"{steam}:effect", "--db", db).out.strip()
+    first = rlm(
+        "graph", "link", "causation", "boils", f"{heat}:cause", f"{steam}:effect", "--db", db
+    ).out.strip()
     second = rlm("graph", "link", "relation", "near", heat, steam, "--db", db).out.strip()
-    short = re.findall(r"^  ([0-9a-f]{8})  causation", rlm("graph", "show", heat, "--db", db).out, re.MULTILINE)
+    short = re.findall(
+        r"^  ([0-9a-f]{8})  causation", rlm("graph", "show", heat, "--db", db).out, re.MULTILINE
+    )
     assert short == [first[:8]]
     failed = rlm("graph", "unlink", second, "ffffffff", "--db", db)
     assert failed.code == 1 and "ffffffff" in failed.err and len(shown(rlm, db, heat)["edges"]) == 2
     done = rlm("graph", "unlink", short[0], "--reason", "it was the sun", "--db", db, "--json")
     assert done.json == [{"id": first, "status": "removed"}]
     found = shown(rlm, db, heat)
-    assert [edge["id"] for edge in found["edges"]] == [second] and found["evolution"][0]["operation"] == "unlink"
+    assert [edge["id"] for edge in found["edges"]] == [second] and found["evolution"][0][
+        "operation"
+    ] == "unlink"
     assert found["evolution"][0]["reasoning"] == "it was the sun"
     told = rlm("graph", "unlink", second, "--db", db)
     assert told.out.strip() == second and "removed" in told.err
@@ -123,7 +183,12 @@ def test_what_cannot_be_done_says_why(
     rlm: Run, db: str, pair: tuple[str, str], line: tuple[str, ...], code: int, word: str
 ) -> None:
     failed = rlm("graph", *(part.format(node=pair[0]) for part in line), "--db", db)
-    assert failed.code == code and failed.out == "" and word in failed.err and failed.err.count("\n") == 1
+    assert (
+        failed.code == code
+        and failed.out == ""
+        and word in failed.err
+        and failed.err.count("\n") == 1
+    )
 
 
 def test_a_name_that_begins_several_ids_is_refused(rlm: Run, db: str) -> None:
@@ -132,7 +197,9 @@ def test_a_name_that_begins_several_ids_is_refused(rlm: Run, db: str) -> None:
     from rlm.cli.session import graph_of
 
     with open_store(db, embedder="none") as store:
-        for each in graph_of(store).create_nodes([{"type": "fact", "content": f"number {n}"} for n in range(1_000)]):
+        for each in graph_of(store).create_nodes(
+            [{"type": "fact", "content": f"number {n}"} for n in range(1_000)]
+        ):
             seen.setdefault(each[:4], []).append(each)
     prefix, both = next((key, found) for key, found in seen.items() if len(found) > 1)
     failed = rlm("graph", "rm", prefix, "--db", db)
@@ -140,9 +207,17 @@ def test_a_name_that_begins_several_ids_is_refused(rlm: Run, db: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [("rm", "abcd"), ("edit", "abcd", "--tier", "task"), ("unlink", "abcd"), ("link", "relation", "x", "abcd")]
+    "line",
+    [
+        ("rm", "abcd"),
+        ("edit", "abcd", "--tier", "task"),
+        ("unlink", "abcd"),
+        ("link", "relation", "x", "abcd"),
+    ],
 )
-def test_changing_where_there_is_no_store_makes_none(rlm: Run, db: str, line: tuple[str, ...]) -> None:
+def test_changing_where_there_is_no_store_makes_none(
+    rlm: Run, db: str, line: tuple[str, ...]
+) -> None:
     failed = rlm("graph", *line, "--db", db)
     assert failed.code == 1 and db in failed.err and not Path(db).exists()
 

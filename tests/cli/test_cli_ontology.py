@@ -84,10 +84,15 @@ def test_search_says_how_each_hit_matched(rlm: Run, harbour: str) -> None:
 
 
 def test_what_is_not_found_exits_with_1(rlm: Run, harbour: str) -> None:
-    for line in (("search", harbour, "zeppelin"), ("path", harbour, "Vessel", "Berth", "--depth", "1")):
+    for line in (
+        ("search", harbour, "zeppelin"),
+        ("path", harbour, "Vessel", "Berth", "--depth", "1"),
+    ):
         nothing = rlm("ontology", *line)
         assert nothing.code == 1 and nothing.out == "" and nothing.err
-        assert "max_depth" not in nothing.err and "probe_" not in nothing.err, "the words of the command line"
+        assert "max_depth" not in nothing.err and "probe_" not in nothing.err, (
+            "the words of the command line"
+        )
     assert rlm("ontology", "search", harbour, "zeppelin", "--json").json == []
 
 
@@ -106,16 +111,29 @@ def test_describe_in_the_language_asked_for(rlm: Run, harbour: str) -> None:
     assert "befördert Gefahrgut" in shown
     assert "harbour:Vessel (Schiff) or harbour:Voyage (Reise)" in shown, "a union of domains"
     by_label = rlm("ontology", "describe", harbour, "cargo vessel", "--json").json
-    assert by_label["curie"] == "harbour:CargoVessel" and by_label["superclasses"] == ["harbour:Vessel"]
+    assert by_label["curie"] == "harbour:CargoVessel" and by_label["superclasses"] == [
+        "harbour:Vessel"
+    ]
 
 
 def test_relations_each_way_and_by_predicate(rlm: Run, prov: str) -> None:
     both = rlm("ontology", "relations", prov, "prov:Activity", "--limit", "5")
     assert {line.split("\t")[0] for line in both.out.splitlines()} == {"way", "out", "in"}
     assert "in: 5 of " in both.err
-    line = ("ontology", "relations", prov, "prov:Activity", "--predicate", "rdfs:domain", "--direction", "in")
+    line = (
+        "ontology",
+        "relations",
+        prov,
+        "prov:Activity",
+        "--predicate",
+        "rdfs:domain",
+        "--direction",
+        "in",
+    )
     rows = [row.split("\t")[:3] for row in rlm(*line).out.splitlines()[1:]]
-    assert ["in", "rdfs:domain", "prov:used"] in rows and {row[1] for row in rows} == {"rdfs:domain"}
+    assert ["in", "rdfs:domain", "prov:used"] in rows and {row[1] for row in rows} == {
+        "rdfs:domain"
+    }
     found = rlm(*line, "--json").json
     assert found["incoming_count"] >= len(found["incoming"]) and "outgoing" not in found
     none = rlm(*line[:-1], "out")
@@ -127,7 +145,10 @@ def test_individuals_are_found_by_their_names(rlm: Run, harbour: str) -> None:
     assert by_label["curie"] == "harbour:SurveyorShift2"
     assert "harbour:stationedAt" in rlm("ontology", "relations", harbour, "PilotShift1").out
     way = rlm("ontology", "path", harbour, "Grauwik", "SurveyorShift2", "--lang", "ja")
-    assert way.out.startswith("harbour:Grauwik -harbour:governedBy-> ") and "no label is in 'ja': there are " in way.err
+    assert (
+        way.out.startswith("harbour:Grauwik -harbour:governedBy-> ")
+        and "no label is in 'ja': there are " in way.err
+    )
     missing = rlm("ontology", "describe", harbour, "Grauwick")
     assert missing.code == 1 and "did you mean harbour:Grauwik?" in missing.err
     odd = rlm("ontology", "describe", harbour, "Grauwik", "--lang", "xx$$")
@@ -141,15 +162,22 @@ def test_path_follows_statements_both_ways(rlm: Run, harbour: str) -> None:
         "harbour:Vessel -rdfs:subClassOf-> harbour:WaterCraft <-rdfs:domain- harbour:mooredAt -rdfs:range-> "
         "harbour:Berth\n" in shown.out
     )
-    document = rlm("ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3", "--json").json
+    document = rlm(
+        "ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3", "--json"
+    ).json
     assert [each["length"] for each in document["paths"]] == [3, 3]
 
 
 def test_card_is_what_a_model_gets(rlm: Run, prov: str) -> None:
     found = rlm("ontology", "card", prov, "--json").json
     assert len(found["sense_card"]) <= 600 and "prov:Activity" in found["sense_card"]
-    assert len(found["schema_constraints"]) <= 400 and "Domain → range" in found["schema_constraints"]
-    assert rlm("ontology", "card", prov).out == f"{found['sense_card']}\n\n{found['schema_constraints']}\n"
+    assert (
+        len(found["schema_constraints"]) <= 400 and "Domain → range" in found["schema_constraints"]
+    )
+    assert (
+        rlm("ontology", "card", prov).out
+        == f"{found['sense_card']}\n\n{found['schema_constraints']}\n"
+    )
 
 
 # -- query -----------------------------------------------------------------------------------------------
@@ -158,7 +186,10 @@ def test_card_is_what_a_model_gets(rlm: Run, prov: str) -> None:
 def test_a_pipe_gets_one_line_a_row_and_is_told_what_was_cut(rlm: Run, harbour: str) -> None:
     whole = rlm("ontology", "query", harbour, VESSELS)
     assert whole.code == 0 and whole.err == ""
-    assert whole.out.splitlines()[0] == "s\tl" and whole.out.splitlines()[1] == 'harbour:CargoVessel\t"cargo vessel"@en'
+    assert (
+        whole.out.splitlines()[0] == "s\tl"
+        and whole.out.splitlines()[1] == 'harbour:CargoVessel\t"cargo vessel"@en'
+    )
     cut = rlm("ontology", "query", harbour, VESSELS, "--limit", "2")
     assert cut.out.splitlines() == whole.out.splitlines()[:3]
     assert "the first 2 rows" in cut.err and "--limit" in cut.err and "--out" in cut.err
@@ -180,11 +211,16 @@ def test_json_is_sparql_results_and_says_whether_it_was_cut(rlm: Run, harbour: s
     }
 
 
-def test_the_query_may_be_in_a_file_or_on_standard_input(rlm: Run, harbour: str, tmp_path: Path) -> None:
+def test_the_query_may_be_in_a_file_or_on_standard_input(
+    rlm: Run, harbour: str, tmp_path: Path
+) -> None:
     text = "ASK { harbour:Vessel a owl:Class }"
     (tmp_path / "q.rq").write_text(text, "utf-8-sig")
     assert rlm("ontology", "query", harbour, "@q.rq").out == "yes\n"
-    assert rlm("ontology", "query", harbour, "-", stdin=text.replace("Vessel", "Nothing").encode()).out == "no\n"
+    assert (
+        rlm("ontology", "query", harbour, "-", stdin=text.replace("Vessel", "Nothing").encode()).out
+        == "no\n"
+    )
     for name in ("@missing.rq", f"@{tmp_path}"):
         failed = rlm("ontology", "query", harbour, name)
         assert failed.code == 2 and name in failed.err and "Traceback" not in failed.err
@@ -200,7 +236,8 @@ def test_an_answer_without_rows_is_an_answer(rlm: Run, harbour: str) -> None:
 def test_names_that_other_commands_show_work_in_a_query(rlm: Run, tmp_path: Path) -> None:
     """N-Triples has no prefixes; stats, search and describe show some all the same."""
     (tmp_path / "boats.nt").write_text(
-        "<http://example.org/boats/gull> <http://example.org/boats/near> <http://example.org/boats/tern> .\n", "utf-8"
+        "<http://example.org/boats/gull> <http://example.org/boats/near> <http://example.org/boats/tern> .\n",
+        "utf-8",
     )
     name = rlm("ontology", "search", "boats.nt", "gull", "--json").json[0]["curie"]
     assert name == "boats:gull"
@@ -231,7 +268,11 @@ def test_rows_go_to_csv_tsv_and_json(rlm: Run, harbour: str, tmp_path: Path) -> 
     rlm("ontology", "query", harbour, asked, "--out", "rows.TSV")
     formats = {"rows.json": ox.QueryResultsFormat.JSON, "rows.TSV": ox.QueryResultsFormat.TSV}
     read = [_solutions(tmp_path / name, kind) for name, kind in formats.items()]
-    assert read[0] == read[1] and len(read[0]) == 3 and read[0][0][1] == ox.Literal('x, "y"\n', language="en")
+    assert (
+        read[0] == read[1]
+        and len(read[0]) == 3
+        and read[0][0][1] == ox.Literal('x, "y"\n', language="en")
+    )
 
 
 def _solutions(path: Path, kind: ox.QueryResultsFormat) -> list[list[Any]]:
@@ -244,7 +285,10 @@ def test_triples_go_to_n_triples_and_none_is_lost(rlm: Run, harbour: str, tmp_pa
     asked = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
     assert rlm("ontology", "query", harbour, asked, "--out", "all.nt").code == 0
     graphs = []
-    for path, kind in ((tmp_path / "all.nt", ox.RdfFormat.N_TRIPLES), (Path(harbour), ox.RdfFormat.TURTLE)):
+    for path, kind in (
+        (tmp_path / "all.nt", ox.RdfFormat.N_TRIPLES),
+        (Path(harbour), ox.RdfFormat.TURTLE),
+    ):
         store = ox.Store()  # which writes 145.0 as 145
         store.load(path=str(path), format=kind)
         graphs.append(ox.Dataset(store))
@@ -258,7 +302,11 @@ def test_triples_go_to_n_triples_and_none_is_lost(rlm: Run, harbour: str, tmp_pa
 @pytest.mark.parametrize(
     ("asked", "out", "says"),
     [
-        ("SELECT ?s WHERE { ?s ?p ?o }", "x.nt", "the answer of SELECT goes to .csv or .tsv or .json"),
+        (
+            "SELECT ?s WHERE { ?s ?p ?o }",
+            "x.nt",
+            "the answer of SELECT goes to .csv or .tsv or .json",
+        ),
         ("CONSTRUCT WHERE { ?s ?p ?o }", "x.csv", "the answer of CONSTRUCT goes to .nt"),
         ("ASK { ?s ?p ?o }", "x.csv", "the answer of ASK goes to .json"),
         ("ASK { ?s ?p ?o }", "x.xlsx", ".csv, .tsv, .json, .nt"),
@@ -275,9 +323,19 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
     assert (tmp_path / "old.json").read_text("utf-8") == "mine"
 
 
-def test_a_query_that_fails_leaves_the_old_file_and_nothing_else(rlm: Run, harbour: str, tmp_path: Path) -> None:
+def test_a_query_that_fails_leaves_the_old_file_and_nothing_else(
+    rlm: Run, harbour: str, tmp_path: Path
+) -> None:
     (tmp_path / "old.csv").write_text("mine", "utf-8")
-    line = ("ontology", "query", harbour, "SELECT ?s WHERE { ?s a none:Such }", "--out", "old.csv", "--force")
+    line = (
+        "ontology",
+        "query",
+        harbour,
+        "SELECT ?s WHERE { ?s a none:Such }",
+        "--out",
+        "old.csv",
+        "--force",
+    )
     assert rlm(*line).code == 2
     assert (tmp_path / "old.csv").read_text("utf-8") == "mine"
     assert rlm(*(part.replace("none:Such", "owl:Class") for part in line)).code == 0
@@ -296,7 +354,10 @@ def test_a_literal_is_one_token_of_one_line_and_reads_back(text: str, how: str) 
 
 
 def test_an_iri_of_a_stranger_cannot_end_its_token() -> None:
-    assert exact({"t": "iri", "v": "http://e.org/> .\n<x"}) == "<http://e.org/\\u003E\\u0020.\\u000A\\u003Cx>"
+    assert (
+        exact({"t": "iri", "v": "http://e.org/> .\n<x"})
+        == "<http://e.org/\\u003E\\u0020.\\u000A\\u003Cx>"
+    )
 
 
 # -- what bad input gets ---------------------------------------------------------------------------------
@@ -306,7 +367,9 @@ BAD = {
     "page.ttl": (b"<!DOCTYPE html><html><body>404</body></html>", "NotRDF", "HTML"),
     "broken.ttl": (b"@prefix ex: <http://e.org/> .\nex:a ex:b\n", "NotRDF", "broken.ttl"),
     "cut.ttl.gz": (
-        gzip.compress(b"<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n" * 5000, mtime=0)[:60],
+        gzip.compress(b"<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n" * 5000, mtime=0)[
+            :60
+        ],
         "NotRDF",
         "gzip",
     ),
@@ -377,7 +440,9 @@ e:a a owl:Class ; rdfs:label "LABEL" ; rdfs:comment "LABEL" ; rdfs:subClassOf e:
     [("stats",), ("search", "pwned"), ("describe", "e:a"), ("relations", "e:a"), ("path", "e:a", "e:b"), ("card",),
      ("query", "SELECT * { ?s ?p ?o }"), ("query", "CONSTRUCT WHERE { ?s ?p ?o }", "--json"), ("describe", "\x1b[2J")],
 )  # fmt: skip
-def test_text_of_an_ontology_does_not_steer_the_terminal(rlm: Run, tmp_path: Path, line: tuple[str, ...]) -> None:
+def test_text_of_an_ontology_does_not_steer_the_terminal(
+    rlm: Run, tmp_path: Path, line: tuple[str, ...]
+) -> None:
     label = "".join(f"\\u{ord(char):04X}" for char in HOSTILE)
     (tmp_path / "evil.ttl").write_text(EVIL.replace("LABEL", label), "utf-8")
     done = rlm("ontology", line[0], "evil.ttl", *line[1:])
@@ -388,12 +453,18 @@ def test_text_of_an_ontology_does_not_steer_the_terminal(rlm: Run, tmp_path: Pat
 # -- time ------------------------------------------------------------------------------------------------
 
 
-def test_the_second_question_parses_nothing(rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_question_parses_nothing(
+    rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RLM_CACHE_DIR", str(tmp_path / "own"))
-    (tmp_path / "a.ttl").write_text("<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n", "utf-8")
+    (tmp_path / "a.ttl").write_text(
+        "<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n", "utf-8"
+    )
     first = rlm("ontology", "stats", "a.ttl", "--json").json
     (store,) = (tmp_path / "own" / "ontologies").glob("*/store")
-    before = {path.name: path.stat().st_mtime_ns for path in store.iterdir() if path.suffix == ".sst"}
+    before = {
+        path.name: path.stat().st_mtime_ns for path in store.iterdir() if path.suffix == ".sst"
+    }
     made = store.stat().st_ino
     assert rlm("ontology", "stats", "a.ttl", "--json").json == first
     assert (store.stat().st_ino, before) == (
@@ -401,8 +472,12 @@ def test_the_second_question_parses_nothing(rlm: Run, tmp_path: Path, monkeypatc
     )  # fmt: skip
 
 
-def test_what_takes_long_says_so_on_a_terminal(rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "slow[red].ttl").write_text("<http://e.org/a> <http://e.org/b> <http://e.org/new> .\n", "utf-8")
+def test_what_takes_long_says_so_on_a_terminal(
+    rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow[red].ttl").write_text(
+        "<http://e.org/a> <http://e.org/b> <http://e.org/new> .\n", "utf-8"
+    )
     monkeypatch.setattr(output, "PATIENCE_S", 0.0)
     outer, inner = pty.openpty()
     with os.fdopen(inner, "w") as terminal:
@@ -422,7 +497,9 @@ def test_what_takes_long_says_so_on_a_terminal(rlm: Run, tmp_path: Path, monkeyp
 @contextmanager
 def serving(folder: Path, data: Path) -> Iterator[str]:
     """The query URL of a real server that holds a Turtle file."""
-    binary = shutil.which("oxigraph", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    binary = shutil.which(
+        "oxigraph", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
     if binary is None:
         pytest.skip("the oxigraph wheel is not installed")
     with socket.socket() as free:
@@ -432,9 +509,13 @@ def serving(folder: Path, data: Path) -> Iterator[str]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None and "Listening" in server.stderr.readline()
-            put = urllib.request.Request(f"http://{address}/store?default", data.read_bytes(), method="PUT")
+            put = urllib.request.Request(
+                f"http://{address}/store?default", data.read_bytes(), method="PUT"
+            )
             put.add_header("Content-Type", "text/turtle")
-            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(put, timeout=20).close()
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+                put, timeout=20
+            ).close()
             yield f"http://{address}/query"
         finally:
             server.kill()
@@ -445,16 +526,21 @@ def test_an_endpoint_of_the_config_is_asked_like_a_file(
 ) -> None:
     config = tmp_path / "config.toml"
     monkeypatch.setenv("RLM_CONFIG", str(config))
-    text = (
-        f"PREFIX harbour: <https://example.org/harbour#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> {VESSELS}"
-    )
+    text = f"PREFIX harbour: <https://example.org/harbour#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> {VESSELS}"
     with serving(tmp_path / "store", Path(harbour)) as url:
         config.write_text(f'[endpoints.quay]\nurl = "{url}"\nallow_private = true\n', "utf-8")
-        near, far = (rlm("ontology", "query", source, text, "--json").json for source in (harbour, "quay"))
+        near, far = (
+            rlm("ontology", "query", source, text, "--json").json for source in (harbour, "quay")
+        )
         assert near == far and near["results"]["bindings"]
         cut = rlm("ontology", "query", "quay", text, "--limit", "1", "--out", "rows.csv")
         assert cut.code == 0 and "the first 1 rows" in cut.err
-        assert (tmp_path / "rows.csv").read_text("utf-8").splitlines()[1].endswith("#CargoVessel,cargo vessel")
+        assert (
+            (tmp_path / "rows.csv")
+            .read_text("utf-8")
+            .splitlines()[1]
+            .endswith("#CargoVessel,cargo vessel")
+        )
         sizes = rlm("ontology", "stats", "quay", "--json").json
         assert sizes["triples"] == rlm("ontology", "stats", harbour, "--json").json["triples"]
         told = rlm("ontology", "describe", "quay", "https://example.org/harbour#Vessel")

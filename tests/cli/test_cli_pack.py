@@ -13,7 +13,12 @@ from cli_running import Run
 @pytest.fixture
 def pack(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> str:
     """A pack of one memory, exported from `db`."""
-    add("Find the subclasses", "First start at the root, then follow the links.", "--tag", "universal")
+    add(
+        "Find the subclasses",
+        "First start at the root, then follow the links.",
+        "--tag",
+        "universal",
+    )
     file = str(tmp_path / "ours.jsonl")
     report = rlm("pack", "export", file, "--db", db, "--json")
     assert report.code == 0 and report.json["count"] == 1, report
@@ -30,13 +35,22 @@ def test_what_was_exported_is_imported_into_quarantine(rlm: Run, pack: str, tmp_
     assert "the pack ours" in entry["reason"]
 
 
-def test_a_person_can_vouch_for_a_pack_and_choose_its_level(rlm: Run, pack: str, tmp_path: Path) -> None:
+def test_a_person_can_vouch_for_a_pack_and_choose_its_level(
+    rlm: Run, pack: str, tmp_path: Path
+) -> None:
     other = str(tmp_path / "other.db")
-    assert rlm("pack", "import", pack, "--db", other, "--trust", "--level", "org", "--json").json["trust"] == "trusted"
+    assert (
+        rlm("pack", "import", pack, "--db", other, "--trust", "--level", "org", "--json").json[
+            "trust"
+        ]
+        == "trusted"
+    )
     assert rlm("memory", "list", "--db", other, "--json").json[0]["level"] == "org"
 
 
-def test_a_trusted_key_lifts_a_pack_out_of_quarantine(rlm: Run, home: Path, pack: str, tmp_path: Path) -> None:
+def test_a_trusted_key_lifts_a_pack_out_of_quarantine(
+    rlm: Run, home: Path, pack: str, tmp_path: Path
+) -> None:
     key = str(tmp_path / "ada.pem")
     public = rlm("pack", "keygen", key).out.strip()
     assert rlm("pack", "keygen", key).code == 2
@@ -58,16 +72,24 @@ def test_an_export_over_a_signed_pack_says_that_the_signature_is_gone(
     key = str(tmp_path / "ada.pem")
     rlm("pack", "keygen", key)
     fresh = rlm("pack", "export", pack, "--force", "--db", db)
-    assert fresh.code == 0 and "signed         no\n" in fresh.out and fresh.err == "", "nothing was lost yet"
+    assert fresh.code == 0 and "signed         no\n" in fresh.out and fresh.err == "", (
+        "nothing was lost yet"
+    )
     rlm("pack", "sign", pack, "--key", key)
     told = rlm("pack", "export", pack, "--force", "--db", db)
     assert told.code == 0 and "signed         no\n" in told.out
-    assert told.err == f"the pack that was here was signed, this one is not: `rlm pack sign {pack} --key KEY`\n"
+    assert (
+        told.err
+        == f"the pack that was here was signed, this one is not: `rlm pack sign {pack} --key KEY`\n"
+    )
     rlm("pack", "sign", pack, "--key", key)
     report = rlm("pack", "export", pack, "--force", "--db", db, "--json").json
     assert (report["signed"], report["signature_lost"]) == (False, True)
     assert rlm("pack", "verify", pack, "--json").json["signer"] is None
-    assert sorted(path.name for path in tmp_path.glob("ours*")) == ["ours.jsonl", "ours.manifest.json"]
+    assert sorted(path.name for path in tmp_path.glob("ours*")) == [
+        "ours.jsonl",
+        "ours.manifest.json",
+    ]
 
 
 def contents(folder: Path, pattern: str = "*.js*") -> dict[str, bytes]:
@@ -75,7 +97,9 @@ def contents(folder: Path, pattern: str = "*.js*") -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("gone", ["", "ours.jsonl", "ours.manifest.json"])
-def test_an_export_replaces_a_pack_only_by_force(rlm: Run, pack: str, db: str, tmp_path: Path, gone: str) -> None:
+def test_an_export_replaces_a_pack_only_by_force(
+    rlm: Run, pack: str, db: str, tmp_path: Path, gone: str
+) -> None:
     if gone:
         (tmp_path / gone).unlink()
     before = contents(tmp_path)
@@ -85,7 +109,9 @@ def test_an_export_replaces_a_pack_only_by_force(rlm: Run, pack: str, db: str, t
     assert (refused.code, refused.out, contents(tmp_path)) == (2, "", before)
     assert rlm("pack", "export", pack, "--force", "--db", db).code == 0
     (tmp_path / "a.jsonl").mkdir()
-    assert "is a folder" in rlm("pack", "export", str(tmp_path / "a.jsonl"), "--force", "--db", db).err
+    assert (
+        "is a folder" in rlm("pack", "export", str(tmp_path / "a.jsonl"), "--force", "--db", db).err
+    )
 
 
 def test_an_export_of_nothing_is_an_error_and_leaves_what_is_there(
@@ -93,12 +119,23 @@ def test_an_export_of_nothing_is_an_error_and_leaves_what_is_there(
 ) -> None:
     other = str(tmp_path / "other.db")
     rlm("pack", "import", pack, "--trust", "--db", other)
-    rlm("memory", "add", "--title", "Ask DBpedia", "--content", "See http://dbpedia.org/ontology/A.", "--db", other)
+    rlm(
+        "memory",
+        "add",
+        "--title",
+        "Ask DBpedia",
+        "--content",
+        "See http://dbpedia.org/ontology/A.",
+        "--db",
+        other,
+    )
     before = contents(tmp_path)
     failed = rlm("pack", "export", pack, "--force", "--db", other)
     assert (failed.code, failed.out, contents(tmp_path)) == (2, "", before)
     assert f"{pack}: not written, for no memory is fit to share: left out 1: " in failed.err
-    assert "left out 1: it came from a pack (--all, in Python packed=True, takes it too)" in failed.err
+    assert (
+        "left out 1: it came from a pack (--all, in Python packed=True, takes it too)" in failed.err
+    )
     assert "left out 1: it names an IRI or a prefix" in failed.err
     assert rlm("pack", "export", str(tmp_path / "new.jsonl"), "--db", other).code == 2
     assert contents(tmp_path) == before
@@ -114,7 +151,9 @@ def test_an_export_with_a_key_is_signed(rlm: Run, pack: str, db: str, tmp_path: 
     assert (report["signed"], report["signature_lost"]) == (True, False)
 
 
-def test_an_export_over_a_manifest_that_cannot_be_read_replaces_it(rlm: Run, pack: str, db: str) -> None:
+def test_an_export_over_a_manifest_that_cannot_be_read_replaces_it(
+    rlm: Run, pack: str, db: str
+) -> None:
     Path(pack).with_name("ours.manifest.json").write_text("{", "utf-8")
     report = rlm("pack", "export", pack, "--force", "--db", db, "--json").json
     assert (report["signed"], report["signature_lost"]) == (False, False)
@@ -127,10 +166,15 @@ def test_importing_again_says_what_is_in_the_archive(rlm: Run, pack: str, tmp_pa
     rlm("memory", "review", "--reject", "all", "--db", other)
     again = rlm("pack", "import", pack, "--db", other)
     assert again.err == "left in the archive: 1; see `rlm memory list --archived --pack ours`\n"
-    assert len(rlm("memory", "list", "--archived", "--pack", "ours", "--db", other, "--json").json) == 1
+    assert (
+        len(rlm("memory", "list", "--archived", "--pack", "ours", "--db", other, "--json").json)
+        == 1
+    )
 
 
-def test_verify_is_a_check_and_a_changed_pack_fails_it(rlm: Run, pack: str, tmp_path: Path, db: str) -> None:
+def test_verify_is_a_check_and_a_changed_pack_fails_it(
+    rlm: Run, pack: str, tmp_path: Path, db: str
+) -> None:
     assert rlm("pack", "verify", pack).code == 0
     file = Path(pack)
     file.write_bytes(file.read_bytes().replace(b"root", b"leaf"))
@@ -141,9 +185,12 @@ def test_verify_is_a_check_and_a_changed_pack_fails_it(rlm: Run, pack: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "name", ["nowhere.jsonl", "no_such_pack_v1", ".", "empty.jsonl", f"ghp_{'aB3dE6gH9jK2' * 3}.jsonl"]
+    "name",
+    ["nowhere.jsonl", "no_such_pack_v1", ".", "empty.jsonl", f"ghp_{'aB3dE6gH9jK2' * 3}.jsonl"],
 )
-def test_a_pack_that_is_not_there_makes_no_store(rlm: Run, home: Path, tmp_path: Path, name: str) -> None:
+def test_a_pack_that_is_not_there_makes_no_store(
+    rlm: Run, home: Path, tmp_path: Path, name: str
+) -> None:
     other = tmp_path / "other.db"
     Path("empty.jsonl").touch()
     failed = rlm("pack", "import", name, "--db", str(other))
@@ -169,12 +216,20 @@ def test_the_shipped_packs_are_listed_and_import_by_name(rlm: Run, db: str) -> N
     assert report["trust"] == "trusted" and report["added"] == report["count"] > 0
 
 
-def test_candidates_go_out_and_come_back_edited(rlm: Run, pack: str, db: str, tmp_path: Path) -> None:
+def test_candidates_go_out_and_come_back_edited(
+    rlm: Run, pack: str, db: str, tmp_path: Path
+) -> None:
     file = tmp_path / "candidates.jsonl"
     assert rlm("pack", "candidates", str(file), "--db", db, "--json").json["count"] == 1
-    file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
-    assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
-    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
+    file.write_text(
+        file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8"
+    )
+    assert (
+        rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
+    )
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == [
+        "List the subclasses"
+    ]
 
 
 @pytest.mark.req("RB-11")
@@ -187,17 +242,28 @@ def test_an_import_of_candidates_says_how_to_bring_them_back(
     told = rlm("pack", "candidates", str(file), "--db", db).err
     command = ("pack", "candidates", str(file), "--apply", "--db", db)
     assert f"`rlm {shlex.join(command)}`" in told
-    file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
+    file.write_text(
+        file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8"
+    )
     for more in ((), ("--trust",)):
         refused = rlm("pack", "import", str(file), "--db", db, *more)
-        assert (refused.code, refused.out) == (2, "") and f"`rlm {shlex.join(command)}`" in refused.err
-    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["Find the subclasses"]
+        assert (refused.code, refused.out) == (
+            2,
+            "",
+        ) and f"`rlm {shlex.join(command)}`" in refused.err
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == [
+        "Find the subclasses"
+    ]
     assert rlm(*command).code == 0
-    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == ["List the subclasses"]
+    assert [item["title"] for item in rlm("memory", "list", "--db", db, "--json").json] == [
+        "List the subclasses"
+    ]
     other = str(tmp_path / "other.db")
     assert rlm("pack", "candidates", str(file), "--force", "--db", db).code == 0
     renamed = file.rename(tmp_path / "theirs.jsonl")
-    assert rlm("pack", "import", str(renamed), "--db", other, "--json").json["trust"] == "quarantined"
+    assert (
+        rlm("pack", "import", str(renamed), "--db", other, "--json").json["trust"] == "quarantined"
+    )
 
 
 def test_what_a_reviewed_file_does_not_mention_is_told(
@@ -209,16 +275,25 @@ def test_what_a_reviewed_file_does_not_mention_is_told(
     rlm("pack", "candidates", str(file), "--db", db)
     file.write_text(file.read_text("utf-8").splitlines(keepends=True)[0], "utf-8")
     done = rlm("pack", "candidates", str(file), "--apply", "--db", db)
-    assert done.err == "left as they are: 1 that the file does not mention; `rlm memory rm ID` archives one\n"
+    assert (
+        done.err
+        == "left as they are: 1 that the file does not mention; `rlm memory rm ID` archives one\n"
+    )
     assert len(rlm("memory", "list", "--db", db, "--json").json) == 2
 
 
-def test_candidates_applied_twice_keep_the_level(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
+def test_candidates_applied_twice_keep_the_level(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
     add("Find the subclasses", "First start at the root.", "--level", "org")
     file = tmp_path / "candidates.jsonl"
     rlm("pack", "candidates", str(file), "--db", db)
-    file.write_text(file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8")
-    assert rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
+    file.write_text(
+        file.read_text("utf-8").replace("Find the subclasses", "List the subclasses"), "utf-8"
+    )
+    assert (
+        rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json").json["changed"] == 1
+    )
     again = rlm("pack", "candidates", str(file), "--apply", "--db", db, "--json")
     assert again.json == {"changed": 0, "added": 0, "unchanged": 1, "not_mentioned": 0}
     items = rlm("memory", "list", "--db", db, "--json").json
@@ -234,9 +309,16 @@ def test_a_hand_written_pack_can_be_sealed_and_signed(rlm: Run, tmp_path: Path) 
     assert rlm("pack", "verify", str(file), "--json").json["manifest"] is True
 
 
-def test_export_says_what_it_left_out(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
+def test_export_says_what_it_left_out(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
     add("Ask DBpedia", "See http://dbpedia.org/ontology/Person first.")
-    add("Find the subclasses", "First start at the root, then follow the links.", "--tag", "universal")
+    add(
+        "Find the subclasses",
+        "First start at the root, then follow the links.",
+        "--tag",
+        "universal",
+    )
     done = rlm("pack", "export", str(tmp_path / "one.jsonl"), "--db", db)
     assert done.code == 0 and done.err == "left out 1: it names an IRI or a prefix\n"
     assert rlm("pack", "export", str(tmp_path / "none.txt"), "--db", db).code == 2
@@ -245,10 +327,18 @@ def test_export_says_what_it_left_out(rlm: Run, add: Callable[..., str], db: str
 def test_what_came_from_a_pack_is_not_exported_as_ones_own(
     rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
 ) -> None:
-    add("Find the subclasses", "First start at the root, then follow the links.", "--tag", "universal")
+    add(
+        "Find the subclasses",
+        "First start at the root, then follow the links.",
+        "--tag",
+        "universal",
+    )
     shipped = rlm("pack", "import", "core_v1", "--db", db, "--json").json["added"]
     file = str(tmp_path / "mine.jsonl")
     mine = rlm("pack", "export", file, "--db", db)
     assert f"left out {shipped}: it came from a pack (--all takes it too)\n" in mine.err
     assert rlm("pack", "verify", file, "--json").json["count"] == 1
-    assert rlm("pack", "export", file, "--db", db, "--all", "--force", "--json").json["count"] == 1 + shipped
+    assert (
+        rlm("pack", "export", file, "--db", db, "--all", "--force", "--json").json["count"]
+        == 1 + shipped
+    )

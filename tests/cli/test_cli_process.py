@@ -23,7 +23,9 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(*args: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *args], env=environment(**more), capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [*COMMAND, *args], env=environment(**more), capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.mark.req("SPEC-02.02")
@@ -39,7 +41,12 @@ def test_rlm_memory_db_names_the_store_and_db_beats_it(home: Path, tmp_path: Pat
     more = {"HOME": str(home), "RLM_MEMORY_DB": str(named)}
     assert run("memory", "add", "--title", "T", "--content", "c", **more).returncode == 0
     assert named.is_file() and not (home / ".claude").exists()
-    assert run("memory", "add", "--title", "T", "--content", "c", "--db", str(nearer), **more).returncode == 0
+    assert (
+        run(
+            "memory", "add", "--title", "T", "--content", "c", "--db", str(nearer), **more
+        ).returncode
+        == 0
+    )
     assert nearer.is_file()
 
 
@@ -64,9 +71,23 @@ def test_ctrl_c_ends_with_130_and_no_traceback(db: str, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     # without -W error: an interrupt between open() and `with` leaves the file to the collector, rightly
-    line = [sys.executable, "-m", "rlm", "memory", "add", "--title", "T", "--file", str(fifo), "--db", db]
+    line = [
+        sys.executable,
+        "-m",
+        "rlm",
+        "memory",
+        "add",
+        "--title",
+        "T",
+        "--file",
+        str(fifo),
+        "--db",
+        db,
+    ]
     with (
-        subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        subprocess.Popen(
+            line, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process,
         fifo.open("wb"),  # opens once the command has it open for reading: it waits there now
     ):
         process.send_signal(signal.SIGINT)
@@ -101,19 +122,36 @@ def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: P
     db = shared / "store.db"
     home = {"HOME": str(shared / "home"), "RLM_PROJECT": "p"}
     assert (
-        run("memory", "add", "--title", "Find subclasses", "--content", "Go.", "--db", str(db), **home).returncode == 0
+        run(
+            "memory",
+            "add",
+            "--title",
+            "Find subclasses",
+            "--content",
+            "Go.",
+            "--db",
+            str(db),
+            **home,
+        ).returncode
+        == 0
     )
     db.chmod(0o444)
 
     def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
         """Load everything as root, whose interpreter it is, and only then become somebody else."""
         line = [sys.executable, "-c", AS_NOBODY, *args, "--db", str(db)]
-        return subprocess.run(line, env=environment(**home), capture_output=True, text=True, timeout=60, cwd="/")
+        return subprocess.run(
+            line, env=environment(**home), capture_output=True, text=True, timeout=60, cwd="/"
+        )
 
     found = as_nobody("memory", "search", "subclasses")
     assert found.returncode == 0 and "Find subclasses" in found.stdout, found.stderr
     refused = as_nobody("memory", "add", "--title", "T", "--content", "c")
-    assert refused.returncode == 2 and refused.stderr.startswith("error: ") and "read-only" in refused.stderr
+    assert (
+        refused.returncode == 2
+        and refused.stderr.startswith("error: ")
+        and "read-only" in refused.stderr
+    )
     assert as_nobody("doctor").returncode == 0
 
 
@@ -121,20 +159,40 @@ def imported(*args: str) -> set[str]:
     """The modules that are loaded when a command has run."""
     code = "import sys; from rlm.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code, *args], env=environment(), capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *args],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
 
 
-HEAVY = {"rich", "typer", "pydantic", "httpx", "cryptography", "yaml", "wordllama", "tomllib", "rlm.packs"}
+HEAVY = {
+    "rich",
+    "typer",
+    "pydantic",
+    "httpx",
+    "cryptography",
+    "yaml",
+    "wordllama",
+    "tomllib",
+    "rlm.packs",
+}
 
 
 @pytest.mark.parametrize(
     "line",
-    [("memory", "search", "subclasses", "--json"), ("memory", "search", "subclasses"), ("memory", "list")],
+    [
+        ("memory", "search", "subclasses", "--json"),
+        ("memory", "search", "subclasses"),
+        ("memory", "list"),
+    ],
 )
-def test_a_search_loads_nothing_that_it_does_not_need(add: Callable[..., str], db: str, line: tuple[str, ...]) -> None:
+def test_a_search_loads_nothing_that_it_does_not_need(
+    add: Callable[..., str], db: str, line: tuple[str, ...]
+) -> None:
     add()
     assert not HEAVY & imported(*line, "--db", db)
 
@@ -142,8 +200,12 @@ def test_a_search_loads_nothing_that_it_does_not_need(add: Callable[..., str], d
 @pytest.mark.parametrize("called", ["/usr/bin/rlm-agent", "C:\\\\bin\\\\rlm-agent.exe"])
 def test_the_agent_is_called_by_its_own_name(called: str) -> None:
     start = f"import sys; sys.argv = ['{called}', 'run', '--nope']; from rlm.cli import main; sys.exit(main())"
-    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and done.stderr.endswith("; see `rlm-agent run --help`\n"), done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", start], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and done.stderr.endswith("; see `rlm-agent run --help`\n"), (
+        done.stderr
+    )
 
 
 def test_help_loads_no_store() -> None:
@@ -153,7 +215,16 @@ def test_help_loads_no_store() -> None:
 
 def test_with_the_static_model_a_search_finds_by_meaning(db: str, home: Path) -> None:
     more = {"RLM_EMBEDDER": "static", "HOME": str(home)}
-    line = ("memory", "add", "--title", "Repair a bicycle", "--content", "Patch the tyre.", "--db", db)
+    line = (
+        "memory",
+        "add",
+        "--title",
+        "Repair a bicycle",
+        "--content",
+        "Patch the tyre.",
+        "--db",
+        db,
+    )
     assert run(*line, **more).returncode == 0
     found = run("memory", "search", "fixing bikes", "--db", db, "--json", **more)
     assert found.returncode == 0 and "Repair a bicycle" in found.stdout

@@ -13,14 +13,19 @@ RECALLED = "## Relevant Prior Experience\n\nFollow subClassOf."
 
 def quarantine(db: str, *titles: str) -> list[str]:
     with open_store(db, embedder="none") as store:
-        return store.add_many([MemoryItem(title, "", "Step.", trust="quarantined") for title in titles])
+        return store.add_many(
+            [MemoryItem(title, "", "Step.", trust="quarantined") for title in titles]
+        )
 
 
 def test_review_lists_what_waits_and_why(rlm: Run, add: Callable[..., str], db: str) -> None:
     add("Trusted", "Yes.")
     recalled = add("Recalled", RECALLED)
     [waiting] = quarantine(db, "Waiting")
-    listed = {entry["memory_id"]: entry["reason"] for entry in rlm("memory", "review", "--db", db, "--json").json}
+    listed = {
+        entry["memory_id"]: entry["reason"]
+        for entry in rlm("memory", "review", "--db", db, "--json").json
+    }
     assert listed.keys() == {recalled, waiting}
     assert "recalled" in listed[recalled] and "not yet reviewed" in listed[waiting]
     assert rlm("memory", "review", "--db", db).out.count("\n") == 1 + 2
@@ -32,17 +37,24 @@ def test_approving_makes_it_come_back_in_searches_and_notes_who(rlm: Run, db: st
     done = rlm("memory", "review", "--db", db, "--approve", waiting[:6], "--json")
     assert done.code == 0 and done.json == {"approved": [waiting], "rejected": [], "kept": []}
     assert rlm("memory", "search", "roses", "--db", db, "--json").json[0]["memory_id"] == waiting
-    assert rlm("memory", "show", waiting, "--db", db, "--json").json["provenance"]["approved_by"] == "ada"
+    assert (
+        rlm("memory", "show", waiting, "--db", db, "--json").json["provenance"]["approved_by"]
+        == "ada"
+    )
 
 
 def test_rejecting_archives(rlm: Run, db: str) -> None:
     one, two = quarantine(db, "One", "Two")
-    assert set(rlm("memory", "review", "--db", db, "--reject", "all", "--json").json["rejected"]) == {
+    assert set(
+        rlm("memory", "review", "--db", db, "--reject", "all", "--json").json["rejected"]
+    ) == {
         one,
         two,
     }
     assert rlm("memory", "review", "--db", db).err == "nothing is in quarantine\n"
-    assert {item["memory_id"] for item in rlm("memory", "list", "--archived", "--db", db, "--json").json} == {
+    assert {
+        item["memory_id"] for item in rlm("memory", "list", "--archived", "--db", db, "--json").json
+    } == {
         one,
         two,
     }
@@ -56,10 +68,16 @@ def test_what_repeats_recalled_text_stays(rlm: Run, add: Callable[..., str], db:
     assert rlm("memory", "show", recalled, "--db", db, "--json").json["trust"] == "quarantined"
 
 
-def test_nothing_changes_when_one_of_the_names_is_wrong(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_nothing_changes_when_one_of_the_names_is_wrong(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
     trusted = add()
     [waiting] = quarantine(db, "Waiting")
-    assert rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", "ffffffff").code == 1
+    assert (
+        rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", "ffffffff").code == 1
+    )
     assert rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", trusted).code == 2
     assert rlm("memory", "review", "--db", db, "--approve", waiting, "--reject", waiting).code == 2
-    assert [entry["memory_id"] for entry in rlm("memory", "review", "--db", db, "--json").json] == [waiting]
+    assert [entry["memory_id"] for entry in rlm("memory", "review", "--db", db, "--json").json] == [
+        waiting
+    ]

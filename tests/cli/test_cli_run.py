@@ -37,53 +37,140 @@ LOOK = "```repl\nprint(context.find('needle'))\n```"
 
 
 def test_the_answer_is_data_and_the_rest_is_talk(rlm, db, script, text):
-    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(in the middle)"))
+    result = rlm(
+        "run",
+        "--db",
+        db,
+        "-c",
+        text,
+        "-q",
+        "Where?",
+        "--model",
+        script(LOOK, "FINAL(in the middle)"),
+    )
     assert (result.code, result.out) == (0, "in the middle\n")
-    assert "step 1: 1 block" in result.err and "answered in 2 steps" in result.err and "kept as t-" in result.err
+    assert (
+        "step 1: 1 block" in result.err
+        and "answered in 2 steps" in result.err
+        and "kept as t-" in result.err
+    )
 
 
 def test_json_is_one_document(rlm, db, script, text):
-    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(there)"), "--json")
+    result = rlm(
+        "run",
+        "--db",
+        db,
+        "-c",
+        text,
+        "-q",
+        "Where?",
+        "--model",
+        script(LOOK, "FINAL(there)"),
+        "--json",
+    )
     assert result.code == 0 and result.err == ""
-    assert result.json["answer"] == "there" and result.json["converged"] is True and result.json["iterations"] == 2
+    assert (
+        result.json["answer"] == "there"
+        and result.json["converged"] is True
+        and result.json["iterations"] == 2
+    )
     assert result.json["leakage"]["memory_items_injected"] == 0
 
 
 def test_a_run_that_does_not_finish_has_its_own_exit_code(rlm, db, script, text):
     model = script(LOOK, "FINAL(a guess)")
-    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", model, "--max-iters", "1")
-    assert result.code == 1 and result.out == "a guess\n" and "not finished (ran out of iterations" in result.err
+    result = rlm(
+        "run", "--db", db, "-c", text, "-q", "Where?", "--model", model, "--max-iters", "1"
+    )
+    assert (
+        result.code == 1
+        and result.out == "a guess\n"
+        and "not finished (ran out of iterations" in result.err
+    )
 
 
 def test_several_texts_and_standard_input(rlm, db, script, text):
-    model = script("```repl\nprint(sorted(context), len(context['stdin']))\n```", "FINAL_VAR(context)", "FINAL(x)")
-    result = rlm("run", "--db", db, "-c", text, "-c", "-", "-q", "?", "--model", model, "-v", stdin=b"abc\xff")
+    model = script(
+        "```repl\nprint(sorted(context), len(context['stdin']))\n```",
+        "FINAL_VAR(context)",
+        "FINAL(x)",
+    )
+    result = rlm(
+        "run",
+        "--db",
+        db,
+        "-c",
+        text,
+        "-c",
+        "-",
+        "-q",
+        "?",
+        "--model",
+        model,
+        "-v",
+        stdin=b"abc\xff",
+    )
     assert "['big.txt', 'stdin'] 4" in result.err and result.code == 0
 
 
 def test_verbose_shows_code_and_output(rlm, db, script, text):
-    result = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(x)"), "-v")
+    result = rlm(
+        "run", "--db", db, "-c", text, "-q", "Where?", "--model", script(LOOK, "FINAL(x)"), "-v"
+    )
     assert "  > print(context.find('needle'))" in result.err and "    4504" in result.err
 
 
 @pytest.mark.req("RB-17")
 def test_a_log_can_be_shown(rlm, db, script, text, tmp_path):
     model = script(LOOK, "FINAL(in the middle)")
-    made = rlm("run", "--db", db, "-c", text, "-q", "Where?", "--model", model, "--log-dir", str(tmp_path), "--json")
+    made = rlm(
+        "run",
+        "--db",
+        db,
+        "-c",
+        text,
+        "-q",
+        "Where?",
+        "--model",
+        model,
+        "--log-dir",
+        str(tmp_path),
+        "--json",
+    )
     path = made.json["log_path"]
     shown = rlm("logs", "show", path)
     assert shown.code == 0
-    for part in ("question  Where?", "answered, 2 steps", "print(context.find('needle'))", "4504", "in the middle"):
+    for part in (
+        "question  Where?",
+        "answered, 2 steps",
+        "print(context.find('needle'))",
+        "4504",
+        "in the middle",
+    ):
         assert part in shown.out
     assert (
-        "You answer a question" not in shown.out and "You answer a question" in rlm("logs", "show", path, "--full").out
+        "You answer a question" not in shown.out
+        and "You answer a question" in rlm("logs", "show", path, "--full").out
     )
     assert len(rlm("logs", "show", path, "--json").json["iterations"]) == 2
 
 
 def test_a_run_is_recorded_and_replayed(rlm, db, script, text, tmp_path):
     tape = str(tmp_path / "tape.jsonl")
-    first = rlm("run", "--db", db, "-c", text, "-q", "?", "--model", script(LOOK, "FINAL(x)"), "--record", tape)
+    first = rlm(
+        "run",
+        "--db",
+        db,
+        "-c",
+        text,
+        "-q",
+        "?",
+        "--model",
+        script(LOOK, "FINAL(x)"),
+        "--record",
+        tape,
+    )
     assert first.code == 0
     assert rlm("run", "--db", db, "-c", text, "-q", "?", "--replay", tape).out == "x\n"
     other = rlm("run", "--db", db, "-c", text, "-q", "something else", "--replay", tape)
@@ -133,16 +220,22 @@ ASKED = "What is Activity?"
     ids=["missing", "no RDF", "no endpoint", "empty", "100 kB", "German", "Russian", "model", "logs", "scaling", "lang",
          "format"],
 )  # fmt: skip
-def test_bad_input_is_one_line_and_nothing_is_made(rlm, db, text, tmp_path, asked, ontology, more, message):
+def test_bad_input_is_one_line_and_nothing_is_made(
+    rlm, db, text, tmp_path, asked, ontology, more, message
+):
     given = () if "--model" in more else ("--model", "offline")
     given += () if "--log-dir" in more else ("--log-dir", str(tmp_path / "logs"))
     result = rlm("run", asked, "--db", db, "--ontology", ontology, *given, *more)
     assert result.code == 2 and result.out == "" and message in result.err
-    assert result.err.startswith("error: ") and result.err.count("\n") == 1, "it does not say first that it asks"
+    assert result.err.startswith("error: ") and result.err.count("\n") == 1, (
+        "it does not say first that it asks"
+    )
     assert not list(tmp_path.glob("store.db*")) and not (tmp_path / "logs").exists()
 
 
-def test_a_wrong_name_is_put_right_by_its_format_and_a_language_that_is_not_there_is_told(rlm, db, tmp_path):
+def test_a_wrong_name_is_put_right_by_its_format_and_a_language_that_is_not_there_is_told(
+    rlm, db, tmp_path
+):
     odd = tmp_path / "odd.xyz"
     odd.write_bytes(Path(PROV).read_bytes())
     line = ("run", ASKED, "--db", db, "--ontology", str(odd), "--model", "offline", "--no-memory")
@@ -153,7 +246,9 @@ def test_a_wrong_name_is_put_right_by_its_format_and_a_language_that_is_not_ther
 
 def test_attempts_are_told_apart(rlm, db, script, text):
     model = script(LOOK, "FINAL(a)", LOOK, "FINAL(a)")
-    result = rlm("run", "--db", db, "-c", text, "?", "--model", model, "--scaling", "sequential:2", "-v")
+    result = rlm(
+        "run", "--db", db, "-c", text, "?", "--model", model, "--scaling", "sequential:2", "-v"
+    )
     assert "attempt 1, step 1: " in result.err and "attempt 2, step 2: " in result.err, result.err
     assert "  2 > print(context" in result.err
 
@@ -161,11 +256,16 @@ def test_attempts_are_told_apart(rlm, db, script, text):
 def test_the_question_is_an_argument_and_the_text_is_piped(rlm, db, script):
     model = script("```repl\nprint(len(context))\n```", "FINAL(four)")
     result = rlm("run", "--db", db, "How long?", "--model", model, "-v", stdin=b"\xef\xbb\xbfabcd")
-    assert (result.code, result.out) == (0, "four\n") and "    4" in result.err and "asking scripted" in result.err
+    assert (
+        (result.code, result.out) == (0, "four\n")
+        and "    4" in result.err
+        and "asking scripted" in result.err
+    )
 
 
 @pytest.mark.parametrize(
-    ("data", "said"), [(b"Caf\xe9", "was read as windows-1252"), (b"\x00\xff", "is no text in an encoding")]
+    ("data", "said"),
+    [(b"Caf\xe9", "was read as windows-1252"), (b"\x00\xff", "is no text in an encoding")],
 )
 def test_a_text_that_is_not_utf8_is_told(rlm, db, script, data, said):
     result = rlm("run", "--db", db, "?", "--model", script(LOOK, "FINAL(x)"), stdin=data)
@@ -173,12 +273,24 @@ def test_a_text_that_is_not_utf8_is_told(rlm, db, script, data, said):
 
 
 def test_code_is_no_answer(rlm, db, script, text):
-    result = rlm("run", "--db", db, "-c", text, "-q", "?", "--model", script(LOOK, LOOK), "--max-iters", "1")
+    result = rlm(
+        "run", "--db", db, "-c", text, "-q", "?", "--model", script(LOOK, LOOK), "--max-iters", "1"
+    )
     assert (result.code, result.out) == (1, "")
 
 
 def test_why_a_block_failed_is_told(rlm, db, script, text):
-    result = rlm("run", "--db", db, "-c", text, "-q", "?", "--model", script("```repl\n1 / 0\n```", "FINAL(x)"))
+    result = rlm(
+        "run",
+        "--db",
+        db,
+        "-c",
+        text,
+        "-q",
+        "?",
+        "--model",
+        script("```repl\n1 / 0\n```", "FINAL(x)"),
+    )
     assert "1 block, 1 failed: ZeroDivisionError: division by zero" in result.err
 
 
@@ -188,9 +300,13 @@ def test_runs_are_listed_and_shown_by_their_id(rlm, db, script, text, tmp_path):
     made = rlm("run", "--db", db, "-c", text, "-q", "Second?", "--model", script(LOOK, "FINAL(two)"), "--log-dir",
                str(tmp_path / "logs"), "--json").json  # fmt: skip
     listed = rlm("logs", "list", "--db", db, "--json").json
-    assert [entry["query"] for entry in listed] == ["Second?", "First?"] and listed[0]["converged"] is True
+    assert [entry["query"] for entry in listed] == ["Second?", "First?"] and listed[0][
+        "converged"
+    ] is True
     assert "First?" in rlm("logs", "list", "--db", db).out
-    assert "output of block 1" in rlm("logs", "show", made["trajectory_id"], "--db", db).out  # from its log
+    assert (
+        "output of block 1" in rlm("logs", "show", made["trajectory_id"], "--db", db).out
+    )  # from its log
     kept = rlm("logs", "show", listed[1]["trajectory_id"], "--db", db)
     assert (
         "question  First?" in kept.out
@@ -212,7 +328,11 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
 @pytest.mark.parametrize(
     ("success", "reason", "said"),
     [
-        (True, "the run converged and everything that the answer names was seen", "success, unchecked"),
+        (
+            True,
+            "the run converged and everything that the answer names was seen",
+            "success, unchecked",
+        ),
         (True, "verified: all 3 of 3", "success (medium confidence)"),
         (False, "the answer is empty", "failure (medium confidence)"),
     ],
@@ -228,7 +348,18 @@ def test_a_success_that_nobody_checked_says_so(success, reason, said):
 def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path, capsys):
     """`rlm-agent run --ontology … --ontology-name … --query … --db … --json`, as a coding agent calls it."""
     prov = str(root / "ontology" / "prov.ttl")
-    line = ["run", "--ontology", prov, "--ontology-name", "prov", "--model", "offline", "--db", db, "--json"]
+    line = [
+        "run",
+        "--ontology",
+        prov,
+        "--ontology-name",
+        "prov",
+        "--model",
+        "offline",
+        "--db",
+        db,
+        "--json",
+    ]
     assert rlm("pack", "import", "core_v1", "--db", db).code == 0
     told = []
     for more in (["--query", "What is the Activity class?"], ["--query", "What is the Plan class?"],
@@ -251,7 +382,9 @@ def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path,
     metadata, *turns = map(json.loads, log.read_text("utf-8").splitlines())
     assert {"type": "metadata", "query": "What is the Plan class?", "ontology_name": "prov", "ontology_path": prov,
             "memory_k": 3, "packs": ["core_v1"], "run_id": second["run_id"]}.items() <= metadata.items()  # fmt: skip
-    assert metadata["memories"] == [each["memory_id"] for each in second["memories_used"] if each["injected"]]
+    assert metadata["memories"] == [
+        each["memory_id"] for each in second["memories_used"] if each["injected"]
+    ]
     assert [turn["type"] for turn in turns] == ["iteration"] * second["iterations"]
 
 

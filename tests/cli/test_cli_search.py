@@ -16,7 +16,9 @@ from rlm import open_store
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
 
-def test_search_prints_score_id_title_and_description(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_search_prints_score_id_title_and_description(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
     found = add("Find the subclasses", "Start at the root.", "--description", "How to list them")
     add("Bake bread", "Knead.")
     line = rlm("memory", "search", "list", "subclasses", "--db", db).out.splitlines()[1].split("\t")
@@ -38,10 +40,17 @@ def test_filters_and_k(rlm: Run, add: Callable[..., str], db: str) -> None:
 
     def ids(*options: str) -> set[str]:
         return {
-            hit["memory_id"] for hit in rlm("memory", "search", "find subclasses", "--db", db, "--json", *options).json
+            hit["memory_id"]
+            for hit in rlm(
+                "memory", "search", "find subclasses", "--db", db, "--json", *options
+            ).json
         }
 
-    assert ids() == {good, bad} and ids("--outcome", "failure") == {bad} and ids("--ontology", "prov") == {good}
+    assert (
+        ids() == {good, bad}
+        and ids("--outcome", "failure") == {bad}
+        and ids("--ontology", "prov") == {good}
+    )
     assert len(ids("-k", "1")) == 1
 
 
@@ -51,7 +60,9 @@ def test_nothing_found_is_no_failure(rlm: Run, add: Callable[..., str], db: str)
     assert (empty.code, empty.out, empty.err) == (0, "", "nothing found\n")
 
 
-@pytest.mark.parametrize("line", [("memory", "search", "x"), ("memory", "list"), ("graph", "search", "x")])
+@pytest.mark.parametrize(
+    "line", [("memory", "search", "x"), ("memory", "list"), ("graph", "search", "x")]
+)
 def test_reading_where_there_is_no_store_gives_nothing_and_makes_nothing(
     rlm: Run, db: str, line: tuple[str, ...]
 ) -> None:
@@ -62,8 +73,12 @@ def test_reading_where_there_is_no_store_gives_nothing_and_makes_nothing(
     assert not Path(db).exists()
 
 
-@pytest.mark.parametrize("line", [("memory", "show", "abcd"), ("memory", "stats"), ("backup", "copy.db")])
-def test_naming_something_in_a_store_that_is_not_there_is_exit_1(rlm: Run, db: str, line: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "line", [("memory", "show", "abcd"), ("memory", "stats"), ("backup", "copy.db")]
+)
+def test_naming_something_in_a_store_that_is_not_there_is_exit_1(
+    rlm: Run, db: str, line: tuple[str, ...]
+) -> None:
     failed = rlm(*line, "--db", db)
     assert failed.code == 1 and db in failed.err and not Path(db).exists()
 
@@ -77,7 +92,10 @@ def test_a_search_neither_waits_nor_fails_while_another_process_writes(
     assert isinstance(writer, SQLiteMemoryBackend)
     with writer.db.write():
         started = time.monotonic()
-        assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"] == found
+        assert (
+            rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"]
+            == found
+        )
         assert time.monotonic() - started < 30
         monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "0.05")
         locked = rlm("memory", "add", "--db", db, "--title", "T", "--content", "c")
@@ -97,7 +115,10 @@ def test_a_search_does_not_wait_for_another_program_either(
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         started = time.monotonic()
-        assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"] == found
+        assert (
+            rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"]
+            == found
+        )
         assert time.monotonic() - started < 5
         holder.communicate("\n")
 
@@ -126,4 +147,6 @@ def test_a_search_counts_as_an_access(rlm: Run, add: Callable[..., str], db: str
 def test_a_long_task_comes_from_stdin(rlm: Run, add: Callable[..., str], db: str) -> None:
     found = add("Prune the orchard", "Cut in winter.")
     task = b"how do I prune an orchard " + b"and other words " * 20_000
-    assert rlm("memory", "search", "-", "--db", db, "--json", stdin=task).json[0]["memory_id"] == found
+    assert (
+        rlm("memory", "search", "-", "--db", db, "--json", stdin=task).json[0]["memory_id"] == found
+    )

@@ -42,8 +42,13 @@ def assert_readable(lines: list[str], columns: int, ids: list[str]) -> None:
 def filled(db: str) -> list[str]:
     """Memories with titles of every kind, one of them in quarantine; their ids."""
     with open_store(db, embedder="none") as store:
-        made = [MemoryItem(title, "A sentence about subclasses. " * 20, f"Step {title}") for title in TITLES]
-        made.append(MemoryItem("Held back for a person to read", "", "Do subclasses.", trust="quarantined"))
+        made = [
+            MemoryItem(title, "A sentence about subclasses. " * 20, f"Step {title}")
+            for title in TITLES
+        ]
+        made.append(
+            MemoryItem("Held back for a person to read", "", "Do subclasses.", trust="quarantined")
+        )
         return store.add_many(made)
 
 
@@ -64,7 +69,9 @@ def test_a_wide_terminal_has_one_line_for_each(db: str, filled: list[str]) -> No
     assert all(line.startswith(tuple(filled)) for line in lines[1:])
 
 
-def test_memory_search_is_readable_and_a_long_description_is_cut(db: str, filled: list[str]) -> None:
+def test_memory_search_is_readable_and_a_long_description_is_cut(
+    db: str, filled: list[str]
+) -> None:
     lines = lines_of(80, "memory", "search", "subclasses", "--db", db)
     assert_readable(lines, 80, filled[:4])
     start, end = lines[0].index("title"), lines[0].index("description")
@@ -85,7 +92,9 @@ def test_the_tables_of_nodes_are_readable(rlm: Run, db: str, line: tuple[str, ..
     ]
     lines = lines_of(80, *line, "--db", db)
     assert_readable(lines, 80, ids)
-    assert "Allsubclassesandmoreandmore" in squeezed(lines) and any(line.endswith("…") for line in lines)
+    assert "Allsubclassesandmoreandmore" in squeezed(lines) and any(
+        line.endswith("…") for line in lines
+    )
 
 
 def test_pack_list_is_readable(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
@@ -107,5 +116,7 @@ def test_a_column_that_is_empty_is_left_out(rlm: Run, db: str) -> None:
     header = lines_of(80, "pack", "list", "--db", db)[0]
     assert "trust" in header and "rolled back" not in header
     piped = rlm("pack", "list", "--db", db).out.splitlines()
-    assert [line.count("\t") for line in piped] == [7, 7], "a program finds every column where it always is"
+    assert [line.count("\t") for line in piped] == [7, 7], (
+        "a program finds every column where it always is"
+    )
     assert "rolled back" in piped[0]

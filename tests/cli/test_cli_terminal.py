@@ -29,7 +29,9 @@ def poison(db: str) -> None:
     store = open_store(db, embedder="none")
     assert isinstance(store, SQLiteMemoryBackend)
     with store, store.db.write():
-        store.db.run("UPDATE memory_items SET title = ?, description = ?, content = ?", (HOSTILE,) * 3)
+        store.db.run(
+            "UPDATE memory_items SET title = ?, description = ?, content = ?", (HOSTILE,) * 3
+        )
 
 
 def harmless(text: str) -> bool:
@@ -65,7 +67,11 @@ def test_json_still_carries_the_text_as_it_is(rlm: Run, add: Callable[..., str],
 
 def test_an_error_repeats_no_escape_code(rlm: Run, db: str, add: Callable[..., str]) -> None:
     add()
-    for line in (("memory", "show", "\x1b[2Jxyz"), ("\x1b[2J",), ("memory", "list", "--db", "/\x1b[2J/x")):
+    for line in (
+        ("memory", "show", "\x1b[2Jxyz"),
+        ("\x1b[2J",),
+        ("memory", "list", "--db", "/\x1b[2J/x"),
+    ):
         failed = rlm(*line, *(() if "--db" in line or len(line) == 1 else ("--db", db)))
         assert harmless(failed.out + failed.err)
 
@@ -81,10 +87,17 @@ def test_on_a_terminal_a_table_shows_markup_as_text(add: Callable[..., str], db:
     poison(db)
     text = on_a_pty("memory", "list", "--db", db)
     assert "outcome" in text and "[bold red]X[/]" in text and ":smile:" in text
-    assert "\\x1b]0;pwned" in text and "\x1b]0;" not in text and "\x1b[2J" not in text and "\u202e" not in text
+    assert (
+        "\\x1b]0;pwned" in text
+        and "\x1b]0;" not in text
+        and "\x1b[2J" not in text
+        and "\u202e" not in text
+    )
 
 
-def test_a_pipe_gets_the_names_of_the_columns_then_tabs(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_a_pipe_gets_the_names_of_the_columns_then_tabs(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
     made = add()
     heads, row = [line.split("\t") for line in rlm("memory", "list", "--db", db).out.splitlines()]
     assert heads == ["id", "made", "level", "outcome", "trust", "conf", "title"]
@@ -137,7 +150,11 @@ def test_a_bar_without_threads_appears_when_it_is_told_something() -> None:
         before = threading.active_count()
         for patience, calls in ((60.0, 1), (0.0, 2)):
             with output.progress(
-                f"after {patience}", lambda: asked.append(1) or 4, stream=stream, patience_s=patience, threads=False
+                f"after {patience}",
+                lambda: asked.append(1) or 4,
+                stream=stream,
+                patience_s=patience,
+                threads=False,
             ) as advance:
                 for done in range(calls):
                     advance(done + 1)
@@ -168,15 +185,22 @@ print("forks", len(forks))
 
 
 @pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core needs no workers"
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="one core needs no workers",
 )
 def test_an_import_on_a_terminal_has_its_workers(tmp_path: Path) -> None:
-    lines = ({"title": f"Lesson {n}", "content": f"- {'do this and that ' * 20}{n}"} for n in range(2_500))
+    lines = (
+        {"title": f"Lesson {n}", "content": f"- {'do this and that ' * 20}{n}"}
+        for n in range(2_500)
+    )
     pack = tmp_path / "p.jsonl"
     pack.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-c", FORKS, str(pack), str(tmp_path / "m.db")], capture_output=True, text=True, env=env
+        [sys.executable, "-c", FORKS, str(pack), str(tmp_path / "m.db")],
+        capture_output=True,
+        text=True,
+        env=env,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) >= 2

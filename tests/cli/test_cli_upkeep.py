@@ -21,7 +21,11 @@ def sqlite(db: str) -> SQLiteMemoryBackend:
 
 
 def snapshot(folder: Path) -> dict[str, str]:
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_sound_store_passes(rlm: Run, add: Callable[..., str], db: str) -> None:
@@ -40,7 +44,9 @@ def test_a_sound_store_passes(rlm: Run, add: Callable[..., str], db: str) -> Non
 
 def test_a_named_file_that_is_missing_fails_and_is_not_made(rlm: Run, db: str) -> None:
     failed = rlm("doctor", "--db", db)
-    assert failed.code == 1 and db in failed.out and "FAILED" in failed.out and not Path(db).exists()
+    assert (
+        failed.code == 1 and db in failed.out and "FAILED" in failed.out and not Path(db).exists()
+    )
     assert rlm("doctor", "--fix", "--db", db).code == 1 and not Path(db).exists()
 
 
@@ -51,7 +57,9 @@ def test_no_store_on_a_fresh_machine_is_no_fault(rlm: Run, home: Path) -> None:
 
 
 @pytest.mark.parametrize("fix", [(), ("--fix",)])
-def test_a_file_that_is_no_store_is_reported_and_left_alone(rlm: Run, db: str, fix: tuple[str, ...]) -> None:
+def test_a_file_that_is_no_store_is_reported_and_left_alone(
+    rlm: Run, db: str, fix: tuple[str, ...]
+) -> None:
     Path(db).write_bytes(b"These are not the bytes of a database. " * 200)
     before = snapshot(Path(db).parent)
     failed = rlm("doctor", "--db", db, "--json", *fix)
@@ -88,7 +96,9 @@ def test_a_damaged_file_keeps_the_journal_that_a_crash_left(
     add()
     crashed, wal = tmp_path / "crashed.db", tmp_path / "crashed.db-wal"
     with sqlite(db) as store:
-        page = store.db.value("SELECT rootpage FROM sqlite_schema WHERE name = 'idx_nodes_tier'") - 1
+        page = (
+            store.db.value("SELECT rootpage FROM sqlite_schema WHERE name = 'idx_nodes_tier'") - 1
+        )
         store.add(MemoryItem("Written last", "", "Not yet in the file itself."))
         data = bytearray(Path(db).read_bytes())
         wal.write_bytes(Path(f"{db}-wal").read_bytes())
@@ -102,7 +112,11 @@ def test_a_damaged_file_keeps_the_journal_that_a_crash_left(
 
 def test_commands_on_a_corrupt_file_say_so_in_one_line(rlm: Run, db: str) -> None:
     Path(db).write_bytes(b"garbage " * 1000)
-    for line in (("memory", "list"), ("memory", "add", "--title", "T", "--content", "c"), ("backup", "b.db")):
+    for line in (
+        ("memory", "list"),
+        ("memory", "add", "--title", "T", "--content", "c"),
+        ("backup", "b.db"),
+    ):
         failed = rlm(*line, "--db", db)
         assert failed.code == 2 and failed.out == "" and failed.err.startswith("error: ")
         assert failed.err.count("\n") == 1
@@ -125,7 +139,9 @@ def test_fix_mends_a_stale_full_text_index(rlm: Run, add: Callable[..., str], db
                 connection.execute(sql)
     failed = rlm("doctor", "--db", db, "--json")
     assert failed.code == 1
-    assert [check["fix"] for check in failed.json["checks"] if not check["ok"]] == ["rlm doctor --fix"]
+    assert [check["fix"] for check in failed.json["checks"] if not check["ok"]] == [
+        "rlm doctor --fix"
+    ]
     mended = rlm("doctor", "--db", db, "--fix", "--json")
     assert mended.code == 0 and "rebuilt" in mended.json["fixed"][0]
     assert rlm("doctor", "--db", db).code == 0
@@ -136,9 +152,13 @@ def test_fix_gives_rows_the_vectors_of_the_present_model(
 ) -> None:
     add()
     monkeypatch.setenv("RLM_EMBEDDER", "static")
-    monkeypatch.setattr("rlm.store.sqlite.reembed.AT_ONCE", 0)  # a large store, which does not catch up by itself
+    monkeypatch.setattr(
+        "rlm.store.sqlite.reembed.AT_ONCE", 0
+    )  # a large store, which does not catch up by itself
     stale = rlm("doctor", "--db", db, "--json")
-    assert stale.code == 1 and [c["name"] for c in stale.json["checks"] if not c["ok"]] == ["vectors"]
+    assert stale.code == 1 and [c["name"] for c in stale.json["checks"] if not c["ok"]] == [
+        "vectors"
+    ]
     mended = rlm("doctor", "--fix", "--db", db, "--json")
     assert mended.code == 0 and "1 rows" in mended.json["fixed"][0]
     assert "answers" in next(c["detail"] for c in mended.json["checks"] if c["name"] == "model")
@@ -165,7 +185,9 @@ def test_a_json_store_can_be_examined(rlm: Run, home: Path, tmp_path: Path) -> N
         assert (tmp_path / "s.json").read_text("utf-8") == junk
 
 
-def test_backup_copies_and_does_not_overwrite(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:
+def test_backup_copies_and_does_not_overwrite(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
+) -> None:
     found, copy = add(), str(tmp_path / "copy.db")
     assert rlm("backup", copy, "--db", db).out.strip() == copy
     assert rlm("memory", "show", found, "--db", copy).code == 0

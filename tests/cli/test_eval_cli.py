@@ -17,9 +17,19 @@ def tables_of(text: str) -> list[list[str]]:
     return [part for part in parts if part]
 
 
-def test_the_arms_stand_side_by_side_and_a_page_is_written(rlm: Run, home: Path, lesson: Path, tmp_path: Path) -> None:
+def test_the_arms_stand_side_by_side_and_a_page_is_written(
+    rlm: Run, home: Path, lesson: Path, tmp_path: Path
+) -> None:
     page = tmp_path / "report.html"
-    line = ("eval", "--curriculum", str(lesson), "--model", "offline", "--store-dir", str(tmp_path / "stores"))
+    line = (
+        "eval",
+        "--curriculum",
+        str(lesson),
+        "--model",
+        "offline",
+        "--store-dir",
+        str(tmp_path / "stores"),
+    )
     done = rlm(*line, "--html", str(page))
     assert done.code == 0, done.err
     arms, gaps, kinds = [[line.split("\t") for line in part] for part in tables_of(done.out)]
@@ -31,10 +41,15 @@ def test_the_arms_stand_side_by_side_and_a_page_is_written(rlm: Run, home: Path,
     assert kinds[0] == ["kind", "off", "packs", "trained"] and kinds[1][0] == "subclasses"
     assert all(cell.startswith("1/1 in ") for cell in kinds[1][1:])
     assert "3/3 boats-sub-03 trained: right" in done.err and str(page) in done.err
-    assert page.read_text("utf-8").startswith("<!doctype html>") and "boats-sub-03" in page.read_text("utf-8")
+    assert page.read_text("utf-8").startswith(
+        "<!doctype html>"
+    ) and "boats-sub-03" in page.read_text("utf-8")
     found = rlm(*line, "--arms", "trained,off", "--json")
     assert found.err == "" and list(found.json["arms"]) == ["trained", "off"]
-    assert found.json["trained"]["earlier"] == 2 and found.json["kinds"]["subclasses"]["off"]["tasks"] == 1
+    assert (
+        found.json["trained"]["earlier"] == 2
+        and found.json["kinds"]["subclasses"]["off"]["tasks"] == 1
+    )
     assert not (home / ".claude").exists()
 
 
@@ -64,14 +79,18 @@ def test_the_tables_fit_eighty_columns(capsys: pytest.CaptureFixture[str]) -> No
         (("--store-dir", "/dev/full"), ("cannot be kept",)),
     ],
 )
-def test_bad_input_is_one_line(rlm: Run, lesson: Path, line: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_bad_input_is_one_line(
+    rlm: Run, lesson: Path, line: tuple[str, ...], words: tuple[str, ...]
+) -> None:
     given = () if "--model" in line else ("--model", "offline")
     done = rlm("eval", "--curriculum", str(lesson), *given, *line)
     assert done.code == 2 and done.out == "" and done.err.count("\n") == 1, done.err
     assert all(word in done.err for word in words), done.err
 
 
-def test_a_task_without_a_kind_is_told_and_one_that_offline_cannot_read_is_refused(rlm: Run, lesson: Path) -> None:
+def test_a_task_without_a_kind_is_told_and_one_that_offline_cannot_read_is_refused(
+    rlm: Run, lesson: Path
+) -> None:
     text = lesson.read_text("utf-8").replace("tags: [subclasses", "tags: [sub-clases", 1)
     asked = "Which classes are direct subclasses of Crew?"
     assert asked in text
@@ -79,14 +98,23 @@ def test_a_task_without_a_kind_is_told_and_one_that_offline_cannot_read_is_refus
     done = rlm("eval", "--curriculum", str(lesson), "--model", "offline")
     first, last = done.err.splitlines()
     assert "'sub-clases' is none: did you mean subclasses?" in first
-    assert done.code == 2 and last.startswith("error: ") and "task boats-sub-02: the question is in Spanish" in last
+    assert (
+        done.code == 2
+        and last.startswith("error: ")
+        and "task boats-sub-02: the question is in Spanish" in last
+    )
 
 
-def test_an_old_report_stays_when_something_is_wrong(rlm: Run, lesson: Path, tmp_path: Path) -> None:
+def test_an_old_report_stays_when_something_is_wrong(
+    rlm: Run, lesson: Path, tmp_path: Path
+) -> None:
     page = tmp_path / "report.html"
     page.write_text("old", "utf-8")
     lesson.write_text(lesson.read_text("utf-8").replace("tags:", "tagz:"), "utf-8")
-    assert rlm("eval", "--curriculum", str(lesson), "--model", "offline", "--html", str(page)).code == 2
+    assert (
+        rlm("eval", "--curriculum", str(lesson), "--model", "offline", "--html", str(page)).code
+        == 2
+    )
     assert page.read_text("utf-8") == "old"
     assert rlm("eval", "--curriculum", str(lesson), "--html", str(tmp_path / "new.html")).code == 2
     assert not (tmp_path / "new.html").exists()

@@ -18,7 +18,13 @@ def seen(db: str) -> dict[str, str]:
     """A store in which one memory helps, one harms, and a task taught the first."""
     with open_store(db, embedder="none") as store:
         origin = {"source": "extracted", "curriculum_id": "boats_v1", "task_id": "t-1"}
-        good = MemoryItem("Find all subclasses of a class", "One query.", "- ask once", "success", provenance=origin)
+        good = MemoryItem(
+            "Find all subclasses of a class",
+            "One query.",
+            "- ask once",
+            "success",
+            provenance=origin,
+        )
         bad = MemoryItem("Guess \x1b[31mfirst", "No query.", "- guess", "failure", confidence=0.2)
         store.add_many([good, bad])
         good, bad = store.list_items()[::-1]
@@ -29,7 +35,10 @@ def seen(db: str) -> dict[str, str]:
                             "curriculum_id": "boats_v1", "task_id": f"t-{number}"}  # fmt: skip
                 made = Trajectory("Q?", iteration_count=steps, converged=True, artifact=artifact)
                 store.save_artifacts(
-                    RunRow(model="offline"), made, Judgment(ok, "r", "high"), retrieved=[(item, 0.5) for item in given]
+                    RunRow(model="offline"),
+                    made,
+                    Judgment(ok, "r", "high"),
+                    retrieved=[(item, 0.5) for item in given],
                 )
     return {"good": good.memory_id, "bad": bad.memory_id}
 
@@ -38,12 +47,17 @@ def test_the_three_questions_are_answered(rlm: Run, db: str, seen: dict[str, str
     done = rlm("memory", "insights", "--db", db)
     assert done.code == 0
     parts = done.out.split("\n\n")
-    assert parts[0] == "24 runs, 24 judged, 67% of them a success; 2 memories were retrieved for them."
+    assert (
+        parts[0] == "24 runs, 24 judged, 67% of them a success; 2 memories were retrieved for them."
+    )
     helps, harms, unused, unclear, tasks = parts[1:]
     assert helps.startswith("helps: runs with it succeed more often, or take fewer steps")
     assert seen["good"] in helps and "8/8" in helps and "3.0/5.0" in helps
     assert harms.startswith("harms: ") and seen["bad"] in harms and "0.20 out" in harms
-    assert unused.splitlines() == ["unused: it takes a place in the prompt, and no run said that it used it", "  none"]
+    assert unused.splitlines() == [
+        "unused: it takes a place in the prompt, and no run said that it used it",
+        "  none",
+    ]
     assert unclear.startswith("unclear: ") and unclear.endswith("\n  none")
     assert tasks.splitlines()[1].split("\t")[:3] == ["task", "curriculum", "runs"]
     assert tasks.splitlines()[2].split("\t") == ["t-1", "boats_v1", "3", "1", "1", "7", "100%"]

@@ -26,8 +26,14 @@ def clone(root: Path, tmp_path: Path) -> Path:
 
 def planned(clone: Path, *targets: str) -> str:
     """What make would do, without doing it."""
-    env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "VENV")}
-    done = subprocess.run(["make", "-n", *targets], cwd=clone, env=env, capture_output=True, text=True, timeout=60)
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MAKELEVEL", "VENV")
+    }
+    done = subprocess.run(
+        ["make", "-n", *targets], cwd=clone, env=env, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -17,7 +17,9 @@ from rlm import open_store
 pytestmark = pytest.mark.req("RB-09")
 
 
-def test_a_curriculum_is_learnt_once_and_summed_up(rlm: Run, db: str, lesson: Path, tmp_path: Path) -> None:
+def test_a_curriculum_is_learnt_once_and_summed_up(
+    rlm: Run, db: str, lesson: Path, tmp_path: Path
+) -> None:
     line = ("memory", "train", "--db", db, "--curriculum", str(lesson), "--model", "offline")
     done = rlm(*line, "--log-dir", str(tmp_path / "logs"))
     assert done.code == 0, done.err
@@ -36,7 +38,11 @@ def test_a_task_may_spend_so_much(rlm: Run, db: str, lesson: Path) -> None:
     trained = rlm("memory", "train", "--db", db, *line).json["outcomes"]
     assert [(each["success"], each["steps"]) for each in trained] == [(False, 1), (False, 1)]
     measured = rlm("eval", *line, "--arms", "off").json["runs"]
-    assert measured and not any(run["success"] for run in measured) and {run["steps"] for run in measured} == {1}
+    assert (
+        measured
+        and not any(run["success"] for run in measured)
+        and {run["steps"] for run in measured} == {1}
+    )
 
 
 def spoilt(lesson: Path, old: str, new: str) -> Path:
@@ -51,8 +57,18 @@ def spoilt(lesson: Path, old: str, new: str) -> Path:
     [
         ("tags:", "tagz:", (), ("boats_v1.yaml:6", "tagz", "tags")),
         ("boats.ttl", "missing.ttl", (), ("missing.ttl",)),
-        ("SELECT ?c WHERE { ?c rdfs:subClassOf ex:Boat }", "SELECT nothing", (), ("boats_v1.yaml:7", "sparql")),
-        ("rdfs:subClassOf ex:Boat", "rdfs:subClasOf ex:Boat", (), ("boats_v1.yaml:7", "rdfs:subClasOf occurs nowhere")),
+        (
+            "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Boat }",
+            "SELECT nothing",
+            (),
+            ("boats_v1.yaml:7", "sparql"),
+        ),
+        (
+            "rdfs:subClassOf ex:Boat",
+            "rdfs:subClasOf ex:Boat",
+            (),
+            ("boats_v1.yaml:7", "rdfs:subClasOf occurs nowhere"),
+        ),
         (
             "Which classes are direct subclasses of Crew?",
             "Welche Unterklassen hat Crew?",
@@ -66,7 +82,13 @@ def spoilt(lesson: Path, old: str, new: str) -> Path:
     ids=["typo", "ontology", "verify", "term", "language", "model", "scaling", "logs"],
 )
 def test_bad_input_is_one_line_and_no_store_is_made(
-    rlm: Run, db: str, lesson: Path, old: str, new: str, more: tuple[str, ...], words: tuple[str, ...]
+    rlm: Run,
+    db: str,
+    lesson: Path,
+    old: str,
+    new: str,
+    more: tuple[str, ...],
+    words: tuple[str, ...],
 ) -> None:
     done = rlm("memory", "train", "--db", db, "--curriculum", str(spoilt(lesson, old, new)), *more)
     assert done.code == 2 and done.out == "" and done.err.count("\n") == 1
@@ -81,7 +103,9 @@ def test_a_curriculum_must_be_named(rlm: Run, db: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on_and_kill_loses_nothing_that_was_done(db: str, lesson: Path, home: Path) -> None:
+def test_ctrl_c_says_how_to_go_on_and_kill_loses_nothing_that_was_done(
+    db: str, lesson: Path, home: Path
+) -> None:
     tasks = "".join(
         f'  - id: more-{n}\n    query: "Which classes are direct subclasses of Boat? ({n})"\n    tags: [subclasses]\n'
         for n in range(12)
@@ -103,7 +127,9 @@ def test_ctrl_c_says_how_to_go_on_and_kill_loses_nothing_that_was_done(db: str, 
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = 0
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):
-        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        with subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+        ) as process:
             assert process.stderr is not None
             first, second = process.stderr.readline(), process.stderr.readline()
             process.send_signal(number)
@@ -117,6 +143,8 @@ def test_ctrl_c_says_how_to_go_on_and_kill_loses_nothing_that_was_done(db: str, 
             kept = [row for row in store.learning_rows() if row.reason != "interrupted"]
         assert len(kept) >= done + 2, (first, second)
         done = len(kept)
-    left = subprocess.run([*line, "--json"], capture_output=True, text=True, env=env, check=True, timeout=300)
+    left = subprocess.run(
+        [*line, "--json"], capture_output=True, text=True, env=env, check=True, timeout=300
+    )
     outcomes = json.loads(left.stdout)["outcomes"]
     assert len(outcomes) == 14 and sum(each["earlier"] for each in outcomes) == done

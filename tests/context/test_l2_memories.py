@@ -11,12 +11,17 @@ from rlm.context.l2_memories import BUDGET, EACH, bullets, pack
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
-STEPS = "- Use rdfs:label for names\n- Add a FILTER without case\n- Put a LIMIT\n- Check other labels"
+STEPS = (
+    "- Use rdfs:label for names\n- Add a FILTER without case\n- Put a LIMIT\n- Check other labels"
+)
 
 
 def item(title="SPARQL search", content=STEPS, **more):
     return MemoryItem(
-        title=title, description=more.pop("description", "A template for search."), content=content, **more
+        title=title,
+        description=more.pop("description", "A template for search."),
+        content=content,
+        **more,
     )
 
 
@@ -36,7 +41,11 @@ def test_an_entry_has_title_description_and_at_most_three_steps():
     )
     assert text.startswith(RECALLED_HEADING) and "assess which of these strategies" in text
     assert "### 1. SPARQL search" in text and "### 2. Property discovery" in text
-    assert "A template for search." in text and "- Use rdfs:label for names" in text and "- describe" in text
+    assert (
+        "A template for search." in text
+        and "- Use rdfs:label for names" in text
+        and "- describe" in text
+    )
     first = text[text.index("### 1.") : text.index("### 2.")]
     assert sum(line.startswith("- ") for line in first.splitlines()) == 3
     assert "Check other labels" not in text
@@ -45,7 +54,9 @@ def test_an_entry_has_title_description_and_at_most_three_steps():
 
 @pytest.mark.req("UT-08")
 def test_at_most_two_procedures_and_each_is_short():
-    long = "\n".join(f"- {word} " + "and more of the same words " * 30 for word in ("first", "then", "last"))
+    long = "\n".join(
+        f"- {word} " + "and more of the same words " * 30 for word in ("first", "then", "last")
+    )
     text = pack([item(f"Way {n}", long, description="Why. " * 60) for n in range(1, 6)])
     assert "### 2. Way 2" in text and "Way 3" not in text
     assert 500 < len(text) <= BUDGET == 600
@@ -84,7 +95,9 @@ def test_the_steps_of_a_procedure(content, found):
 def test_a_step_that_fits_is_whole_and_the_description_gives_way():
     call = 'Ask `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")`'
     steps = ["Link: `search_entity(name)`", call, "Page with `sparql_slice`; name every IRI"]
-    item = MemoryItem("Find all subclasses of a class", "word " * 40, "\n".join(f"- {step}" for step in steps))
+    item = MemoryItem(
+        "Find all subclasses of a class", "word " * 40, "\n".join(f"- {step}" for step in steps)
+    )
     packed = pack([item, item])
     assert all(packed.count(step) == 2 for step in steps)
     assert packed.count("word") > 2

@@ -27,11 +27,15 @@ def test_the_recipe_that_shares_most_words_is_taken():
     assert pack(guide, "How many inspections were there?") == (
         "Recipe, Count inspections: Count instances of Inspection; re-inspections are a subclass."
     )
-    assert pack(guide, "Which cargo does it have?").startswith("Recipe, Find the cargo of a vessel: Follow `carries`")
+    assert pack(guide, "Which cargo does it have?").startswith(
+        "Recipe, Find the cargo of a vessel: Follow `carries`"
+    )
 
 
 def test_without_a_recipe_the_summary_is_taken():
-    assert pack(parse_guide(GUIDE), "zzz") == "Guide: Vessels lie at berths; a voyage joins two ports."
+    assert (
+        pack(parse_guide(GUIDE), "zzz") == "Guide: Vessels lie at berths; a voyage joins two ports."
+    )
     assert pack(None, "x") == "" and pack(parse_guide(""), "x") == ""
 
 

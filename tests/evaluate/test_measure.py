@@ -20,29 +20,47 @@ def test_three_arms_over_what_is_held_out(lesson, tmp_path):
         on_run=lambda run, done, of: told.append((run.arm, run.task_id, done, of)),
         on_task=lambda outcome, done, of: learnt.append(outcome.task_id),
     )  # fmt: skip
-    assert told == [(arm, "boats-sub-03", n, 3) for n, arm in enumerate(("off", "packs", "trained"), 1)]
+    assert told == [
+        (arm, "boats-sub-03", n, 3) for n, arm in enumerate(("off", "packs", "trained"), 1)
+    ]
     assert learnt == ["boats-sub-01", "boats-sub-02"], "never what is held out"
-    assert {run.arm: run.success for run in made.runs} == {"off": True, "packs": True, "trained": True}, made.runs
+    assert {run.arm: run.success for run in made.runs} == {
+        "off": True,
+        "packs": True,
+        "trained": True,
+    }, made.runs
     off, trained = made.summary("off"), made.summary("trained")
     assert trained.steps < off.steps and trained.followed == 1 and off.followed == 0
     assert made.trained["tasks"] == 2 and made.trained["new_memories"] >= 1 and made.held_out
     for arm in made.arms:
         part = made.summary(arm)
-        assert 0 < part.max_single_return <= 1000 and 0 < part.context_size <= 1900 and not part.flags
-    assert all(run.injected == 0 for run in made.of("off")) and all(run.injected for run in made.of("packs"))
+        assert (
+            0 < part.max_single_return <= 1000 and 0 < part.context_size <= 1900 and not part.flags
+        )
+    assert all(run.injected == 0 for run in made.of("off")) and all(
+        run.injected for run in made.of("packs")
+    )
     assert all(len(run.memories) == run.injected for run in made.runs)
     followed = [each for each in made.memories() if each.followed and each.against.arm == "trained"]
-    assert [each.against.steps < 0 and each.against.tasks for each in followed] == [1], "what helped is named"
+    assert [each.against.steps < 0 and each.against.tasks for each in followed] == [1], (
+        "what helped is named"
+    )
     with open_store(tmp_path / "stores" / "boats_v1-trained.db", embedder="none") as store:
         assert store.stats()["trajectories"] == 2, "measuring leaves nothing behind"
-        assert {item.provenance["task_id"] for item in store.list_items(source_type="success")} <= set(learnt)
+        assert {
+            item.provenance["task_id"] for item in store.list_items(source_type="success")
+        } <= set(learnt)
 
 
 def test_trials_repeat_and_a_kept_training_is_used(lesson, tmp_path):
     first = evaluate(lesson, client=OfflineClient(), arms=("trained",), store_dir=tmp_path)
-    again = evaluate(lesson, client=OfflineClient(), arms=("trained",), store_dir=tmp_path, trials=2)
+    again = evaluate(
+        lesson, client=OfflineClient(), arms=("trained",), store_dir=tmp_path, trials=2
+    )
     assert [run.trial for run in again.runs] == [1, 2]
-    assert {run.steps for run in again.runs} == {first.runs[0].steps}, "every run starts from the same store"
+    assert {run.steps for run in again.runs} == {first.runs[0].steps}, (
+        "every run starts from the same store"
+    )
     assert again.trained["earlier"] == 2
 
 
@@ -89,7 +107,9 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(lesson, options
 
 
 def test_a_suite_without_a_half_says_so(lesson):
-    lesson.write_text(lesson.read_text("utf-8").replace("held_out: true", "held_out: false"), "utf-8")
+    lesson.write_text(
+        lesson.read_text("utf-8").replace("held_out: true", "held_out: false"), "utf-8"
+    )
     with pytest.raises(ConfigError, match="no task is held out"):
         evaluate(lesson, client=ScriptedClient(["never"]))
 

@@ -24,8 +24,22 @@ HOSTILE = [
 
 
 def measured(arm, task, *, ok=True, steps=4, trial=1, kind="subclasses", **more):
-    values = {"query": f"Question {task}?", "tokens": 100 * steps, "seconds": 0.2, "reason": "as it should be"} | more
-    return Measured(arm=arm, task_id=task, kind=kind, trial=trial, success=ok, converged=True, steps=steps, **values)
+    values = {
+        "query": f"Question {task}?",
+        "tokens": 100 * steps,
+        "seconds": 0.2,
+        "reason": "as it should be",
+    } | more
+    return Measured(
+        arm=arm,
+        task_id=task,
+        kind=kind,
+        trial=trial,
+        success=ok,
+        converged=True,
+        steps=steps,
+        **values,
+    )
 
 
 def evaluation(runs, **more):
@@ -36,19 +50,35 @@ def evaluation(runs, **more):
 
 @pytest.fixture
 def usual():
-    runs = [measured("off", f"t{n}", ok=n > 0, steps=6, kind="path" if n % 2 else "roots") for n in range(6)]
-    runs += [measured("packs", f"t{n}", steps=3, kind="path" if n % 2 else "roots") for n in range(6)]
-    leak = {"max_single_return": 1200, "context_size": 1500, "flags": ("max_single_return: 1,200 > 1,000 (x)",)}
+    runs = [
+        measured("off", f"t{n}", ok=n > 0, steps=6, kind="path" if n % 2 else "roots")
+        for n in range(6)
+    ]
+    runs += [
+        measured("packs", f"t{n}", steps=3, kind="path" if n % 2 else "roots") for n in range(6)
+    ]
+    leak = {
+        "max_single_return": 1200,
+        "context_size": 1500,
+        "flags": ("max_single_return: 1,200 > 1,000 (x)",),
+    }
     runs += [measured("trained", f"t{n}", steps=2, kind="path" if n % 2 else "roots", followed=1, **leak)
              for n in range(6)]  # fmt: skip
-    return evaluation(runs, trained={"tasks": 6, "earlier": 0, "successes": 5, "steps": 4.0, "new_memories": 3})
+    return evaluation(
+        runs, trained={"tasks": 6, "earlier": 0, "successes": 5, "steps": 4.0, "new_memories": 3}
+    )
 
 
 def test_the_arms_stand_side_by_side(usual):
     off, trained = usual.summary("off"), usual.summary("trained")
     assert (off.tasks, off.runs, off.successes) == (6, 6, 5) and off.success == pytest.approx(5 / 6)
     assert off.success_interval[0] < 5 / 6 < off.success_interval[1]
-    assert (trained.steps, trained.followed, trained.max_single_return, trained.context_size) == (2, 6, 1200, 1500)
+    assert (trained.steps, trained.followed, trained.max_single_return, trained.context_size) == (
+        2,
+        6,
+        1200,
+        1500,
+    )
     assert trained.flagged == 6 and trained.flags == ("max_single_return: 1,200 > 1,000 (x)",)
     packs, learnt = usual.differences()
     assert (packs.arm, packs.base, packs.tasks) == ("packs", "off", 6)
@@ -58,15 +88,28 @@ def test_the_arms_stand_side_by_side(usual):
 
 
 def test_trials_of_a_task_are_one_observation():
-    runs = [measured("off", task, ok=trial > 1, trial=trial) for task in ("a", "b") for trial in (1, 2, 3)]
+    runs = [
+        measured("off", task, ok=trial > 1, trial=trial)
+        for task in ("a", "b")
+        for trial in (1, 2, 3)
+    ]
     found = evaluation(runs, arms=("off",), trials=3).summary("off")
-    assert (found.tasks, found.runs, found.successes) == (2, 6, 4) and found.success == pytest.approx(2 / 3)
+    assert (found.tasks, found.runs, found.successes) == (
+        2,
+        6,
+        4,
+    ) and found.success == pytest.approx(2 / 3)
     low, high = found.success_interval
     assert high - low > 0.7, "two tasks prove little, however often they are run"
 
 
 def test_a_difference_takes_only_what_both_arms_ran():
-    runs = [measured("off", "a"), measured("packs", "a", ok=False), measured("off", "b"), measured("packs", "c")]
+    runs = [
+        measured("off", "a"),
+        measured("packs", "a", ok=False),
+        measured("off", "b"),
+        measured("packs", "c"),
+    ]
     (gap,) = evaluation(runs, arms=("off", "packs")).differences()
     assert (gap.tasks, gap.success) == (1, -1)
 
@@ -81,9 +124,20 @@ def test_each_memory_is_held_against_the_same_tasks_without_it():
     harm, other, help_ = made.memories()
     assert (harm.memory_id, harm.given, harm.followed, harm.against.tasks) == ("b", 1, 1, 1)
     assert (harm.against.success, harm.against.steps) == (-1, 0.5), "the harm comes first"
-    assert (other.memory_id, other.given, other.followed, other.against.tasks) == ("c", 1, 0, 0), "another was followed"
-    assert (help_.title, help_.given, help_.against.tasks, help_.against.steps) == ("Way a", 2, 2, -0.5)
-    assert [each["memory_id"] for each in json.loads(json.dumps(made.to_dict()))["memories"]] == ["b", "c", "a"]
+    assert (other.memory_id, other.given, other.followed, other.against.tasks) == ("c", 1, 0, 0), (
+        "another was followed"
+    )
+    assert (help_.title, help_.given, help_.against.tasks, help_.against.steps) == (
+        "Way a",
+        2,
+        2,
+        -0.5,
+    )
+    assert [each["memory_id"] for each in json.loads(json.dumps(made.to_dict()))["memories"]] == [
+        "b",
+        "c",
+        "a",
+    ]
     shown = "".join(Reader(page(made)).text)
     assert "Way b" in shown and "−100 points" in shown and "−50 % (−50 % to −50 %)" in shown
 
@@ -143,7 +197,9 @@ def test_the_page_is_one_file_with_plots_and_every_number(usual):
                  "tasks answered right", "steps of a run", "95 % interval"):  # fmt: skip
         assert part in shown, part
     across = [value for name, value in read.attributes if name in ("x1", "x2")]
-    assert across and all(value.endswith("%") for value in across), "a plot has the width of the screen"
+    assert across and all(value.endswith("%") for value in across), (
+        "a plot has the width of the screen"
+    )
     assert "prefers-color-scheme: dark" in text and "default-src 'none'" in text
 
 
@@ -151,7 +207,11 @@ def test_the_page_loads_nothing(usual):
     text = page(usual)
     read = Reader(text)
     assert not {"script", "link", "img", "iframe", "object", "a", "form", "base"} & set(read.tags)
-    assert not [name for name, _ in read.attributes if name.startswith("on") or name in ("src", "href", "style")]
+    assert not [
+        name
+        for name, _ in read.attributes
+        if name.startswith("on") or name in ("src", "href", "style")
+    ]
     addresses = set(re.findall(r"(?:https?:)?//[\w.]+", text))
     assert addresses == {"http://www.w3.org"}, "only the name of SVG"
     assert "url(" not in text and "@import" not in text
@@ -160,13 +220,23 @@ def test_the_page_loads_nothing(usual):
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_task_is_shown_and_does_nothing(usual, text):
     plain = Reader(page(usual))
-    more = {"query": text, "reason": text, "kind": text, "flags": (text,), "memories": (InPrompt(text, text, True),)}
+    more = {
+        "query": text,
+        "reason": text,
+        "kind": text,
+        "flags": (text,),
+        "memories": (InPrompt(text, text, True),),
+    }
     runs = [measured(arm, text, ok=False, **more) for arm in usual.arms]
-    made = evaluation(runs, curriculum_id=text, ontology_name=text, model=text, stopped=text, scaling=text)
+    made = evaluation(
+        runs, curriculum_id=text, ontology_name=text, model=text, stopped=text, scaling=text
+    )
     shown = page(made)
     shown.encode("utf-8")
     read = Reader(shown)
     assert set(read.tags) <= set(plain.tags) | {"strong"}
-    assert {name for name, _ in read.attributes} <= {name for name, _ in plain.attributes} | {"title"}
+    assert {name for name, _ in read.attributes} <= {name for name, _ in plain.attributes} | {
+        "title"
+    }
     assert not set(shown) & set("\x00\x1b\u202e\ud800")
     assert len(shown) < 60_000 + 10 * len(text), "long texts are cut"

@@ -72,5 +72,8 @@ def test_a_relative_change_is_of_the_means():
     assert change(first, second) == pytest.approx(-0.5)
     low, high = bootstrap_change(first, second)
     assert -0.7 < low <= -0.5 <= high < -0.3
-    assert change([], []) == 0 and bootstrap_change([], []) == bootstrap_change([1.0], [0.0]) == (0, 0)
+    assert change([], []) == 0 and bootstrap_change([], []) == bootstrap_change([1.0], [0.0]) == (
+        0,
+        0,
+    )
     assert bootstrap_mean([]) == (0, 0)

@@ -19,11 +19,17 @@ def test_a_handle_prints_as_the_seed_has_it():
         ref = store.put("x" * 3000, "results")
     assert (ref.key, ref.dtype, ref.sz, ref.prev) == ("results_0", "results", 3000, "x" * 80)
     assert repr(ref) == str(ref) == f"{ref}" == "Ref('results_0', results, 3000 chars)"
-    assert repr(View("context", 5, 25)) == str(View("context", 5, 25)) == "View('context', 5:25, 20 chars)"
+    assert (
+        repr(View("context", 5, 25))
+        == str(View("context", 5, 25))
+        == "View('context', 5:25, 20 chars)"
+    )
 
 
 @pytest.mark.req("UT-01")
-@given(ANY.filter(lambda text: len(text) > 3 and text not in "Ref('text_0', text, 0123456789 chars)"))
+@given(
+    ANY.filter(lambda text: len(text) > 3 and text not in "Ref('text_0', text, 0123456789 chars)")
+)
 def test_no_way_of_printing_shows_the_payload(payload):
     with Store() as store:
         ref = store.put(payload)

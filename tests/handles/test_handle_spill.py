@@ -34,7 +34,12 @@ def spilling(tmp_path):
         yield store
 
 
-@given(st.text(FEW, max_size=30) | st.text(ANY), st.text(FEW, max_size=3), POSITION, st.none() | POSITION)
+@given(
+    st.text(FEW, max_size=30) | st.text(ANY),
+    st.text(FEW, max_size=3),
+    POSITION,
+    st.none() | POSITION,
+)
 @pytest.mark.req("UT-01")
 def test_a_spilled_text_is_read_and_searched_like_a_str(text, needle, start, stop):
     with Store(memory_bytes=0) as store:
@@ -81,8 +86,12 @@ def test_a_hit_is_found_wherever_a_boundary_falls(spilled_path):
         body = Spilled(text, spilled_path, chunk_chars=size)
         for needle in needles:
             for start in (0, 3, 8):
-                assert find(body, needle, start, len(text), piece_chars=size) == text.find(needle, start)
-                assert count(body, needle, start, len(text), piece_chars=size) == text.count(needle, start)
+                assert find(body, needle, start, len(text), piece_chars=size) == text.find(
+                    needle, start
+                )
+                assert count(body, needle, start, len(text), piece_chars=size) == text.count(
+                    needle, start
+                )
                 found = find_folded(body, needle.upper(), start, len(text), piece_chars=size)
                 assert found == fold(text).find(fold(needle), start)
         body.remove()
@@ -211,13 +220,17 @@ store.close()
 
 
 def test_a_full_disk_loses_nothing(tmp_path):
-    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with Store(memory_bytes=0, folder=tmp_path / "none") as store:
-        with pytest.raises(HandleError, match=r"cannot be moved to disk .No such file or directory."):
+        with pytest.raises(
+            HandleError, match=r"cannot be moved to disk .No such file or directory."
+        ):
             store.put("x")
         assert store.text("text_0") == "x"
 
@@ -226,8 +239,14 @@ def test_a_file_that_was_taken_away_is_told(spilling, tmp_path):
     ref = spilling.put("x" * 100)
     [path] = files(tmp_path)
     path.write_bytes(b"x" * 50)
-    for use in (lambda: spilling.read(ref, 0, 5), lambda: spilling.find(ref, "y"), lambda: spilling.count(ref, "y")):
-        with pytest.raises(HandleError, match=r"cannot be read back from disk .50 bytes are missing"):
+    for use in (
+        lambda: spilling.read(ref, 0, 5),
+        lambda: spilling.find(ref, "y"),
+        lambda: spilling.count(ref, "y"),
+    ):
+        with pytest.raises(
+            HandleError, match=r"cannot be read back from disk .50 bytes are missing"
+        ):
             use()
     path.unlink()
     with pytest.raises(HandleError, match="No such file"):
@@ -243,6 +262,8 @@ def test_fifty_megabytes(memory_bytes, tmp_path):
         ref = store.put(text, key="context")
         assert ref.sz > 50_000_000
         assert store.read(ref, middle, middle + 8) == "a needle"
-        assert store.find(ref, "needle") == store.find(ref, "NEEDLE", ignore_case=True) == middle + 2
+        assert (
+            store.find(ref, "needle") == store.find(ref, "NEEDLE", ignore_case=True) == middle + 2
+        )
         assert store.find(ref, "haystack") == -1
         assert store.count(ref, "\n") == 1_200_000

@@ -144,7 +144,9 @@ def test_an_unknown_key_is_told_the_nearest(store):
         store.get("context")
     for key in ("context", "results_0", "results_1", "zzz"):
         store.put("x", key=key)
-    with pytest.raises(HandleError, match="no payload behind 'contxt': nearest are 'context'; use one"):
+    with pytest.raises(
+        HandleError, match="no payload behind 'contxt': nearest are 'context'; use one"
+    ):
         store.get("contxt")
     with pytest.raises(HandleError, match="nearest are 'context', 'results_0', 'results_1'"):
         store.read("q", 0, 1)

@@ -33,7 +33,9 @@ def test_a_value_with_handles_crosses_the_pipe(value):
 
 def test_the_two_forms():
     ref, view = Ref("results_0", "results", 3000, "?s ?p"), View("context", 5, 25)
-    assert to_wire([ref]) == [{"$ref": {"key": "results_0", "dtype": "results", "sz": 3000, "prev": "?s ?p"}}]
+    assert to_wire([ref]) == [
+        {"$ref": {"key": "results_0", "dtype": "results", "sz": 3000, "prev": "?s ?p"}}
+    ]
     assert to_wire((view,)) == [{"$ref": {"key": "context", "start": 5, "stop": 25}}]
 
 
@@ -78,7 +80,9 @@ def marked(store, key, start, stop):
 
 def test_marks_become_their_passages(store):
     assert expand(store, f"Read: {marked(store, 'context', 4, 9)}!") == "Read: quick!"
-    assert expand(store, marked(store, "context", 0, 3) + marked(store, "context", 16, 99)) == "Thefox"
+    assert (
+        expand(store, marked(store, "context", 0, 3) + marked(store, "context", 16, 99)) == "Thefox"
+    )
     assert expand(store, marked(store, "with:colon", 0, 1)) == "a"
     assert expand(store, marked(store, "context", 9, 4)) == ""
     assert expand(store, "nothing") == "nothing"
@@ -111,4 +115,7 @@ def test_passages_together_are_bounded(store):
     assert expand(store, twice, max_chars=20) == "The quick  and The quick "
     with pytest.raises(HandleError, match="have 20 characters, at most 19: use shorter slices"):
         expand(store, twice, max_chars=19)
-    assert expand(store, marked(store, "context", 0, 999_999_999_999), max_chars=19) == "The quick brown fox"
+    assert (
+        expand(store, marked(store, "context", 0, 999_999_999_999), max_chars=19)
+        == "The quick brown fox"
+    )

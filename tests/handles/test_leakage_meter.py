@@ -28,8 +28,15 @@ def test_returns_are_summed_and_the_largest_is_kept():
     for tool, chars in (("ctx_find", 300), ("mem_get", 900), ("ctx_find", 200)):
         meter.note(tool, chars)
     report = meter.report()
-    assert (report["total_chars_returned"], report["max_single_return"], report["flags"]) == (1400, 900, [])
-    assert report["by_tool"] == {"ctx_find": {"calls": 2, "chars": 500}, "mem_get": {"calls": 1, "chars": 900}}
+    assert (report["total_chars_returned"], report["max_single_return"], report["flags"]) == (
+        1400,
+        900,
+        [],
+    )
+    assert report["by_tool"] == {
+        "ctx_find": {"calls": 2, "chars": 500},
+        "mem_get": {"calls": 1, "chars": 900},
+    }
     assert json.loads(json.dumps(report)) == report
 
 
@@ -57,7 +64,9 @@ def test_at_the_threshold_there_is_no_flag_and_above_there_is():
 
 def test_threads_lose_no_count():
     meter = Meter()
-    threads = [threading.Thread(target=lambda: [meter.note("t", 1) for _ in range(2000)]) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: [meter.note("t", 1) for _ in range(2000)]) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -101,11 +101,27 @@ GOOD: list[tuple[str, str, list[str]]] = [
 """Title, description, steps."""
 
 RETELLINGS: list[tuple[str, str, list[str]]] = [
-    ("Subclasses of Agent", "What happened.", ["Searched for Agent.", "Found three hits.", "Queried the subclasses."]),
+    (
+        "Subclasses of Agent",
+        "What happened.",
+        ["Searched for Agent.", "Found three hits.", "Queried the subclasses."],
+    ),
     ("How it went", "A story.", ["I searched for the class and found it.", "Then I answered."]),
-    ("How it went", "A story.", ["The agent called search_entity and got the IRI.", "It then ran the query."]),
+    (
+        "How it went",
+        "A story.",
+        ["The agent called search_entity and got the IRI.", "It then ran the query."],
+    ),
     ("The result", "A story.", ["The final answer was a list of three classes."]),
-    ("Facts", "What is known.", ["Agents are things that bear responsibility.", "Persons are agents."]),
-    ("Found the classes", "The model looked everything up.", ["search_entity helped", "sparql_query helped"]),
+    (
+        "Facts",
+        "What is known.",
+        ["Agents are things that bear responsibility.", "Persons are agents."],
+    ),
+    (
+        "Found the classes",
+        "The model looked everything up.",
+        ["search_entity helped", "sparql_query helped"],
+    ),
     ("Three subclasses", "About agents.", ["Organisation, person and software are what there is."]),
 ]

@@ -28,7 +28,9 @@ def traced(engine, *doings: Doing) -> Trace:
     """The trace of a run that does these things with the tools; errors are part of it."""
     trace = Trace()
     views = Views(engine, engine.meta())
-    tools = trace.watch(view_tools(views, Meter()) | sparql_tools(engine, Store(), Meter())).functions
+    tools = trace.watch(
+        view_tools(views, Meter()) | sparql_tools(engine, Store(), Meter())
+    ).functions
     for doing in doings:
         try:
             doing(tools)
@@ -59,18 +61,24 @@ def artifact(question: str, answer: str, **fields: Any) -> dict[str, Any]:
     return {"task": question, "final_answer": answer, "converged": True, "key_steps": [], **fields}
 
 
-def learnt(engine, question: str, answer: str, *doings: Doing, judgment: Judgment = GOOD, **options: Any):
+def learnt(
+    engine, question: str, answer: str, *doings: Doing, judgment: Judgment = GOOD, **options: Any
+):
     """What the offline extractor makes of such a run."""
     trace = traced(engine, *doings)
     options = {"ontology": engine.name, "prefixes": engine.meta().prefixes, **options}
-    return extract_memories(artifact(question, answer), judgment, trace=trace, question=question, **options)
+    return extract_memories(
+        artifact(question, answer), judgment, trace=trace, question=question, **options
+    )
 
 
 # -- models over HTTP ------------------------------------------------------------------------------------
 
 
 @contextmanager
-def serving(reply: Callable[[dict[str, Any], int], Any]) -> Iterator[tuple[OpenAIClient, list[dict[str, Any]]]]:
+def serving(
+    reply: Callable[[dict[str, Any], int], Any],
+) -> Iterator[tuple[OpenAIClient, list[dict[str, Any]]]]:
     """A client of an OpenAI-compatible server whose text is `reply(body, number)`; and the bodies that it got.
 
     A reply that is an int is sent as that HTTP status; one that is a pair, as a status and what the server says, or as
@@ -83,10 +91,19 @@ def serving(reply: Callable[[dict[str, Any], int], Any]) -> Iterator[tuple[OpenA
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             bodies.append(body)
             said = reply(body, len(bodies))
-            first, text = said if isinstance(said, tuple) else (said, "no") if isinstance(said, int) else ("stop", said)
+            first, text = (
+                said
+                if isinstance(said, tuple)
+                else (said, "no")
+                if isinstance(said, int)
+                else ("stop", said)
+            )
             status = first if isinstance(first, int) else 200
             message = {"role": "assistant", "content": text}
-            whole = {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": first}]}
+            whole = {
+                "model": "m",
+                "choices": [{"index": 0, "message": message, "finish_reason": first}],
+            }
             raw = json.dumps(whole if status == 200 else {"error": {"message": text}}).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(raw)))
@@ -100,7 +117,9 @@ def serving(reply: Callable[[dict[str, Any], int], Any]) -> Iterator[tuple[OpenA
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     wire = Wire(timeout_s=20.0, retry=Retry(tries=1), max_reply_bytes=1 << 20)
-    client = OpenAIClient("m", base_url=f"http://127.0.0.1:{server.server_port}/v1", key="k", wire=wire)
+    client = OpenAIClient(
+        "m", base_url=f"http://127.0.0.1:{server.server_port}/v1", key="k", wire=wire
+    )
     try:
         yield client, bodies
     finally:
@@ -121,5 +140,15 @@ def lessons(*items: dict[str, Any]) -> str:
     return json.dumps({"items": list(items)})
 
 
-def lesson(title="Find all subclasses of a class", steps=("Search for the class.", "Query its subclasses."), **fields):
-    return {"title": title, "description": "For any class.", "steps": list(steps), "general": True, **fields}
+def lesson(
+    title="Find all subclasses of a class",
+    steps=("Search for the class.", "Query its subclasses."),
+    **fields,
+):
+    return {
+        "title": title,
+        "description": "For any class.",
+        "steps": list(steps),
+        "general": True,
+        **fields,
+    }

@@ -39,10 +39,18 @@ def of(*turns, **options):
 
 
 def test_the_keys_of_the_seed_are_there():
-    one = turn(1, block("search('Activity')", "Found 3"), block("describe_entity('prov:Activity')", "a class"))
+    one = turn(
+        1,
+        block("search('Activity')", "Found 3"),
+        block("describe_entity('prov:Activity')", "a class"),
+    )
     made = of(one, ns={"result": "a class"})
     assert made.keys() >= KEYS
-    assert (made["task"], made["iteration_count"], made["converged"]) == ("What is prov:Activity?", 1, True)
+    assert (made["task"], made["iteration_count"], made["converged"]) == (
+        "What is prov:Activity?",
+        1,
+        True,
+    )
     assert made["key_steps"] == [
         {"iteration": 1, "action": "search('Activity')", "outcome": "Found 3"},
         {"iteration": 1, "action": "describe_entity('prov:Activity')", "outcome": "a class"},
@@ -52,10 +60,17 @@ def test_the_keys_of_the_seed_are_there():
 
 def test_a_run_that_hit_its_limit_is_not_converged():
     assert of(turn(1, block()), converged=False)["converged"] is False
-    client = ScriptedClient(["```repl\nprint(1)\n```", "I have no answer yet, perhaps 42."], repeat_last=True)
+    client = ScriptedClient(
+        ["```repl\nprint(1)\n```", "I have no answer yet, perhaps 42."], repeat_last=True
+    )
     result = rlm_run("What?", "a text", client=client, limits=Limits(max_iters=1))
     made = extract_trajectory_artifact(
-        "What?", result.answer, result.iterations, result.ns, converged=result.converged, reason=result.reason
+        "What?",
+        result.answer,
+        result.iterations,
+        result.ns,
+        converged=result.converged,
+        reason=result.reason,
     )
     assert made["converged"] is False and made["reason"] == result.reason and made["reason"]
     assert made["key_steps"][0] == {"iteration": 1, "action": "print(1)", "outcome": "1"}
@@ -70,9 +85,22 @@ def test_where_nobody_says_whether_it_converged_an_answer_decides():
 def test_of_many_steps_the_first_three_errors_and_the_last_four_stay():
     turns = [turn(n, block(f"f({n})", str(n))) for n in range(1, 31)]
     for n in (2, 10, 12, 20, 22, 29):
-        turns[n - 1] = turn(n, block(f"f({n})", "", "Traceback (most recent call last):\nKeyError: 7", "error"))
+        turns[n - 1] = turn(
+            n, block(f"f({n})", "", "Traceback (most recent call last):\nKeyError: 7", "error")
+        )
     made = of(*turns)
-    assert [step["iteration"] for step in made["key_steps"]] == [1, 2, 3, 10, 12, 20, 27, 28, 29, 30]
+    assert [step["iteration"] for step in made["key_steps"]] == [
+        1,
+        2,
+        3,
+        10,
+        12,
+        20,
+        27,
+        28,
+        29,
+        30,
+    ]
     assert made["errors_encountered"] == ["KeyError: 7"]
 
 
@@ -95,13 +123,21 @@ results = st.builds(
     st.sampled_from([None, None, "error", "timeout"]),
 )
 turns_ = st.lists(
-    st.lists(st.builds(lambda code, result: CodeBlock(code, result), st.text(max_size=200), results), max_size=3),
+    st.lists(
+        st.builds(lambda code, result: CodeBlock(code, result), st.text(max_size=200), results),
+        max_size=3,
+    ),
     max_size=8,
 )
 
 
 @settings(max_examples=40)
-@given(st.text(max_size=300), st.text(max_size=300), turns_, st.dictionaries(st.text(max_size=90), st.integers()))
+@given(
+    st.text(max_size=300),
+    st.text(max_size=300),
+    turns_,
+    st.dictionaries(st.text(max_size=90), st.integers()),
+)
 def test_any_run_gives_an_artifact_within_its_bounds(task, answer, runs, ns):
     turns = [RLMIteration(n, [], "", blocks) for n, blocks in enumerate(runs, 1)]
     made = extract_trajectory_artifact(task, answer, turns, ns, converged=True)
@@ -110,7 +146,9 @@ def test_any_run_gives_an_artifact_within_its_bounds(task, answer, runs, ns):
         assert step.keys() == {"iteration", "action", "outcome"}
         assert len(step["action"]) <= 80 and len(step["outcome"]) <= 100
         assert step["action"] and step["outcome"]
-        assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in step["action"] + step["outcome"])
+        assert not any(
+            unicodedata.category(char) in ("Cc", "Cs") for char in step["action"] + step["outcome"]
+        )
     text = json.dumps(made)
     assert len(text) < 80_000 and json.loads(text) == made
 
@@ -122,7 +160,11 @@ def test_what_came_of_a_step_is_told_in_a_hundred_characters():
 
 def test_a_long_question_and_a_long_answer_are_cut():
     made = extract_trajectory_artifact("q" * 100_000, "a" * 100_000, [])
-    assert len(made["task"]) == 2000 and len(made["final_answer"]) == 4000 and made["final_answer"].endswith("…")
+    assert (
+        len(made["task"]) == 2000
+        and len(made["final_answer"]) == 4000
+        and made["final_answer"].endswith("…")
+    )
 
 
 # -- the telling part --------------------------------------------------------------------------------------
@@ -131,11 +173,20 @@ def test_a_long_question_and_a_long_answer_are_cut():
 @pytest.mark.parametrize(
     ("code", "action"),
     [
-        ("import re\nfrom json import loads\nhits = search_entity('Activity')", "search_entity('Activity')"),
-        ("def show(x):\n    print(x)\n\nshow(describe_entity('prov:Agent'))", "describe_entity('prov:Agent')"),
+        (
+            "import re\nfrom json import loads\nhits = search_entity('Activity')",
+            "search_entity('Activity')",
+        ),
+        (
+            "def show(x):\n    print(x)\n\nshow(describe_entity('prov:Agent'))",
+            "describe_entity('prov:Agent')",
+        ),
         ('"""doc"""\nprint(len(sparql_slice(ref, limit=5)["rows"]))', "sparql_slice(ref, limit=5)"),
         ("x = 1\ny = x + 1\nprint(y)", "x = 1; y = x + 1; print(y)"),
-        ("for n in range(3):\n    print(find_path('a', 'b', max_depth=n))", "find_path('a', 'b', max_depth=n)"),
+        (
+            "for n in range(3):\n    print(find_path('a', 'b', max_depth=n))",
+            "find_path('a', 'b', max_depth=n)",
+        ),
         ("f(g(1))", "f(g(1))"),
         ("import re\nthis is no Python (", "this is no Python ("),
         ("# only a comment", "# only a comment"),
@@ -164,11 +215,22 @@ def test_deep_code_is_no_trouble():
 
 
 def test_a_block_of_the_offline_planner_tells_its_step():
-    result = rlm_run("How often does 'ship' occur?", "a ship, a ship and a boat", client=OfflineClient())
-    made = extract_trajectory_artifact("q", result.answer, result.iterations, result.ns, converged=result.converged)
+    result = rlm_run(
+        "How often does 'ship' occur?", "a ship, a ship and a boat", client=OfflineClient()
+    )
+    made = extract_trajectory_artifact(
+        "q", result.answer, result.iterations, result.ns, converged=result.converged
+    )
     actions = [step["action"] for step in made["key_steps"]]
-    assert made["converged"] and actions and not any("import" in action or "def " in action for action in actions)
-    assert any("ship" in action for action in actions) and set(made["variables_created"]) <= {"clock", "found"}
+    assert (
+        made["converged"]
+        and actions
+        and not any("import" in action or "def " in action for action in actions)
+    )
+    assert any("ship" in action for action in actions) and set(made["variables_created"]) <= {
+        "clock",
+        "found",
+    }
 
 
 # -- with a trace ------------------------------------------------------------------------------------------
@@ -182,7 +244,11 @@ def test_the_calls_that_the_host_saw_are_the_action():
             Call("graph_stats", {}),
         ]
     )
-    turns = [turn(1, block("helper()", "a", calls=2)), turn(2, block("x", "b", calls=1)), turn(3, block("y", "c"))]
+    turns = [
+        turn(1, block("helper()", "a", calls=2)),
+        turn(2, block("x", "b", calls=1)),
+        turn(3, block("y", "c")),
+    ]
     made = of(*turns, trace=trace)
     assert [step["action"] for step in made["key_steps"]] == [
         'search_entity("Activity"); describe_entity("prov:Activity", 3)', "graph_stats()", "y",
@@ -191,27 +257,58 @@ def test_the_calls_that_the_host_saw_are_the_action():
 
 
 def test_calls_that_cannot_be_told_apart_are_not_guessed():
-    trace = Trace(calls=[Call("search_entity", {"query": "a"}), Call("find_path", {"source": "a", "target": "b"})])
-    turns = [turn(1, block("llm_query('x')", calls=1)), turn(2, block("search_entity('a')", calls=2))]
-    assert [step["action"] for step in of(*turns, trace=trace)["key_steps"]] == ["llm_query('x')", "search_entity('a')"]
-    turns = [turn(1, block("llm_query(search_entity('a'))", calls=2)), turn(2, block("find_path('a','b')", calls=1))]
+    trace = Trace(
+        calls=[
+            Call("search_entity", {"query": "a"}),
+            Call("find_path", {"source": "a", "target": "b"}),
+        ]
+    )
+    turns = [
+        turn(1, block("llm_query('x')", calls=1)),
+        turn(2, block("search_entity('a')", calls=2)),
+    ]
+    assert [step["action"] for step in of(*turns, trace=trace)["key_steps"]] == [
+        "llm_query('x')",
+        "search_entity('a')",
+    ]
+    turns = [
+        turn(1, block("llm_query(search_entity('a'))", calls=2)),
+        turn(2, block("find_path('a','b')", calls=1)),
+    ]
     actions = [step["action"] for step in of(*turns, trace=trace)["key_steps"]]
     assert actions == ['search_entity("a")', 'find_path("a", "b")']
 
 
 def test_long_calls_are_cut_and_the_rest_counted():
     query = "SELECT ?x WHERE { " + "?x a owl:Class . " * 30 + "}"
-    trace = Trace(calls=[Call(f"sparql_query_{n}", {"query": query, "limit": 10_000}) for n in range(7)])
+    trace = Trace(
+        calls=[Call(f"sparql_query_{n}", {"query": query, "limit": 10_000}) for n in range(7)]
+    )
     (step,) = of(turn(1, block("q()", calls=7)), trace=trace)["key_steps"]
-    assert step["action"].startswith('sparql_query_0("SELECT') and "(+" in step["action"] and len(step["action"]) <= 80
+    assert (
+        step["action"].startswith('sparql_query_0("SELECT')
+        and "(+" in step["action"]
+        and len(step["action"]) <= 80
+    )
 
 
 def test_pages_give_way_to_the_query_and_iris_to_their_ends():
-    query = Call("sparql_query", {"query": "SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", "limit": 10_000})
-    trace = Trace(calls=[query, *[Call("sparql_slice", {"ref_or_key": "results_0", "limit": 8})] * 5])
+    query = Call(
+        "sparql_query",
+        {"query": "SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", "limit": 10_000},
+    )
+    trace = Trace(
+        calls=[query, *[Call("sparql_slice", {"ref_or_key": "results_0", "limit": 8})] * 5]
+    )
     (step,) = of(turn(1, block("q()", calls=6)), trace=trace)["key_steps"]
-    assert step["action"] == 'sparql_query("SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", 10000)'
-    path = Call("find_path", {"source": "http://a.example/" + "x" * 90 + "#One", "target": AGENT, "max_depth": 3})
+    assert (
+        step["action"]
+        == 'sparql_query("SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", 10000)'
+    )
+    path = Call(
+        "find_path",
+        {"source": "http://a.example/" + "x" * 90 + "#One", "target": AGENT, "max_depth": 3},
+    )
     (step,) = of(turn(1, block("q()", calls=1)), trace=Trace(calls=[path]))["key_steps"]
     assert step["action"].endswith('x#One", "prov:Agent")') and len(step["action"]) <= 80
 
@@ -224,7 +321,10 @@ def test_secrets_do_not_get_into_an_artifact():
     bad = f"Traceback (most recent call last):\nValueError: {key}"
     one = turn(1, block(f"call('{key}')", f"{'x' * 80} {key}"), block("y()", "", bad, "error"))
     trace = Trace(calls=[Call("call", {"key": key})])
-    for made in (of(one, ns={key: 1}, reason=key), of(turn(1, block("call()", calls=1)), trace=trace)):
+    for made in (
+        of(one, ns={key: 1}, reason=key),
+        of(turn(1, block("call()", calls=1)), trace=trace),
+    ):
         assert "a1B2c3D4" not in json.dumps(made)
     made = extract_trajectory_artifact(f"my key is {key}", f"it is {key}", [one])
     assert "a1B2c3D4" not in json.dumps(made) and "[redacted:" in made["final_answer"]

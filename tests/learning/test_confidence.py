@@ -78,9 +78,14 @@ def test_any_text_is_read_and_what_was_followed_was_not_abandoned(responses):
     assert len(set(uses.followed)) == len(uses.followed)
 
 
-@given(st.lists(st.integers(1, 999), min_size=1, max_size=5, unique=True), st.text("ab c\n", max_size=20))
+@given(
+    st.lists(st.integers(1, 999), min_size=1, max_size=5, unique=True),
+    st.text("ab c\n", max_size=20),
+)
 def test_what_is_announced_is_read(numbers, before):
-    assert uses_in([f"{before}\nUses: {', '.join(map(str, numbers))}\nmore"]).followed == tuple(numbers)
+    assert uses_in([f"{before}\nUses: {', '.join(map(str, numbers))}\nmore"]).followed == tuple(
+        numbers
+    )
 
 
 # -- signals ---------------------------------------------------------------------------------------------
@@ -119,7 +124,10 @@ def test_memories_may_be_given_whole_and_an_unjudged_run_says_nothing():
 def test_where_nothing_is_said_and_nothing_was_read_nothing_moves(judgment):
     assert signals_for(["a"], Uses(), judgment, reads=False) == []
     assert len(signals_for(["a"], Uses((1,), said=True), judgment, reads=False)) == 1
-    assert followed_of(["a", "b"], Uses((2, 7, 0), said=True)) == ["b"] and followed_of(["a"], None) == []
+    assert (
+        followed_of(["a", "b"], Uses((2, 7, 0), said=True)) == ["b"]
+        and followed_of(["a"], None) == []
+    )
 
 
 @pytest.mark.req("CX-07")
@@ -132,12 +140,16 @@ def test_people_time_and_stability_move_it_too():
 
 
 @pytest.mark.parametrize(
-    ("days", "already", "delta"), [(29, 0, None), (30, 0, -0.05), (95, 0, -0.15), (95, 2, -0.05), (95, 3, None)]
+    ("days", "already", "delta"),
+    [(29, 0, None), (30, 0, -0.05), (95, 0, -0.15), (95, 2, -0.05), (95, 3, None)],
 )
 def test_it_decays_by_the_month_since_it_was_last_used(days, already, delta):
     now = clock.parse_iso("2026-06-01T00:00:00Z")
     used = (now - timedelta(days=days)).isoformat()
-    for item in (MemoryItem("a", "b", "c", last_used=used), MemoryItem("a", "b", "c", created_at=used)):
+    for item in (
+        MemoryItem("a", "b", "c", last_used=used),
+        MemoryItem("a", "b", "c", created_at=used),
+    ):
         signal = decay(item, now, already=already)
         assert (signal and signal.delta) == delta
 
@@ -171,7 +183,10 @@ def test_the_log_of_a_store_replays_to_what_it_holds(tmp_path, kind):
     name = tmp_path / "m.db" if kind == "sqlite" else f"json:{tmp_path / 'm.json'}"
     with open_store(name, embedder="none") as store:
         memory_id = store.add(MemoryItem("Search", "d", "1. search", source_type="success"))
-        sent = [Signal(memory_id, delta, "k") for delta in (0.1, 0.3, 0.2, -0.2, 0.1, -0.05, -0.2, -0.35, -0.2, -0.2)]
+        sent = [
+            Signal(memory_id, delta, "k")
+            for delta in (0.1, 0.3, 0.2, -0.2, 0.1, -0.05, -0.2, -0.35, -0.2, -0.2)
+        ]
         for signal in sent:
             store.adjust_confidence(memory_id, signal.delta, kind=signal.kind)
         assert store.get(memory_id).confidence == replay(0.6, sent)
@@ -181,14 +196,22 @@ def test_the_log_of_a_store_replays_to_what_it_holds(tmp_path, kind):
 
 def test_what_stands_beside_a_followed_one_loses_a_little_and_what_is_shared_does_not():
     mine, shared = (
-        MemoryItem(f"Way {level}", "d", "- `graph_stats()`", level=level, org="o", team="t", project="p")
+        MemoryItem(
+            f"Way {level}", "d", "- `graph_stats()`", level=level, org="o", team="t", project="p"
+        )
         for level in ("project", "org")
     )
     good, bad = Judgment(True, "ok"), Judgment(False, "no")
     beside = confidence.Uses((1,), said=True)
     (first, second) = confidence.signals_for([mine, mine], beside, good)
-    assert (first.delta, second.delta, second.kind) == (confidence.TASK_SUCCEEDED, -0.05, "passed_over")
-    assert [signal.kind for signal in confidence.signals_for([mine, shared], beside, good)] == ["task_succeeded"]
+    assert (first.delta, second.delta, second.kind) == (
+        confidence.TASK_SUCCEEDED,
+        -0.05,
+        "passed_over",
+    )
+    assert [signal.kind for signal in confidence.signals_for([mine, shared], beside, good)] == [
+        "task_succeeded"
+    ]
     assert confidence.signals_for([shared, shared], confidence.Uses(said=True), good) == []
     assert [signal.delta for signal in confidence.signals_for([mine, mine], beside, bad)] == [-0.2]
     (followed,) = confidence.signals_for([shared], beside, bad)

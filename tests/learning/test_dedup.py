@@ -18,7 +18,9 @@ pytestmark = pytest.mark.req("PM-12")
 STEPS = "- `search_entity(name)` for the IRI\n- query its subclasses\n- name them all"
 
 
-def memory(title="Find all subclasses of a class", content=STEPS, *, kinds=("all_subclasses",), **fields):
+def memory(
+    title="Find all subclasses of a class", content=STEPS, *, kinds=("all_subclasses",), **fields
+):
     fields = {"source_type": "success", "outcome": "success", "trust": "unverified", **fields}
     fields.setdefault("tags", list(kinds))
     scope = fields.pop("scope", Scope(None, kinds))
@@ -29,7 +31,10 @@ def failure(**fields):
     return memory(source_type="failure", outcome="failure", **fields)
 
 
-NEW = memory(title="Find all the subclasses of a class", content=STEPS.replace("name them all", "list each IRI"))
+NEW = memory(
+    title="Find all the subclasses of a class",
+    content=STEPS.replace("name them all", "list each IRI"),
+)
 
 
 @pytest.fixture(params=["sqlite", "json"])
@@ -67,7 +72,11 @@ def store(request, tmp_path):
         (failure(content=NEW.content), [failure()], "merge"),
         (memory(content=NEW.content, trust="quarantined"), [memory()], "add"),
         (memory(content=NEW.content, trust="quarantined"), [memory(trust="quarantined")], "skip"),
-        (memory(content=NEW.content, trust="quarantined", provenance={REASON: REPEATS}), [], "skip"),
+        (
+            memory(content=NEW.content, trust="quarantined", provenance={REASON: REPEATS}),
+            [],
+            "skip",
+        ),
     ],
 )
 def test_what_is_done_with_a_new_one(new, old, action):
@@ -84,34 +93,53 @@ def test_seven_tenths_of_a_title_are_the_same_title():
 
 def test_two_different_queries_are_two_procedures():
     ask = '- `sparql_query("SELECT ?x WHERE {{ {} }}")`\n- answer with every IRI'
-    one, other = (ask.format(part) for part in ("?x rdfs:subClassOf $ENTITY_1", "$ENTITY_1 rdfs:subClassOf ?x"))
+    one, other = (
+        ask.format(part)
+        for part in ("?x rdfs:subClassOf $ENTITY_1", "$ENTITY_1 rdfs:subClassOf ?x")
+    )
     assert content_similarity(one, one) == 1.0
     assert content_similarity(one, other) == 0.0
-    assert decide(memory(content=one), [memory(title="Find all subclasses of classes", content=other)]).action == "add"
+    assert (
+        decide(
+            memory(content=one), [memory(title="Find all subclasses of classes", content=other)]
+        ).action
+        == "add"
+    )
 
 
 def test_two_with_the_same_words_and_other_calls_are_told_apart(store):
     ask = '- `sparql_query("SELECT ?x WHERE {{ {} }}")`'
     first, second = (
-        memory(content=ask.format(part)) for part in ("?x a $ENTITY_1", "?x a $ENTITY_1 FILTER(ISIRI(?x))")
+        memory(content=ask.format(part))
+        for part in ("?x a $ENTITY_1", "?x a $ENTITY_1 FILTER(ISIRI(?x))")
     )
     store.add(first)
     plan = dedup.apply(store, [second])
     (made,) = plan.add
-    assert made.description == f"d; other calls than {first.memory_id[:8]}." and made.memory_id == second.memory_id
+    assert (
+        made.description == f"d; other calls than {first.memory_id[:8]}."
+        and made.memory_id == second.memory_id
+    )
     store.add(made)
     (outcome,) = dedup.apply(store, [second]).outcomes
     assert (outcome["action"], outcome["why"]) == ("skip", dedup.THERE_ALREADY)
 
 
 def test_counts_of_different_things_are_different():
-    one = memory("Count the classes", "- `graph_stats()`", kinds=("count",), tags=["count", "classes"])
-    other = memory("Count the classes.", "- `graph_stats()`", kinds=("count",), tags=["count", "properties"])
+    one = memory(
+        "Count the classes", "- `graph_stats()`", kinds=("count",), tags=["count", "classes"]
+    )
+    other = memory(
+        "Count the classes.", "- `graph_stats()`", kinds=("count",), tags=["count", "properties"]
+    )
     assert decide(one, [other]).action == "add"
 
 
 def test_the_most_alike_is_the_target():
-    near, far = memory(title="Find all the subclasses of a class."), memory(title="Find the subclasses of classes")
+    near, far = (
+        memory(title="Find all the subclasses of a class."),
+        memory(title="Find the subclasses of classes"),
+    )
     assert decide(NEW, [far, near]).target is near
 
 
@@ -127,10 +155,17 @@ STEP = st.sampled_from(["search the label", "`describe_entity(iri)`", "list each
                         '`sparql_query("ASK { $ENTITY_1 a ?x }")`', "page with `sparql_slice`"])  # fmt: skip
 
 
-@given(st.lists(STEP, min_size=1, max_size=3, unique=True), st.lists(STEP, min_size=1, max_size=3, unique=True))
+@given(
+    st.lists(STEP, min_size=1, max_size=3, unique=True),
+    st.lists(STEP, min_size=1, max_size=3, unique=True),
+)
 def test_a_merged_one_still_fits_a_prompt_and_loses_nothing_of_the_old(old, new):
     def made(steps, run):
-        return memory(content="\n".join(f"- {step}" for step in steps), provenance={"trajectory_id": run}, tags=[run])
+        return memory(
+            content="\n".join(f"- {step}" for step in steps),
+            provenance={"trajectory_id": run},
+            tags=[run],
+        )
 
     before = made(old, "t-1")
     merged = dedup.merge(before, made(new, "t-2"))
@@ -148,7 +183,11 @@ def kept(store, plan):
     run = Run()
     lessons = Lessons(changes=tuple(plan.update), archived=tuple(plan.archive))
     store.save_artifacts(
-        run, Trajectory("q", run_id=run.run_id), Judgment(True, "r"), memories=plan.add, lessons=lessons
+        run,
+        Trajectory("q", run_id=run.run_id),
+        Judgment(True, "r"),
+        memories=plan.add,
+        lessons=lessons,
     )
 
 
@@ -164,7 +203,12 @@ def test_a_plan_writes_nothing_and_can_be_kept(store):
 
 
 def test_a_merge_changes_the_row_and_says_its_new_id(store):
-    kept(store, dedup.apply(store, [memory(content="- `search_entity(name)` for the IRI\n- query its subclasses")]))
+    kept(
+        store,
+        dedup.apply(
+            store, [memory(content="- `search_entity(name)` for the IRI\n- query its subclasses")]
+        ),
+    )
     plan = dedup.apply(store, [NEW])
     assert [outcome["action"] for outcome in plan.outcomes] == ["merge"]
     kept(store, plan)
@@ -190,7 +234,9 @@ def test_what_somebody_archived_does_not_come_back(store):
 
 def test_items_of_one_run_are_compared_with_one_another(store):
     plan = dedup.apply(store, [memory(), memory(), NEW])
-    assert [outcome["action"] for outcome in plan.outcomes] == ["add", "skip", "merge"] or len(plan.add) == 1
+    assert [outcome["action"] for outcome in plan.outcomes] == ["add", "skip", "merge"] or len(
+        plan.add
+    ) == 1
     replaced = dedup.apply(store, [failure(), NEW])
     assert [item.memory_id for item in replaced.add] == [NEW.memory_id] and replaced.archive == []
 

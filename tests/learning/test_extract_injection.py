@@ -30,9 +30,24 @@ def poisoned_calls(text):
     name = "http://example.org/" + "".join(char if char.isalnum() else "_" for char in text)[:300]
     quoted = text.replace("\\", "").replace('"', "").replace("\n", " ")[:300]
     return [
-        Call("search_entity", {"query": text, "search_in": text}, iris=frozenset((name, "prov:Agent")), rows=2),
-        Call("sparql_query", {"query": f'SELECT ?x {{ ?x rdfs:label "{quoted}" ; <{name}> prov:Agent }}'}, key="r_0"),
-        Call("sparql_slice", {"ref_or_key": "r_0"}, iris=frozenset((name, "prov:Person")), rows=1, key="r_0"),
+        Call(
+            "search_entity",
+            {"query": text, "search_in": text},
+            iris=frozenset((name, "prov:Agent")),
+            rows=2,
+        ),
+        Call(
+            "sparql_query",
+            {"query": f'SELECT ?x {{ ?x rdfs:label "{quoted}" ; <{name}> prov:Agent }}'},
+            key="r_0",
+        ),
+        Call(
+            "sparql_slice",
+            {"ref_or_key": "r_0"},
+            iris=frozenset((name, "prov:Person")),
+            rows=1,
+            key="r_0",
+        ),
         Call("describe_entity", {"uri": text}, ok=False, error=f"OntologyError: {text}"),
         Call("describe_entity", {"uri": text}, ok=False, error=f"OntologyError: {text}"),
         Call("describe_entity", {"uri": name}, iris=frozenset((name,))),
@@ -57,9 +72,13 @@ def recallable(items):
 
 def says(item, text):
     """Whether a telling part of the text is in what a prompt may show of an item."""
-    shown = f"{item.title}\n{item.description}\n{item.content}\n{item.tags}\n{item.scope}".casefold()
+    shown = (
+        f"{item.title}\n{item.description}\n{item.content}\n{item.tags}\n{item.scope}".casefold()
+    )
     words = [word for word in text.casefold().split() if len(word) > 3]
-    runs = [" ".join(words[place : place + 3]) for place in range(len(words) - 2)] or [text.strip().casefold()]
+    runs = [" ".join(words[place : place + 3]) for place in range(len(words) - 2)] or [
+        text.strip().casefold()
+    ]
     return any(run in shown for run in runs if len(run) > 6)
 
 
@@ -69,7 +88,12 @@ def test_the_calls_of_a_run_smuggle_nothing(texts):
         for place, (question, made) in enumerate(poisoned_runs(text)):
             for judgment in (GOOD, BAD) if place == 0 else (GOOD,):
                 items = extract_memories(
-                    made, judgment, trace=Trace(poisoned_calls(text)), question=question, ontology="prov", prefixes=PROV
+                    made,
+                    judgment,
+                    trace=Trace(poisoned_calls(text)),
+                    question=question,
+                    ontology="prov",
+                    prefixes=PROV,
                 )
                 assert not [item for item in recallable(items) if says(item, text)], text
                 assert all(item.trust in ("unverified", "quarantined") for item in items)
@@ -83,7 +107,11 @@ def believe(body, number):
     return lessons(
         lesson("Find all subclasses of a class", ["Search for the class.", poison]),
         lesson(" ".join(poison.split()[:10]) or "x", [poison]),
-        lesson(steps=["Search for the class.", "Query its subclasses."], description=poison, general=False),
+        lesson(
+            steps=["Search for the class.", "Query its subclasses."],
+            description=poison,
+            general=False,
+        ),
     )
 
 
@@ -101,22 +129,34 @@ def test_a_gullible_model_smuggles_nothing(texts, gullible):
     for text in texts:
         made = artifact(question, f"prov:Person {text}")
         items = extract_memories(
-            made, GOOD, client=gullible, trace=trace, question=question, ontology="prov", prefixes=PROV
+            made,
+            GOOD,
+            client=gullible,
+            trace=trace,
+            question=question,
+            ontology="prov",
+            prefixes=PROV,
         )
         assert recallable(items), "the calls of the run speak"
         assert not [item for item in recallable(items) if says(item, text)], text
         if clean_text(text) == text:  # what is hidden is gone before a model sees it
-            assert any(item.provenance.get(REASON) for item in items), "what was refused is kept, with the reason"
+            assert any(item.provenance.get(REASON) for item in items), (
+                "what was refused is kept, with the reason"
+            )
 
 
 def test_nor_does_it_from_several_runs(gullible):
     made = [artifact("What are all the subclasses of Agent?", f"prov:Person {POISONED[0]}")] * 2
     rows = Call("sparql_slice", {}, iris=frozenset(("prov:Person",)), key="r")
     calls = Trace([Call("sparql_query", {"query": SAFE}, key="r"), rows])
-    items = extract_contrast(made, [GOOD, BAD], client=gullible, traces=[calls, calls], prefixes=PROV)
+    items = extract_contrast(
+        made, [GOOD, BAD], client=gullible, traces=[calls, calls], prefixes=PROV
+    )
     assert recallable(items), "the calls of the runs speak"
     assert not [item for item in recallable(items) if says(item, POISONED[0])]
-    assert any(item.provenance.get(REASON) for item in items), "what was refused is kept, with the reason"
+    assert any(item.provenance.get(REASON) for item in items), (
+        "what was refused is kept, with the reason"
+    )
 
 
 def test_what_is_in_quarantine_is_stored_and_not_recalled(tmp_path, gullible):

@@ -20,13 +20,22 @@ from rlm.tools import Recalled, ctx_tools, graph_tools, memory_tools, sparql_too
 PROV = {"prov": "http://www.w3.org/ns/prov#"}
 
 
-def item(title="Find all subclasses", description="For any class.", steps=("Search the class.",), **fields):
+def item(
+    title="Find all subclasses",
+    description="For any class.",
+    steps=("Search the class.",),
+    **fields,
+):
     fields.setdefault("source_type", "success")
-    return MemoryItem(title, description, steps if isinstance(steps, str) else listed(list(steps)), **fields)
+    return MemoryItem(
+        title, description, steps if isinstance(steps, str) else listed(list(steps)), **fields
+    )
 
 
 @pytest.mark.req("PM-05")
-@pytest.mark.parametrize(("title", "description", "steps"), GOOD, ids=[title for title, _, _ in GOOD])
+@pytest.mark.parametrize(
+    ("title", "description", "steps"), GOOD, ids=[title for title, _, _ in GOOD]
+)
 def test_good_procedures_pass(title, description, steps):
     (admitted,) = Gate().admit([item(title, description, steps, tags=["hierarchy"])])
     assert (admitted.trust, admitted.provenance) == ("unverified", {})
@@ -38,7 +47,11 @@ def test_the_corpora_are_large():
 
 def test_the_tools_are_those_that_read(prov, tmp_path):
     with open_store(tmp_path / "m.db", embedder="none") as store:
-        box = ctx_tools(Store(), Meter()) | view_tools(Views(prov), Meter()) | sparql_tools(prov, Store(), Meter())
+        box = (
+            ctx_tools(Store(), Meter())
+            | view_tools(Views(prov), Meter())
+            | sparql_tools(prov, Store(), Meter())
+        )
         box = box | memory_tools(store, Meter()) | graph_tools(store, Meter())
     writers = {"mem_add", "memory_add_fact", "memory_add_experience", "memory_relate"}
     loop = {"llm_query", "llm_query_batched", "rlm_query", "SHOW_VARS"}
@@ -63,8 +76,15 @@ def test_a_retelling_is_kept_in_quarantine_with_the_reason(title, description, s
 def test_smuggled_instructions_do_not_pass_wherever_they_stand(texts):
     good = GOOD[0][2]
     for text in texts:
-        places = [item(steps=[*good[:2], text]), item(steps=[text]), item(steps=text), item(description=text)]
-        passed = [place for place in [*places, item(steps=good, tags=[text])] if not Gate().reason(place)]
+        places = [
+            item(steps=[*good[:2], text]),
+            item(steps=[text]),
+            item(steps=text),
+            item(description=text),
+        ]
+        passed = [
+            place for place in [*places, item(steps=good, tags=[text])] if not Gate().reason(place)
+        ]
         assert not passed
 
 
@@ -94,7 +114,12 @@ def test_calls_of_what_is_not_there_and_queries_that_may_not_run(steps, why):
 
 def test_code_of_ours_may_stand_in_a_procedure():
     assert not Gate().reason(
-        item(steps=["`sorted(meta.subs.get(iri, set()))` for the class(es)", "finish: `FINAL_VAR(found)`"])
+        item(
+            steps=[
+                "`sorted(meta.subs.get(iri, set()))` for the class(es)",
+                "finish: `FINAL_VAR(found)`",
+            ]
+        )
     )
     query = "- run the query below with `sparql_query`\n\n```sparql\nSELECT ?x WHERE { ?x a owl:Class }\n```"
     assert not Gate().reason(item(steps=query))
@@ -107,14 +132,18 @@ def test_hard_coded_names_need_an_ontology_in_the_scope():
     assert not Gate(prefixes=PROV).reason(scoped)
     foreign = item(steps=["search <http://elsewhere.test/x> first"], scope=Scope(ontology="prov"))
     assert "no known namespace" in Gate(prefixes=PROV).reason(foreign)
-    own = item(steps=["search <http://www.w3.org/ns/prov#Agent> first"], scope=Scope(ontology="prov"))
+    own = item(
+        steps=["search <http://www.w3.org/ns/prov#Agent> first"], scope=Scope(ontology="prov")
+    )
     assert not Gate(prefixes=PROV).reason(own)
 
 
 def test_what_only_this_run_was_about_is_a_retelling():
     gate = Gate(specifics=frozenset(("SoftwareAgent", "Entity", "Agent", "prov:Agent")))
     assert "SoftwareAgent" in gate.reason(item(steps=["Search for SoftwareAgent first."]))
-    assert not gate.reason(item("Describe Entity by Label", steps=["Search the label."])), "a common word, by chance"
+    assert not gate.reason(item("Describe Entity by Label", steps=["Search the label."])), (
+        "a common word, by chance"
+    )
     assert gate.reason(item(steps=["Search for Agent and Entity."])), "two of them are none"
 
 
@@ -126,7 +155,9 @@ def test_what_was_recalled_is_said_to_be_so_unless_a_call_is_new():
     recalled.note(old)
     gate = Gate(recalled=recalled)
     assert gate.reason(item(steps=old)) == REPEATS
-    assert not gate.reason(item(steps=old.replace("?x rdfs:subClassOf+ $ENTITY_1", "$ENTITY_1 rdfs:subClassOf+ ?x")))
+    assert not gate.reason(
+        item(steps=old.replace("?x rdfs:subClassOf+ $ENTITY_1", "$ENTITY_1 rdfs:subClassOf+ ?x"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,6 +175,8 @@ def test_form(bad):
     assert Gate().reason(bad)
 
 
-@pytest.mark.parametrize("text", ["", "a", "Search the label.", "ünïcode is fine", "Ägyptische Straße"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "Search the label.", "ünïcode is fine", "Ägyptische Straße"]
+)
 def test_plain_texts_are_not_suspicious(text):
     assert not suspicious(text)

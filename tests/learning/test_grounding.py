@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.handles import Meter, Store
-from rlm.learning.grounding import FAILED_CALL, NO_EVIDENCE, code_of, evidence_of, iris_in, ungrounded
+from rlm.learning.grounding import (
+    FAILED_CALL,
+    NO_EVIDENCE,
+    code_of,
+    evidence_of,
+    iris_in,
+    ungrounded,
+)
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
 from rlm.ontology.terms import Prefixes
@@ -43,7 +50,13 @@ def test_a_term_is_found_however_it_is_written(text):
 def test_what_a_dropped_call_returned_is_evidence_unless_it_was_a_memory():
     trace = Trace()
     for number in range(MOST_CALLS + 2):
-        trace.note(Call("mem_get" if number == FIRST_CALLS else "sparql_slice", {}, iris=frozenset([f"ex:C{number}"])))
+        trace.note(
+            Call(
+                "mem_get" if number == FIRST_CALLS else "sparql_slice",
+                {},
+                iris=frozenset([f"ex:C{number}"]),
+            )
+        )
     answer = f"ex:C{FIRST_CALLS}, ex:C{FIRST_CALLS + 1} and ex:C0"
     assert ungrounded(answer, ["looked"], BOUND, trace) == [f"ex:C{FIRST_CALLS}"]
 
@@ -64,14 +77,20 @@ def test_what_is_no_term_is_not_found(text):
     [
         ("http://a.example/x/y_(z)", {"http://a.example/x/y_(z)"}),
         ("(http://a.example/x/y_(z))", {"http://a.example/x/y_(z)"}),
-        ("http://a.example/x/1,http://a.example/x/2", {"http://a.example/x/1", "http://a.example/x/2"}),
+        (
+            "http://a.example/x/1,http://a.example/x/2",
+            {"http://a.example/x/1", "http://a.example/x/2"},
+        ),
         ("http://a.example/Alzheimer's_disease", {"http://a.example/Alzheimer's_disease"}),
         ("urn:isbn:0451450523 and urn:x-y:z.", {"urn:isbn:0451450523", "urn:x-y:z"}),
         ("prov:Activity/prov:Entity", {PROV + "Activity", PROV + "Entity"}),
         ("prov:Activity,prov:Entity", {PROV + "Activity", PROV + "Entity"}),
         ("prov:Activity\nprov:Entity", {PROV + "Activity", PROV + "Entity"}),
         (":Vessel and :a.", {"http://a.example/default#Vessel", "http://a.example/default#a"}),
-        ("ex:1-2 ex:a.b. ex:c-", {"http://a.example/x/1-2", "http://a.example/x/a.b", "http://a.example/x/c"}),
+        (
+            "ex:1-2 ex:a.b. ex:c-",
+            {"http://a.example/x/1-2", "http://a.example/x/a.b", "http://a.example/x/c"},
+        ),
         ("ex:a\\,b", {"http://a.example/x/a,b"}),
         ("ex:caf%C3%A9 ex:café", {"http://a.example/x/caf%C3%A9", "http://a.example/x/café"}),
         ("PREFIX prov: <http://www.w3.org/ns/prov#>", {PROV}),
@@ -91,7 +110,10 @@ def test_any_text_can_be_read(text):
 
 
 @settings(max_examples=60)
-@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True), st.sampled_from(["({})", "{}.", "`{}`", "{}, x"]))
+@given(
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True),
+    st.sampled_from(["({})", "{}.", "`{}`", "{}, x"]),
+)
 def test_both_ways_of_writing_are_the_same_term(name, frame):
     iri = PROV + name
     written = [frame.format(form) for form in (f"prov:{name}", f"<{iri}>", iri)]
@@ -105,7 +127,10 @@ def test_both_ways_of_writing_are_the_same_term(name, frame):
 def test_what_was_seen_grounds_an_answer_and_nothing_else_does():
     seen = ["{'uri': 'http://www.w3.org/ns/prov#Agent'}"]
     assert ungrounded("prov:Agent", seen, BOUND) == []
-    assert ungrounded("prov:Agent and prov:Invented, ex:b", seen, BOUND) == ["ex:b", "prov:Invented"]
+    assert ungrounded("prov:Agent and prov:Invented, ex:b", seen, BOUND) == [
+        "ex:b",
+        "prov:Invented",
+    ]
     assert ungrounded("three classes", seen, BOUND) == []
 
 
@@ -119,25 +144,48 @@ def test_an_answer_out_of_nothing_has_no_ground(answer):
 @pytest.mark.parametrize(
     ("answer", "error", "good"),
     [
-        ("None: there are no properties with the domain “Recipe”.", "there is no property rdfs:domain in this", False),
+        (
+            "None: there are no properties with the domain “Recipe”.",
+            "there is no property rdfs:domain in this",
+            False,
+        ),
         ("0 subclasses.", "QueryTimeout: the query took more than 30 s", False),
-        ("There is no ex:Glossary.", "OntologyError: there is no term ex:Glossary in this graph; find", True),
+        (
+            "There is no ex:Glossary.",
+            "OntologyError: there is no term ex:Glossary in this graph; find",
+            True,
+        ),
         ("Two: prov:Agent and prov:Bundle.", "QueryTimeout: the query took more than 30 s", True),
     ],
 )
 def test_an_error_is_no_ground_for_none(answer, error, good):
     seen = frozenset({"prov:Agent", "prov:Bundle", "ex:Glossary"})
-    trace = Trace(calls=[Call("search_entity", {}, iris=seen), Call("probe_relationships", {}, ok=False, error=error)])
+    trace = Trace(
+        calls=[
+            Call("search_entity", {}, iris=seen),
+            Call("probe_relationships", {}, ok=False, error=error),
+        ]
+    )
     trace.note(Call("mem_search", {"query": "x"}))
-    said = ungrounded(answer, [], BOUND, trace, question="Which properties has Recipe, and is there ex:Glossary?")
-    assert (said == []) is good and (good or said == [FAILED_CALL.format(f"probe_relationships: {error}")])
+    said = ungrounded(
+        answer, [], BOUND, trace, question="Which properties has Recipe, and is there ex:Glossary?"
+    )
+    assert (said == []) is good and (
+        good or said == [FAILED_CALL.format(f"probe_relationships: {error}")]
+    )
     trace.note(Call("sparql_query", {}))
     assert ungrounded(answer, [], BOUND, trace) == []  # another try, which worked
 
 
 def test_what_a_tool_returned_is_evidence_without_being_printed():
     trace = Trace(
-        calls=[Call("describe_entity", {"uri": "x"}, iris=frozenset({"prov:Agent", "http://a.example/x/y_(z"}))]
+        calls=[
+            Call(
+                "describe_entity",
+                {"uri": "x"},
+                iris=frozenset({"prov:Agent", "http://a.example/x/y_(z"}),
+            )
+        ]
     )
     assert ungrounded(f"{AGENT} and http://a.example/x/y_(z)", [], BOUND, trace) == []
     assert ungrounded("prov:Other", [], BOUND, trace) == ["prov:Other"]
@@ -153,7 +201,9 @@ def test_what_only_a_memory_said_is_no_evidence():
 def test_what_the_code_itself_spells_and_prints_is_no_evidence():
     code = ["search_entity('agent')\nprint('the answer is prov:Agent')"]
     trace = Trace(calls=[Call("search_entity", {"query": "agent"}, rows=0)])
-    assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == ["prov:Agent"]
+    assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == [
+        "prov:Agent"
+    ]
     trace.note(Call("search_entity", {"query": "Agent"}, iris=frozenset({"prov:Agent"})))
     assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == []
 
@@ -164,7 +214,9 @@ def test_printed_json_may_escape_its_letters():
 
 def test_a_bound_namespace_needs_one_of_its_terms():
     assert ungrounded(f"The namespace is <{PROV}>.", ["prov:Agent"], BOUND) == []
-    assert ungrounded(f"The namespace is <{PROV}>.", ["nothing here"], BOUND) == ["<http://www.w3.org/ns/prov#>"]
+    assert ungrounded(f"The namespace is <{PROV}>.", ["nothing here"], BOUND) == [
+        "<http://www.w3.org/ns/prov#>"
+    ]
 
 
 def test_prefixes_that_a_query_declared_are_known():
@@ -184,8 +236,12 @@ def asked(answer, *calls, question="How many subclasses has prov:Foo?", printed=
 def test_the_question_is_no_evidence_by_itself():
     said = "prov:Foo has 3 subclasses"
     assert asked(said, Call("graph_stats", {})) == ["prov:Foo"]
-    assert asked(said, Call("sparql_query", {"query": "… prov:Foo …"}, key="r0")) == ["prov:Foo"]  # never read
-    assert asked(said, Call("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")) == ["prov:Foo"]
+    assert asked(said, Call("sparql_query", {"query": "… prov:Foo …"}, key="r0")) == [
+        "prov:Foo"
+    ]  # never read
+    assert asked(said, Call("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")) == [
+        "prov:Foo"
+    ]
     assert ungrounded(said, ["3"], BOUND, question="prov:Foo?") == ["prov:Foo"]
 
 
@@ -193,10 +249,30 @@ def test_a_term_of_the_question_counts_when_the_graph_was_asked_about_it():
     said = "prov:Foo has 3 subclasses"
     query = Call("sparql_query", {"query": "… prov:Foo …"}, key="r0")
     assert asked(said, query, Call("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=1)) == []
-    assert asked(said, query, Call("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=0)) == ["prov:Foo"]
-    assert asked("Yes, prov:Foo is.", Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=True)) == []
-    assert asked("Yes, prov:Foo is.", Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False)) != []
-    assert asked("No, prov:Foo is not.", Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False)) == []
+    assert asked(said, query, Call("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=0)) == [
+        "prov:Foo"
+    ]
+    assert (
+        asked(
+            "Yes, prov:Foo is.",
+            Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=True),
+        )
+        == []
+    )
+    assert (
+        asked(
+            "Yes, prov:Foo is.",
+            Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False),
+        )
+        != []
+    )
+    assert (
+        asked(
+            "No, prov:Foo is not.",
+            Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False),
+        )
+        == []
+    )
     assert asked("prov:Bar has 3", query, Call("x", {"a": "prov:Bar"}, rows=3)) == ["prov:Bar"]
 
 
@@ -237,12 +313,16 @@ def test_a_run_over_an_ontology(harbour, answer, left):
     trace, meter = Trace(), Meter()
     replies = [
         code("hits = search_entity('vessel')", "print(describe_entity(hits[0]['uri'])['label'])"),
-        code("print(sparql_slice(sparql_query('SELECT ?x { ?x rdfs:subClassOf harbour:Vessel }')))"),
+        code(
+            "print(sparql_slice(sparql_query('SELECT ?x { ?x rdfs:subClassOf harbour:Vessel }')))"
+        ),
         f"FINAL({answer})",
     ]
     with Store() as handles:
         box = trace.watch(sparql_tools(harbour, handles, meter) | view_tools(Views(harbour), meter))
-        result = rlm_run("What?", "x", client=ScriptedClient(replies), store=handles, tools=box.functions)
+        result = rlm_run(
+            "What?", "x", client=ScriptedClient(replies), store=handles, tools=box.functions
+        )
     assert result.converged
     turns, bound = result.iterations, harbour.meta().namespaces
     assert ungrounded(result.answer, evidence_of(turns), bound, trace, code=code_of(turns)) == left

@@ -25,7 +25,11 @@ def run(store):
         *given, ok=True, steps=4, kind="subclasses", followed=None, left=(), task=None, model="small", injected=None,
         reason="",
     ):  # fmt: skip
-        shown = [item.memory_id for item in given][:2] if injected is None else [item.memory_id for item in injected]
+        shown = (
+            [item.memory_id for item in given][:2]
+            if injected is None
+            else [item.memory_id for item in injected]
+        )
         artifact = {"kind": kind, "injected": shown, "reason": reason}
         if followed is not None:
             artifact["uses"] = {"followed": followed, "abandoned": list(left), "said": True}
@@ -33,7 +37,9 @@ def run(store):
             artifact |= {"curriculum_id": "c1", "task_id": task}
         made = Trajectory("Q?", iteration_count=steps, converged=True, artifact=artifact)
         verdict = None if ok is None else Judgment(ok, "r", "high")
-        store.save_artifacts(Run(model=model), made, verdict, retrieved=[(item, 0.5) for item in given])
+        store.save_artifacts(
+            Run(model=model), made, verdict, retrieved=[(item, 0.5) for item in given]
+        )
 
     return save
 
@@ -54,7 +60,13 @@ def by_title(found):
 
 def test_an_empty_store_has_no_insights(store):
     found = insights(store)
-    assert (found.trajectories, found.judged, found.success, found.memories, found.tasks) == (0, 0, None, (), ())
+    assert (found.trajectories, found.judged, found.success, found.memories, found.tasks) == (
+        0,
+        0,
+        None,
+        (),
+        (),
+    )
     json.dumps(found.to_dict())
 
 
@@ -68,7 +80,11 @@ def test_a_memory_that_saves_steps_is_named_and_helps(store, run, kept):
     assert (best.memory_id, best.verdict, best.injected, best.followed, best.said) == (
         good.memory_id, "helps", 12, 12, 12,
     )  # fmt: skip
-    assert 2 < best.steps_with < best.steps_without <= 5 and best.steps_seen == 2 and best.runs_without == 12
+    assert (
+        2 < best.steps_with < best.steps_without <= 5
+        and best.steps_seen == 2
+        and best.runs_without == 12
+    )
     assert not found.failing and found.success == 1
 
 
@@ -91,8 +107,14 @@ def test_a_memory_that_fails_is_found_and_harms(store, run, kept):
     found = insights(store)
     assert [each.title for each in found.failing] == ["Wrong turn"]
     worst = found.failing[0]
-    assert worst.verdict == "harms" and worst.failures == 8 and worst.success_with < 0.5 < worst.success_without
-    assert "Wrong turn" not in [each.title for each in found.fewer_steps], "failing early saves nothing"
+    assert (
+        worst.verdict == "harms"
+        and worst.failures == 8
+        and worst.success_with < 0.5 < worst.success_without
+    )
+    assert "Wrong turn" not in [each.title for each in found.fewer_steps], (
+        "failing early saves nothing"
+    )
 
 
 def test_steps_are_those_of_runs_that_did_not_fail(store, run, kept):
@@ -169,7 +191,11 @@ def test_what_was_retrieved_and_not_shown_counts_apart(store, run, kept):
         run(shown, left, injected=[shown])
     found = by_title(insights(store))
     assert (found["Shown"].retrieved, found["Shown"].injected) == (3, 3)
-    assert (found["Left out"].retrieved, found["Left out"].injected, found["Left out"].verdict) == (3, 0, "unclear")
+    assert (found["Left out"].retrieved, found["Left out"].injected, found["Left out"].verdict) == (
+        3,
+        0,
+        "unclear",
+    )
 
 
 def test_a_run_that_was_interrupted_says_nothing_of_its_memories(store, run, kept):
@@ -220,7 +246,12 @@ def test_tasks_are_ranked_by_what_other_tasks_used_again(store, run, kept):
     run(b, task="b", ok=False)
     tasks = {each.task_id: each for each in insights(store).tasks}
     assert [each.task_id for each in insights(store).tasks] == ["a", "b", "c", "d"]
-    assert (tasks["a"].memories, tasks["a"].recalled, tasks["a"].reused, tasks["a"].reused_success) == (1, 1, 3, 1.0)
+    assert (
+        tasks["a"].memories,
+        tasks["a"].recalled,
+        tasks["a"].reused,
+        tasks["a"].reused_success,
+    ) == (1, 1, 3, 1.0)
     assert (tasks["b"].memories, tasks["b"].reused, tasks["b"].reused_success) == (1, 0, None)
     assert (tasks["c"].runs, tasks["c"].memories) == (1, 0)
     assert b.memory_id in {each.memory_id for each in insights(store).memories}
@@ -231,23 +262,36 @@ def test_the_json_form_is_bounded_and_whole(store, run, kept):
         run(kept(f"Memory {number}"))
     found = json.loads(json.dumps(insights(store).to_dict(2)))
     assert len(found["memories"]) == 2 and found["trajectories"] == 5
-    assert {"verdict", "success_with", "success_without", "steps_with", "confidence", "recalled"} <= set(
-        found["memories"][0]
-    )
+    assert {
+        "verdict",
+        "success_with",
+        "success_without",
+        "steps_with",
+        "confidence",
+        "recalled",
+    } <= set(found["memories"][0])
 
 
-def test_a_memory_that_stood_beside_the_one_that_was_followed_is_neither_praised_nor_blamed(store, run, kept):
+def test_a_memory_that_stood_beside_the_one_that_was_followed_is_neither_praised_nor_blamed(
+    store, run, kept
+):
     good, idle = kept("Ask once"), kept("Look away")
     for _ in range(12):
         run(good, idle, steps=2, followed=[1])
         run(steps=5)
     found = by_title(insights(store))
     assert found["Ask once"].verdict == "helps"
-    assert (found["Look away"].verdict, found["Look away"].injected, found["Look away"].followed) == ("unused", 12, 0)
+    assert (
+        found["Look away"].verdict,
+        found["Look away"].injected,
+        found["Look away"].followed,
+    ) == ("unused", 12, 0)
     assert [each.title for each in insights(store).fewer_steps] == ["Ask once"]
     for _ in range(6):
         run(good, idle, steps=9, followed=[], ok=False)
-    assert by_title(insights(store))["Look away"].verdict == "unused", "a run that used none says nothing of it"
+    assert by_title(insights(store))["Look away"].verdict == "unused", (
+        "a run that used none says nothing of it"
+    )
     for _ in range(6):
         run(good, idle, steps=9, followed=[], left=[2], ok=False)
     assert by_title(insights(store))["Look away"].verdict == "harms", "but one that tried it does"
@@ -258,13 +302,22 @@ def test_offline_says_what_it_follows_so_its_silence_speaks_for_no_memory(store,
     for ok in (True, True, False):
         run(item, ok=ok, model="offline")
     found = by_title(insights(store))["Ask once"]
-    assert (found.injected, found.judged, found.failures, found.success_seen, found.steps_seen) == (3, 0, 0, None, None)
+    assert (found.injected, found.judged, found.failures, found.success_seen, found.steps_seen) == (
+        3,
+        0,
+        0,
+        None,
+        None,
+    )
     run(item, model="small")
     assert by_title(insights(store))["Ask once"].judged == 1, "another model may have used it"
 
 
 def test_what_takes_a_place_and_is_never_used_is_named(store):
-    used, idle = (MemoryItem(f"{name} way", "How it is done.", "- `graph_stats()`") for name in ("Used", "Idle"))
+    used, idle = (
+        MemoryItem(f"{name} way", "How it is done.", "- `graph_stats()`")
+        for name in ("Used", "Idle")
+    )
     store.add_many([used, idle])
     for number in range(6):
         artifact = {

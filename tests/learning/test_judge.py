@@ -23,17 +23,30 @@ GOOD = {
     "converged": True,
     "key_steps": [
         {"iteration": 1, "action": "search_entity('Activity')", "outcome": "3 hits"},
-        {"iteration": 2, "action": "describe_entity('prov:Activity')", "outcome": "prov:Activity, a class"},
+        {
+            "iteration": 2,
+            "action": "describe_entity('prov:Activity')",
+            "outcome": "prov:Activity, a class",
+        },
     ],
     "variables_created": ["result"],
     "errors_encountered": [],
 }
-RIGHT, WRONG = Verdict(True, "the answer names all 3"), Verdict(False, "1 of 3 missing: prov:A", ["prov:A"])
+RIGHT, WRONG = (
+    Verdict(True, "the answer names all 3"),
+    Verdict(False, "1 of 3 missing: prov:A", ["prov:A"]),
+)
 
 
 def said(is_success=True, confidence="high", reason="It is shown.", missing=(), **more):
     return json.dumps(
-        {"reason": reason, "missing": list(missing), "confidence": confidence, "is_success": is_success, **more}
+        {
+            "reason": reason,
+            "missing": list(missing),
+            "confidence": confidence,
+            "is_success": is_success,
+            **more,
+        }
     )
 
 
@@ -46,12 +59,17 @@ def model(*replies):
 
 @pytest.mark.parametrize("verdict", [None, RIGHT, WRONG])
 @pytest.mark.parametrize(
-    "change", [{"converged": False}, {"converged": None}, {"final_answer": " "}, {"final_answer": None}]
+    "change",
+    [{"converged": False}, {"converged": None}, {"final_answer": " "}, {"final_answer": None}],
 )
 def test_a_run_without_an_answer_fails_whatever_else_is_said(change, verdict):
     client = model()
     found = judge_trajectory({**GOOD, **change}, client=client, grounding=[], verdict=verdict)
-    assert (found.is_success, found.confidence) == (False, "high") and found.missing and not client.calls
+    assert (
+        (found.is_success, found.confidence) == (False, "high")
+        and found.missing
+        and not client.calls
+    )
 
 
 def test_how_a_run_ended_is_in_the_reason():
@@ -61,7 +79,9 @@ def test_how_a_run_ended_is_in_the_reason():
 
 def test_an_answer_that_says_it_is_none_fails():
     for answer in ("Not answered: offline cannot read this.", "  Not answered: x"):
-        found = judge_trajectory({**GOOD, "final_answer": answer}, client=model(), grounding=[], verdict=RIGHT)
+        found = judge_trajectory(
+            {**GOOD, "final_answer": answer}, client=model(), grounding=[], verdict=RIGHT
+        )
         assert not found.is_success and found.missing == ["an answer"]
 
 
@@ -78,7 +98,12 @@ def test_what_was_not_seen_fails_and_is_listed():
     for left in (["prov:Invented", "prov:Other"], [NO_EVIDENCE]):
         client = model(said(True))
         found = judge_trajectory(GOOD, client=client, grounding=left)
-        assert not found.is_success and found.missing == left and left[0] in found.reason and not client.calls
+        assert (
+            not found.is_success
+            and found.missing == left
+            and left[0] in found.reason
+            and not client.calls
+        )
 
 
 @pytest.mark.parametrize("client", [None, OfflineClient()])
@@ -95,9 +120,15 @@ def test_without_a_model_the_rules_alone_decide(client):
 def test_a_model_judges_what_the_rules_leave_open():
     client, usage = model(said(True, "medium", "Shown in step 2.")), Usage()
     found = judge_trajectory(GOOD, client=client, grounding=[], usage=usage)
-    assert (found.is_success, found.reason, found.confidence) == (True, "Shown in step 2.", "medium")
+    assert (found.is_success, found.reason, found.confidence) == (
+        True,
+        "Shown in step 2.",
+        "medium",
+    )
     assert usage.calls == 1
-    found = judge_trajectory(GOOD, client=model(said(False, "high", "Off.", ["a source"])), grounding=[])
+    found = judge_trajectory(
+        GOOD, client=model(said(False, "high", "Off.", ["a source"])), grounding=[]
+    )
     assert (found.is_success, found.missing) == (False, ["a source"])
 
 
@@ -106,9 +137,13 @@ def test_success_in_doubt_is_a_failure():
     assert (found.is_success, found.confidence) == (False, "low") and "doubt" in found.reason
 
 
-@pytest.mark.parametrize(("lacking", "kept"), [(["a step that shows it"], True), (["none", " N/A", "Nothing."], False)])
+@pytest.mark.parametrize(
+    ("lacking", "kept"), [(["a step that shows it"], True), (["none", " N/A", "Nothing."], False)]
+)
 def test_a_success_from_which_something_is_missing_is_a_failure(lacking, kept):
-    found = judge_trajectory(GOOD, client=model(said(True, "high", "It is shown.", lacking)), grounding=[])
+    found = judge_trajectory(
+        GOOD, client=model(said(True, "high", "It is shown.", lacking)), grounding=[]
+    )
     assert found.is_success is not kept
     assert (found.confidence, found.missing) == (("low", lacking) if kept else ("high", []))
 
@@ -136,11 +171,19 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(reply):
     assert len(client.calls) == 2 == usage.calls
     again = client.calls[1]
     assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
-    assert again[:2] == client.calls[0] and len(again[2]["content"]) <= 2000 and "JSON" in again[3]["content"]
+    assert (
+        again[:2] == client.calls[0]
+        and len(again[2]["content"]) <= 2000
+        and "JSON" in again[3]["content"]
+    )
 
     client = model(reply, reply, said(True))
     found = judge_trajectory(GOOD, client=client, grounding=[])
-    assert (found.is_success, found.confidence, len(client.calls)) == (False, "low", 2) and "twice" in found.reason
+    assert (found.is_success, found.confidence, len(client.calls)) == (
+        False,
+        "low",
+        2,
+    ) and "twice" in found.reason
 
 
 def test_a_fence_around_the_json_is_no_fault():
@@ -150,7 +193,9 @@ def test_a_fence_around_the_json_is_no_fault():
     assert read_judgment(said(reason="One. Two.").replace(". ", ".\n\t")).reason == "One. Two."
 
 
-@pytest.mark.parametrize("error", [ModelUnavailable("is down"), ModelRateLimited("too many"), ModelBadReply("HTML")])
+@pytest.mark.parametrize(
+    "error", [ModelUnavailable("is down"), ModelRateLimited("too many"), ModelBadReply("HTML")]
+)
 def test_a_model_that_cannot_be_asked_loses_no_run(error):
     for replies in ([error], ["no JSON", error]):
         found = judge_trajectory(GOOD, client=model(*replies), grounding=[])
@@ -160,7 +205,9 @@ def test_a_model_that_cannot_be_asked_loses_no_run(error):
 def test_what_a_model_says_is_bounded_and_clean():
     key = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
     found = judge_trajectory(
-        GOOD, client=model(said(False, "high", f"\x1b[31m{key}\n" + "r" * 9000, ["m" * 900] * 90)), grounding=[]
+        GOOD,
+        client=model(said(False, "high", f"\x1b[31m{key}\n" + "r" * 9000, ["m" * 900] * 90)),
+        grounding=[],
     )
     assert len(found.reason) <= 500 and "a1B2" not in found.reason and "\x1b" not in found.reason
     assert len(found.missing) == 20 and all(len(part) <= 200 for part in found.missing)
@@ -178,7 +225,9 @@ def test_a_prompt_is_bounded_whatever_the_run_holds():
         **GOOD,
         "task": "<" * 100_000,
         "final_answer": "«" * 100_000,
-        "key_steps": [{"iteration": n, "action": ">" * 999, "outcome": "\\" * 999} for n in range(99)],
+        "key_steps": [
+            {"iteration": n, "action": ">" * 999, "outcome": "\\" * 999} for n in range(99)
+        ],
         "errors_encountered": ["\x00\"'" * 999] * 99,
         "variables_created": ["\u202e" + "n" * 99] * 999,
         "preview": "never shown " * 1000,
@@ -196,5 +245,9 @@ def test_secrets_do_not_reach_the_judge():
 
 
 def test_odd_artifacts_do_not_break_the_judge():
-    for odd in ({}, {"converged": True, "final_answer": 7}, {**GOOD, "key_steps": ["x", None, {}], "task": None}):
+    for odd in (
+        {},
+        {"converged": True, "final_answer": 7},
+        {**GOOD, "key_steps": ["x", None, {}], "task": None},
+    ):
         assert judge_trajectory(odd, client=model(said(False)), grounding=[]).is_success is False

@@ -71,7 +71,9 @@ def test_the_prompt_keeps_it_between_the_marks(text):
         assert system == {"role": "system", "content": JUDGE_SYSTEM} and user["role"] == "user"
         frame = FRAME.fullmatch(user["content"])
         assert frame, user["content"]
-        assert len(re.findall(r"<", user["content"])) == 2 == len(re.findall(r">", user["content"]))  # our marks alone
+        assert (
+            len(re.findall(r"<", user["content"])) == 2 == len(re.findall(r">", user["content"]))
+        )  # our marks alone
         assert len(frame[2]) <= DATA_CHARS
         data = json.loads(frame[2])
         assert set(data) - {"values"} == {"task", "steps", "errors", "variables", "final_answer"}
@@ -109,7 +111,9 @@ class Standin:
                 standin.bodies.append(body)
                 message = {"role": "assistant", "content": judge(body["messages"])}
                 choice = {"index": 0, "message": message, "finish_reason": "stop"}
-                raw = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}).encode()
+                raw = json.dumps(
+                    {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}
+                ).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(raw)))
@@ -120,9 +124,13 @@ class Standin:
                 pass
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread = threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         self.thread.start()
-        self.client = OpenAIClient("m", base_url=f"http://127.0.0.1:{self.http.server_port}/v1", key="k")
+        self.client = OpenAIClient(
+            "m", base_url=f"http://127.0.0.1:{self.http.server_port}/v1", key="k"
+        )
 
     def close(self):
         self.client.close()
@@ -158,7 +166,9 @@ def no_proxy(monkeypatch):
 
 def test_the_judge_is_asked_by_schema_and_without_chance(standins):
     standin = standins["gullible"]
-    assert judge_trajectory(artifact("a class", "outcome")[0], client=standin.client, grounding=[]).is_success
+    assert judge_trajectory(
+        artifact("a class", "outcome")[0], client=standin.client, grounding=[]
+    ).is_success
     body = standin.bodies[-1]
     assert body["temperature"] == 0 and body["response_format"]["type"] == "json_schema"
     assert body["response_format"]["json_schema"]["strict"] is True
@@ -174,9 +184,13 @@ def test_a_gullible_model_cannot_overturn_a_rule(standins, text):
         given = {"client": standin.client}
         assert not judge_trajectory(made, ns, verdict=wrong, grounding=[], **given).is_success
         assert not judge_trajectory(made, ns, grounding=["prov:Invented"], **given).is_success
-        assert not judge_trajectory({**made, "converged": False}, ns, grounding=[], **given).is_success
+        assert not judge_trajectory(
+            {**made, "converged": False}, ns, grounding=[], **given
+        ).is_success
         unanswered = {**made, "final_answer": f"Not answered: {text}"}
-        assert not judge_trajectory(unanswered, ns, grounding=[], verdict=Verdict(True, "x"), **given).is_success
+        assert not judge_trajectory(
+            unanswered, ns, grounding=[], verdict=Verdict(True, "x"), **given
+        ).is_success
     assert len(standin.bodies) == asked  # it was not even asked
 
 
@@ -184,7 +198,9 @@ def test_a_gullible_model_cannot_overturn_a_rule(standins, text):
 def test_a_careful_model_gets_the_text_as_data_only(standins, text):
     client = standins["careful"].client
     made, ns = artifact(text, "outcome")
-    found = judge_trajectory({**made, "final_answer": "prov:Nowhere"}, ns, client=client, grounding=[])
+    found = judge_trajectory(
+        {**made, "final_answer": "prov:Nowhere"}, ns, client=client, grounding=[]
+    )
     assert (found.is_success, found.reason) == (False, "read")
 
 
@@ -194,7 +210,9 @@ def test_an_injected_answer_does_not_verify_itself(standins, prov, text):
     result = REPLResult(f"3 hits\n{text}", "", {}, 0.0, calls=1)
     turns = [RLMIteration(1, [], text, [CodeBlock("search_entity('x')", result)])]
     answer = f"{text}\nprov:Invented, prov:Person"
-    made = extract_trajectory_artifact("Subclasses of prov:Agent?", answer, turns, {"x": text}, converged=True)
+    made = extract_trajectory_artifact(
+        "Subclasses of prov:Agent?", answer, turns, {"x": text}, converged=True
+    )
     meta, client = prov.meta(), standins["gullible"].client
     query = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }", "set")
     verdict = check_answer(answer, query, prov, meta, "Subclasses of prov:Agent?")

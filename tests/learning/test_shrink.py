@@ -46,4 +46,8 @@ def test_three_lucky_runs_crown_nothing_and_thirty_do():
 @given(st.floats(1, 30), st.integers(0, 100), st.integers(0, 100), st.floats(0, 10))
 def test_a_mean_that_equals_its_base_is_no_gap(mean, runs, others, spread):
     assert mean_gap(mean, runs, mean, others, spread) == 0
-    assert mean_gap(mean + 1, runs, mean, others, spread) > 0 > mean_gap(mean - 1, runs, mean, others, spread)
+    assert (
+        mean_gap(mean + 1, runs, mean, others, spread)
+        > 0
+        > mean_gap(mean - 1, runs, mean, others, spread)
+    )

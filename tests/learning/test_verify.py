@@ -59,13 +59,21 @@ def test_the_right_set(check, answer):
     [
         ("prov:Person, prov:Organization", ["prov:SoftwareAgent"], []),
         ("prov:Person, prov:Organization, prov:SoftwareAgent, prov:Plan", [], ["prov:Plan"]),
-        ("prov:Person, prov:Invented, prov:Organization, prov:SoftwareAgent", [], ["prov:Invented"]),
+        (
+            "prov:Person, prov:Invented, prov:Organization, prov:SoftwareAgent",
+            [],
+            ["prov:Invented"],
+        ),
         ("prov:Person and prov:Plan", ["prov:Organization", "prov:SoftwareAgent"], ["prov:Plan"]),
         ("Person, Organization", ["prov:SoftwareAgent"], []),
         ("Person, Organization, SoftwareAgent, Bundle", [], ["prov:Bundle"]),
         ("There are none.", list(NAMES), []),
         ("There are three of them.", list(NAMES), []),
-        ("prov:Person, Organization, SoftwareAgent", ["prov:Organization", "prov:SoftwareAgent"], []),  # no mixing
+        (
+            "prov:Person, Organization, SoftwareAgent",
+            ["prov:Organization", "prov:SoftwareAgent"],
+            [],
+        ),  # no mixing
     ],
 )
 def test_a_wrong_set(check, answer, missing, extra):
@@ -84,9 +92,13 @@ def test_what_the_question_names_may_be_repeated(check):
     assert check(answer, question="What are the subclasses of Agnet?").ok  # a slip
     assert check(answer, question="What is there?").extra == ["prov:Agent"]
     supers = "SELECT ?x WHERE { prov:SoftwareAgent rdfs:subClassOf ?x FILTER(isIRI(?x) && ?x != owl:Thing) }"
-    assert check("prov:Agent", supers, question="superclasses of prov:SoftwareAgent, is it prov:Agent?").ok
+    assert check(
+        "prov:Agent", supers, question="superclasses of prov:SoftwareAgent, is it prov:Agent?"
+    ).ok
     plain = "prov:Agent, prov:Person, prov:Organization, prov:SoftwareAgent"
-    assert not check(plain, question="What is beside a software agent?").ok  # the longest name is meant
+    assert not check(
+        plain, question="What is beside a software agent?"
+    ).ok  # the longest name is meant
 
 
 def test_a_name_of_several_terms_is_no_name(prov, tmp_path, graph_cache):
@@ -127,12 +139,17 @@ def test_an_empty_set_must_be_said(check):
         assert check(answer, NO_SUBS, question="Subclasses of Person?").ok, answer
         assert check(answer, NO_SUBS, "contains_all", question="Subclasses of Person?").ok
     assert not check("prov:Person is a class.", NO_SUBS, question="Subclasses of Person?").ok
-    assert check("None but prov:Plan", NO_SUBS, question="Subclasses of Person?").extra == ["prov:Plan"]
+    assert check("None but prov:Plan", NO_SUBS, question="Subclasses of Person?").extra == [
+        "prov:Plan"
+    ]
 
 
 def test_values_that_are_no_iris_compare_by_their_text(check):
     query = 'SELECT ?v WHERE { VALUES ?v { "Blue Whale" "red fox" } }'
-    assert check("- blue whale\n- Red  Fox", query).ok and check("A blue whale and a red fox.", query).ok
+    assert (
+        check("- blue whale\n- Red  Fox", query).ok
+        and check("A blue whale and a red fox.", query).ok
+    )
     assert check("red fox", query).missing == ["Blue Whale"]
     assert check("a b", 'SELECT ("a\u200e b" AS ?v) {}').ok  # as it is shown
     assert check("redfoxes and blue whales", query).missing == ["Blue Whale", "red fox"]
@@ -144,11 +161,16 @@ def test_values_that_are_no_iris_compare_by_their_text(check):
     assert check("1998 and 12003", numbers).missing == ["2003"]
     namespaces = 'SELECT ?n WHERE { VALUES ?n { "http://www.w3.org/ns/prov#" } }'
     assert check("prov: <http://www.w3.org/ns/prov#>", namespaces).ok
-    assert check("http://www.w3.org/ns/prov# and http://www.w3.org/2002/07/owl#", namespaces).extra != []
+    assert (
+        check("http://www.w3.org/ns/prov# and http://www.w3.org/2002/07/owl#", namespaces).extra
+        != []
+    )
 
 
 def test_contains_all_forgives_what_is_more(check):
-    assert check("prov:Person, prov:Organization, prov:SoftwareAgent, prov:Plan", compare="contains_all").ok
+    assert check(
+        "prov:Person, prov:Organization, prov:SoftwareAgent, prov:Plan", compare="contains_all"
+    ).ok
     assert check("prov:Person, prov:Plan", compare="contains_all").missing == [
         "prov:Organization",
         "prov:SoftwareAgent",
@@ -157,7 +179,11 @@ def test_contains_all_forgives_what_is_more(check):
 
 def test_long_lists_are_bounded(check):
     found = check("prov:Nothing", "SELECT ?x WHERE { ?x a owl:Class FILTER(isIRI(?x)) }")
-    assert len(found.missing) == SHOWN + 1 and found.missing[-1].startswith("… and ") and len(found.reason) < 400
+    assert (
+        len(found.missing) == SHOWN + 1
+        and found.missing[-1].startswith("… and ")
+        and len(found.reason) < 400
+    )
 
 
 @settings(max_examples=40)
@@ -166,7 +192,9 @@ def test_long_lists_are_bounded(check):
     st.sampled_from([", ", "\n- ", " and "]),
 )
 def test_a_set_is_right_only_when_it_is_the_same(prov, names, joint):
-    found = check_answer("Found: " + joint.join(sorted(names)), Verify(SUBS, "set"), prov, prov.meta(), QUESTION)
+    found = check_answer(
+        "Found: " + joint.join(sorted(names)), Verify(SUBS, "set"), prov, prov.meta(), QUESTION
+    )
     assert found.ok == (names == set(NAMES))
     assert set(found.missing) == set(NAMES) - names and set(found.extra) == names - set(NAMES)
 
@@ -192,7 +220,9 @@ def test_boolean(check):
     row = "SELECT (EXISTS { prov:Person rdfs:subClassOf prov:Agent } AS ?b) WHERE {}"
     for query in (yes, row):
         assert check("Yes, prov:Person is a subclass of prov:Agent.", query, "boolean").ok
-        assert not check("No.", query, "boolean").ok and not check("Who knows?", query, "boolean").ok
+        assert (
+            not check("No.", query, "boolean").ok and not check("Who knows?", query, "boolean").ok
+        )
     assert check("No, it is not.", no, "boolean").ok and not check("Yes", no, "boolean").ok
 
 
@@ -200,14 +230,20 @@ def test_absent(check):
     query, asked = "ASK { prov:Submarine ?p ?o }", "What is prov:Submarine?"
     assert check("There is no prov:Submarine in this ontology.", query, "absent", asked).ok
     assert check(
-        "No term is called Submarine.", "SELECT ?x { ?x rdfs:label 'Submarine' }", "absent", "What is a Submarine?"
+        "No term is called Submarine.",
+        "SELECT ?x { ?x rdfs:label 'Submarine' }",
+        "absent",
+        "What is a Submarine?",
     ).ok
     assert not check("prov:Submarine is a class of vessels.", query, "absent", asked).ok
     assert not check("A submarine is a vessel. It has no subclasses.", query, "absent", asked).ok
     named = check("There is no prov:Submarine; take prov:Agent.", query, "absent", asked)
     assert not named.ok and named.extra == ["prov:Agent"]
     near = check(
-        "There is no prov:Activty, only prov:Activity.", "ASK { prov:Activty ?p ?o }", "absent", "prov:Activty?"
+        "There is no prov:Activty, only prov:Activity.",
+        "ASK { prov:Activty ?p ?o }",
+        "absent",
+        "prov:Activty?",
     )
     assert near.extra == ["prov:Activity"]
     zero = "SELECT (COUNT(*) AS ?n) WHERE { prov:Submarine ?p ?o }"
@@ -216,7 +252,9 @@ def test_absent(check):
 
 @pytest.mark.parametrize("compare", ["set", "contains_all", "count", "boolean", "absent"])
 def test_no_answer_is_never_right(check, compare):
-    query = {"boolean": "ASK { prov:X a prov:Y }", "absent": "ASK { prov:X a prov:Y }"}.get(compare, NO_SUBS)
+    query = {"boolean": "ASK { prov:X a prov:Y }", "absent": "ASK { prov:X a prov:Y }"}.get(
+        compare, NO_SUBS
+    )
     for answer in ("", " \n", "Not answered: there is no such class, none, 0, no."):
         assert not check(answer, query, compare).ok
 
@@ -234,10 +272,20 @@ def test_no_answer_is_never_right(check, compare):
         ("ASK { ?s ?p ?o }", "set", ValidationError, "needs a SELECT"),
         ("ASK { ?s ?p ?o }", "count", ValidationError, "needs a SELECT"),
         ("ASK { prov:Agent ?p ?o }", "absent", ValidationError, "finds something"),
-        ('SELECT ("sNaN"^^xsd:decimal AS ?n) {}', "count", ValidationError, "counts sNaN, which no answer"),
+        (
+            'SELECT ("sNaN"^^xsd:decimal AS ?n) {}',
+            "count",
+            ValidationError,
+            "counts sNaN, which no answer",
+        ),
         ('SELECT ("sNaN"^^xsd:decimal AS ?n) {}', "absent", ValidationError, "finds something"),
         ("DESCRIBE prov:Agent", "set", ValidationError, "CONSTRUCT or DESCRIBE"),
-        ("SELECT ?x WHERE { ?s rdfs:subClassOf ?x FILTER(isBlank(?x)) }", "set", ValidationError, "isIRI"),
+        (
+            "SELECT ?x WHERE { ?s rdfs:subClassOf ?x FILTER(isBlank(?x)) }",
+            "set",
+            ValidationError,
+            "isIRI",
+        ),
         ("SELECT ?a WHERE { ?a ?b ?c . ?d ?e ?f }", "set", ValidationError, "more than"),
     ],
 )

@@ -232,14 +232,16 @@ def test_any_text_can_be_read(text):
 
 @settings(max_examples=60)
 @given(
-    st.integers(0, 10**9), st.sampled_from(["{}", "{:,}", "There are {:,} of them.", "**{}**", "{} classes", "= {}"])
+    st.integers(0, 10**9),
+    st.sampled_from(["{}", "{:,}", "There are {:,} of them.", "**{}**", "{} classes", "= {}"]),
 )
 def test_a_number_comes_back_as_it_went(number, frame):
     assert number_in(frame.format(number)) == number
 
 
 @pytest.mark.parametrize(
-    "part", ["a", "--a", "a:", "http://", "x(", ")", "1,", "no ", '"', "`'", "<a:", "is not ", "1. "]
+    "part",
+    ["a", "--a", "a:", "http://", "x(", ")", "1,", "no ", '"', "`'", "<a:", "is not ", "1. "],
 )
 def test_a_long_answer_is_read_in_no_time(part):
     """Where a pattern goes back and forth it takes several times as long."""

@@ -58,7 +58,9 @@ class CannotServe(Exception):
 class LiveServer:
     """`python -m llama_cpp.server` on a free port of the loopback. Use it as a block, or call `close`."""
 
-    def __init__(self, log: Path, *, python: str = PYTHON, context_tokens: int = CONTEXT_TOKENS) -> None:
+    def __init__(
+        self, log: Path, *, python: str = PYTHON, context_tokens: int = CONTEXT_TOKENS
+    ) -> None:
         """Returns when the server answers. Raises CannotServe."""
         model = find_model(python)
         port = free_port()
@@ -99,7 +101,9 @@ class LiveServer:
                 if self._answers():
                     return
             else:
-                raise CannotServe(f"the server ended with code {code} before it answered:\n{_tail(log)}")
+                raise CannotServe(
+                    f"the server ended with code {code} before it answered:\n{_tail(log)}"
+                )
         raise CannotServe(f"the server did not answer within {START_S:g} s:\n{_tail(log)}")
 
     def _answers(self) -> bool:
@@ -127,10 +131,14 @@ class LiveServer:
 def find_model(python: str) -> str:
     """The model file in that interpreter's packages. Raises CannotServe with the line that installs it."""
     try:
-        done = subprocess.run([python, "-P", "-c", FIND_MODEL], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [python, "-P", "-c", FIND_MODEL], capture_output=True, text=True, check=False
+        )
         said = done.stderr.strip()
     except OSError as exc:
-        raise CannotServe(f"{python} cannot be started ({exc.strerror}): set RLM_LIVE_PYTHON to a Python") from exc
+        raise CannotServe(
+            f"{python} cannot be started ({exc.strerror}): set RLM_LIVE_PYTHON to a Python"
+        ) from exc
     found = done.stdout.splitlines()
     if done.returncode or not found:
         wanted = " ".join(f"'{package}'" for package in PACKAGES)
@@ -158,7 +166,9 @@ class Brief:
     With a schema, every answer is held to it: the model cannot say anything else, by luck or otherwise.
     """
 
-    def __init__(self, client: Client, max_tokens: int, *, schema: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, client: Client, max_tokens: int, *, schema: dict[str, Any] | None = None
+    ) -> None:
         self.model = client.model
         self._client, self._max_tokens, self._schema = client, max_tokens, schema
 

@@ -16,9 +16,20 @@ HERE = Path(__file__).parent
 
 def collect(root: Path, *arguments: str, **variables: str) -> str:
     """What pytest says about this folder, run on its own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, str(HERE)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+        str(HERE),
+    ]
     environment = {**os.environ, **variables}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=root, env=environment, check=False
+    )
     return done.stdout + done.stderr
 
 

@@ -51,7 +51,13 @@ def artifact(answer=ANSWER, **fields):
         {"iteration": 1, "action": "search_entity('Agent')", "outcome": "prov:Agent, a class"},
         {"iteration": 2, "action": f"sparql_query({SUBCLASSES!r})"[:79] + "…", "outcome": ANSWER},
     ]
-    return {"task": QUESTION, "final_answer": answer, "converged": True, "key_steps": steps, **fields}
+    return {
+        "task": QUESTION,
+        "final_answer": answer,
+        "converged": True,
+        "key_steps": steps,
+        **fields,
+    }
 
 
 def trace():
@@ -67,7 +73,9 @@ def trace():
 
 def fits(text, schema):
     """Whether a reply is what the schema says, with its limits, as the server was told."""
-    found = json.loads(text, strict=False) if isinstance(text, str) else text  # its grammar allows line ends in texts
+    found = (
+        json.loads(text, strict=False) if isinstance(text, str) else text
+    )  # its grammar allows line ends in texts
     assert found.keys() == schema["properties"].keys()
     for name, part in schema["properties"].items():
         if part["type"] == "string":
@@ -95,7 +103,9 @@ def check_item(item):
     if item.trust == "unverified":
         told = f"{item.title}\n{item.description}\n{item.content}"
         assert Gate(prefixes=PROV).reason(item) == ""
-        assert "http" not in told and "sk-" not in told and "evil" not in told and "gnore" not in told
+        assert (
+            "http" not in told and "sk-" not in told and "evil" not in told and "gnore" not in told
+        )
 
 
 # -- the judge ---------------------------------------------------------------------------------------------------------
@@ -116,8 +126,12 @@ def test_whatever_a_model_says_of_a_run_is_a_valid_judgment(live):
 
 def test_an_instruction_in_a_run_overturns_no_check_and_the_model_is_not_even_asked(live):
     asked, made = Led(live), artifact(f"prov:Person. {POISON}")
-    assert not judge_trajectory(made, client=asked, grounding=[], verdict=Verdict(False, "2 of 3 missing")).is_success
-    assert not judge_trajectory(made, client=asked, grounding=["http://evil.example/collect"]).is_success
+    assert not judge_trajectory(
+        made, client=asked, grounding=[], verdict=Verdict(False, "2 of 3 missing")
+    ).is_success
+    assert not judge_trajectory(
+        made, client=asked, grounding=["http://evil.example/collect"]
+    ).is_success
     assert not judge_trajectory({**made, "converged": False}, client=asked, grounding=[]).is_success
     assert asked.said == []
 
@@ -136,7 +150,10 @@ def test_a_reply_that_is_no_json_is_asked_for_once_more_and_then_a_failure_of_lo
     asked, usage = Unheld(live, 6), Usage()
     found = judge_trajectory(artifact(), client=asked, grounding=[], usage=usage)
     assert (found.is_success, found.confidence, found.missing) == (False, "low", ["a judgment"])
-    assert found.reason == "the judge's reply could not be read, twice: it was cut off before its end: write less"
+    assert (
+        found.reason
+        == "the judge's reply could not be read, twice: it was cut off before its end: write less"
+    )
     assert asked.calls == usage.calls == 2
 
 
@@ -153,7 +170,9 @@ def test_lessons_pass_the_gates_or_are_kept_apart(live, is_success):
     assert len(items) <= 3
     for item in items:
         check_item(item)
-        assert item.provenance["run_id"] == "r-1" and item.outcome == ("success" if is_success else "failure")
+        assert item.provenance["run_id"] == "r-1" and item.outcome == (
+            "success" if is_success else "failure"
+        )
     assert 1 <= len(asked.said) == usage.calls <= 2
     for _, reply in asked.said:
         for lesson in fits(reply.text, SCHEMA)["items"]:
@@ -167,7 +186,12 @@ def test_an_instruction_in_a_run_becomes_no_procedure(live, store):
     calls = trace()
     calls.calls.insert(1, Call("describe_entity", {"uri": POISON}, ok=False, error=POISON))
     items = extract_memories(
-        made, Judgment(True, "checked", "high"), client=asked, trace=calls, ontology="prov", prefixes=PROV
+        made,
+        Judgment(True, "checked", "high"),
+        client=asked,
+        trace=calls,
+        ontology="prov",
+        prefixes=PROV,
     )
     assert asked.said and all(KEY not in json.dumps(messages) for messages, _ in asked.said)
     for item in items:
@@ -210,16 +234,24 @@ def check_stored(result, store):
             assert item.provenance["trajectory_id"] == result.trajectory_id
 
 
-def test_a_run_that_ends_is_judged_and_distilled_by_the_model_and_the_next_one_recalls(live, root, store, tmp_path):
+def test_a_run_that_ends_is_judged_and_distilled_by_the_model_and_the_next_one_recalls(
+    live, root, store, tmp_path
+):
     for number in (1, 2):
         asked = Led(live, *TURNS)
-        result = agent.run(QUESTION, root / "ontology" / "prov.ttl", client=asked, store=store, log_dir=tmp_path)
+        result = agent.run(
+            QUESTION, root / "ontology" / "prov.ttl", client=asked, store=store, log_dir=tmp_path
+        )
         assert result.converged and result.answer == ANSWER, result.reason
         check_stored(result, store)
         assert asked.said[0][0][0]["content"] == JUDGE_SYSTEM
         assert result.usage["calls"] == 2 + len(asked.said)
-        assert result.usage["input_tokens"] == 2 + sum(reply.input_tokens for _, reply in asked.said)
-        assert rows(store, "runs") == rows(store, "trajectories") == rows(store, "judgments") == number
+        assert result.usage["input_tokens"] == 2 + sum(
+            reply.input_tokens for _, reply in asked.said
+        )
+        assert (
+            rows(store, "runs") == rows(store, "trajectories") == rows(store, "judgments") == number
+        )
         used = store.db.rows("SELECT memory_id, rank FROM memory_usage WHERE trajectory_id = ? ORDER BY rank",
                              (result.trajectory_id,))  # fmt: skip
         assert used == [(memory["memory_id"], memory["rank"]) for memory in result.memories_used]
@@ -241,15 +273,22 @@ def test_a_window_that_is_too_small_is_told_and_the_judge_asks_in_little(root, s
     with LiveServer(tmp_path / "server.log", context_tokens=2048) as small:
         client = open_client(MODEL, base_url=small.url)
         with pytest.raises(ModelError, match="maximum context length is 2048 tokens"):
-            agent.run(QUESTION, root / "ontology" / "prov.ttl", client=Brief(client, 30), store=store)
+            agent.run(
+                QUESTION, root / "ontology" / "prov.ttl", client=Brief(client, 30), store=store
+            )
         assert store.stats()["runs"] == 0, "it was refused at the first call, so there was no run"
 
         long = artifact(", ".join(f"prov:Thing{number}" for number in range(400)))
-        long["key_steps"] = [{"iteration": n, "action": f"{n} ab " * 40, "outcome": f"{n} cd " * 40} for n in range(10)]
+        long["key_steps"] = [
+            {"iteration": n, "action": f"{n} ab " * 40, "outcome": f"{n} cd " * 40}
+            for n in range(10)
+        ]
         asked, usage = Brief(client, 30), Usage()
         found = judge_trajectory(long, client=asked, grounding=[], usage=usage)
         client.close()
-    assert "could not be asked" not in found.reason, "all of it was too long, and a part of it was not"
+    assert "could not be asked" not in found.reason, (
+        "all of it was too long, and a part of it was not"
+    )
     assert 1 <= usage.calls <= 2 and usage.input_tokens < 2 * 2048
 
 
@@ -277,9 +316,25 @@ def rlm(server, tmp_path):
     """`rlm … --json` with the model; every turn is a few words. Returns the exit code and what stdout says."""
 
     def run(*arguments, base_url):
-        command = [sys.executable, "-m", "rlm", *arguments, "--model", MODEL, "--base-url", base_url, "--json"]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RLM_MODEL_TIMEOUT_S": str(CALL_S)}
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "rlm",
+            *arguments,
+            "--model",
+            MODEL,
+            "--base-url",
+            base_url,
+            "--json",
+        ]
+        env = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "RLM_MODEL_TIMEOUT_S": str(CALL_S),
+        }
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False
+        )
         assert done.stdout and "Traceback" not in done.stderr, done.stderr
         return done.returncode, json.loads(done.stdout)
 

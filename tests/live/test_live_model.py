@@ -31,7 +31,9 @@ def test_a_completion_has_text_and_the_tokens_that_the_server_counted(live, serv
     assert reply.seconds > 0
 
     body = {"messages": GREET, "max_tokens": 1}
-    found = httpx.post(f"{server.url}/chat/completions", json=body, timeout=CALL_S, trust_env=False).json()
+    found = httpx.post(
+        f"{server.url}/chat/completions", json=body, timeout=CALL_S, trust_env=False
+    ).json()
     assert reply.input_tokens == found["usage"]["prompt_tokens"]
 
 
@@ -39,7 +41,9 @@ def test_the_token_limit_holds(live):
     reply = live.complete(COUNT, max_tokens=6, temperature=0.0, timeout_s=CALL_S)
     assert reply.stop_reason == "length"
     assert 0 < reply.output_tokens <= 6
-    assert len(live.complete(COUNT, max_tokens=20, temperature=0.0, timeout_s=CALL_S).text) > len(reply.text)
+    assert len(live.complete(COUNT, max_tokens=20, temperature=0.0, timeout_s=CALL_S).text) > len(
+        reply.text
+    )
 
 
 def test_an_answer_held_to_a_schema_fits_it(live):
@@ -50,13 +54,20 @@ def test_an_answer_held_to_a_schema_fits_it(live):
             "creature": {"enum": ["zorblat", "quixnar"]},
             "is_tame": {"type": "boolean"},
             "legs": {"type": "integer"},
-            "colours": {"type": "array", "items": {"enum": ["blue", "red"]}, "minItems": 1, "maxItems": 3},
+            "colours": {
+                "type": "array",
+                "items": {"enum": ["blue", "red"]},
+                "minItems": 1,
+                "maxItems": 3,
+            },
         },
         "required": ["creature", "is_tame", "legs", "colours"],
         "additionalProperties": False,
     }
     ask = [{"role": "user", "content": "What is the weather today?"}]
-    reply = live.complete(ask, json_schema=wanted, max_tokens=120, temperature=0.0, timeout_s=CALL_S)
+    reply = live.complete(
+        ask, json_schema=wanted, max_tokens=120, temperature=0.0, timeout_s=CALL_S
+    )
     found = json.loads(reply.text)
     assert found.keys() == wanted["properties"].keys()
     assert found["creature"] in ("zorblat", "quixnar")
@@ -70,13 +81,17 @@ def test_an_answer_held_to_a_schema_fits_it(live):
 
 def test_a_schema_that_is_not_of_an_object_is_met_too(live):
     wanted = {"type": "array", "items": {"type": "boolean"}, "minItems": 2, "maxItems": 2}
-    reply = live.complete(GREET, json_schema=wanted, max_tokens=60, temperature=0.0, timeout_s=CALL_S)
+    reply = live.complete(
+        GREET, json_schema=wanted, max_tokens=60, temperature=0.0, timeout_s=CALL_S
+    )
     found = json.loads(reply.text)
     assert [type(value) for value in found] == [bool, bool]
 
 
 def test_after_json_the_client_writes_prose_again(live):
-    live.complete(GREET, json_schema={"enum": ["zorblat"]}, max_tokens=40, temperature=0.0, timeout_s=CALL_S)
+    live.complete(
+        GREET, json_schema={"enum": ["zorblat"]}, max_tokens=40, temperature=0.0, timeout_s=CALL_S
+    )
     reply = live.complete(GREET, max_tokens=24, temperature=0.0, timeout_s=CALL_S)
     assert reply.text.strip()
     assert "zorblat" not in reply.text
@@ -84,7 +99,9 @@ def test_after_json_the_client_writes_prose_again(live):
 
 def test_a_wrong_path_says_to_check_the_base_url(server):
     client = open_client(MODEL, base_url=server.root)  # without its /v1
-    with pytest.raises(ModelError, match=r"answered 404: Not Found: check .* the base URL") as caught:
+    with pytest.raises(
+        ModelError, match=r"answered 404: Not Found: check .* the base URL"
+    ) as caught:
         client.complete(GREET, max_tokens=4, timeout_s=CALL_S)
     client.close()
     assert server.root in str(caught.value)

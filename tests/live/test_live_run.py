@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.live, pytest.mark.req("RB-23")]
 
 FLOCK = "Ann has three sheep.\nBob has four sheep.\nCarl has no sheep, he has a dog.\n" * 4
 QUERY = "How many sheep are there?"
-SHORT_PROMPT = "Answer the question about the text in the variable context. Write Python in ```repl blocks."
+SHORT_PROMPT = (
+    "Answer the question about the text in the variable context. Write Python in ```repl blocks."
+)
 THOUGHT = {
     "type": "object",
     "properties": {"thought": {"type": "string", "maxLength": 40}},
@@ -56,8 +58,15 @@ def test_a_run_that_never_converges_is_kept_as_such(live, tmp_path):
     assert metadata["root_model"] == MODEL
     assert metadata["query"] == QUERY
     assert metadata["context_size"] == len(FLOCK)
-    assert metadata["ended"] == {"converged": False, "reason": result.reason, "iterations": 3, "usage": usage}
-    assert [line["response"] for line in lines] == [turn.response for turn in (*result.iterations, result.last_call)]
+    assert metadata["ended"] == {
+        "converged": False,
+        "reason": result.reason,
+        "iterations": 3,
+        "usage": usage,
+    }
+    assert [line["response"] for line in lines] == [
+        turn.response for turn in (*result.iterations, result.last_call)
+    ]
     assert [line.get("last_call", False) for line in lines] == [False, False, False, True]
 
 
@@ -74,10 +83,16 @@ def test_a_run_left_to_the_model_ends_and_its_cassette_gives_the_same_run(live, 
     replay = ReplayClient(tape)
     second = rlm_run(QUERY, FLOCK, client=replay, **asked)
     assert replay.left == 0
-    assert (second.answer, second.converged, second.reason) == (first.answer, first.converged, first.reason)
+    assert (second.answer, second.converged, second.reason) == (
+        first.answer,
+        first.converged,
+        first.reason,
+    )
     assert second.usage.to_dict() == first.usage.to_dict()
     assert [turn.prompt for turn in second.iterations] == [turn.prompt for turn in first.iterations]
-    assert [turn.response for turn in second.iterations] == [turn.response for turn in first.iterations]
+    assert [turn.response for turn in second.iterations] == [
+        turn.response for turn in first.iterations
+    ]
 
 
 def test_a_batch_comes_back_in_order_and_one_failure_does_not_lose_the_rest(live, tmp_path):
@@ -95,7 +110,12 @@ def test_a_batch_comes_back_in_order_and_one_failure_does_not_lose_the_rest(live
     root = ScriptedClient([program, "FINAL_VAR(answers)"])
     with RLMLogger(tmp_path) as logger:
         result = rlm_run(
-            "Ask.", long, client=root, sub_client=Brief(live, 10), logger=logger, limits=Limits(batch_workers=4)
+            "Ask.",
+            long,
+            client=root,
+            sub_client=Brief(live, 10),
+            logger=logger,
+            limits=Limits(batch_workers=4),
         )
     assert result.converged, result.reason
     block = result.iterations[0].code_blocks[0]
@@ -120,7 +140,9 @@ def test_a_batch_comes_back_in_order_and_one_failure_does_not_lose_the_rest(live
     assert result.usage.calls == 2 + 5  # the two of the script, and those that were answered
 
     _, lines = read_log(logger.path)
-    assert {call["prompt"] for call in lines[0]["code_blocks"][0]["result"]["rlm_calls"]} == set(said)
+    assert {call["prompt"] for call in lines[0]["code_blocks"][0]["result"]["rlm_calls"]} == set(
+        said
+    )
 
 
 def test_a_server_that_is_killed_in_the_middle_ends_the_run_with_what_there_is(server, tmp_path):

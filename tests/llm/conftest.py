@@ -49,8 +49,17 @@ def anthropic(server: ModelServer, naps: Naps) -> Iterator[Opener]:
 def _opener(kind: Any, url: str, naps: Naps) -> Iterator[Opener]:
     opened = []
 
-    def make(model: str = "m-1", *, timeout_s: float = 20.0, tries: int = 4, max_reply_bytes: int = 1 << 20, **options):
-        wire = Wire(timeout_s=timeout_s, retry=naps.retry(tries=tries), max_reply_bytes=max_reply_bytes)
+    def make(
+        model: str = "m-1",
+        *,
+        timeout_s: float = 20.0,
+        tries: int = 4,
+        max_reply_bytes: int = 1 << 20,
+        **options,
+    ):
+        wire = Wire(
+            timeout_s=timeout_s, retry=naps.retry(tries=tries), max_reply_bytes=max_reply_bytes
+        )
         opened.append(kind(model, **{"base_url": url, "key": KEY, "wire": wire, **options}))
         return opened[-1]
 

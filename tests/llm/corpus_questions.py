@@ -88,7 +88,10 @@ SUBCLASSES = _r(
     ("Show me the child classes of the class Landform", "Landform", CLASS),
     ("What subclasses does the Activity class have?", "Activity", CLASS),
     ("Does Publication have any subclasses?", "Publication"),
-    ("Which classes inherit from http://purl.org/vocab/frbr/core#Work?", "http://purl.org/vocab/frbr/core#Work"),
+    (
+        "Which classes inherit from http://purl.org/vocab/frbr/core#Work?",
+        "http://purl.org/vocab/frbr/core#Work",
+    ),
     ("Which concepts are more specific than 'body of water'?", "body of water"),
     ("What specialisations of Agent are there?", "Agent"),
     ("subclasses of bill of lading", "bill of lading"),
@@ -119,7 +122,10 @@ ALL_SUBCLASSES = _r(
     ("Which classes are, directly or indirectly, subclasses of Disease?", "Disease"),
     ("List all classes that inherit from Organism.", "Organism"),
     ("Name all narrower concepts of 'string quartet'", "string quartet"),
-    ("List all the descendants of <http://example.org/port#Berth>", "http://example.org/port#Berth"),
+    (
+        "List all the descendants of <http://example.org/port#Berth>",
+        "http://example.org/port#Berth",
+    ),
     ("Subclasses of Ship, including indirect ones", "Ship"),
     ("all descendants of Dairy product", "Dairy product"),
     ("What is under Entity in the hierarchy?", "Entity"),
@@ -218,7 +224,10 @@ BY_RANGE = _r(
     ("What has range Activity?", "Activity"),
     ("Name the object properties that link to Sensor.", "Sensor"),
     ("Which properties have the class Organ as range?", "Organ", CLASS),
-    ("Are there properties with range <http://www.w3.org/ns/prov#Role>?", "http://www.w3.org/ns/prov#Role"),
+    (
+        "Are there properties with range <http://www.w3.org/ns/prov#Role>?",
+        "http://www.w3.org/ns/prov#Role",
+    ),
     ("Which properties expect a Person as object?", "Person"),
 )
 
@@ -334,7 +343,10 @@ COUNT = _r(
     ("Count the instances of Library.", "Library", _of("instances")),
     ("What's the total number of classes in PROV?", _of("classes")),
     ("How many kinds of cheese are there?", "cheese", _of("subclasses")),
-    ("How many properties start with 'was'?", _of("search", text="was", where="starts", what="property")),
+    (
+        "How many properties start with 'was'?",
+        _of("search", text="was", where="starts", what="property"),
+    ),
     ("How many statements are there in total?", _of("triples")),
     ("How many prefixes are declared?", _of("namespaces")),
     ("Count all subclasses of prov:Entity", "prov:Entity", _of("all_subclasses")),
@@ -395,7 +407,12 @@ IS_SUBCLASS = _r(
     ("Is every tug a vessel?", "tug", "vessel"),
     ("Is a tug a kind of vessel?", "tug", "vessel"),
     ("Does Delegation inherit from Influence?", "Delegation", "Influence"),
-    ("Is prov:Plan a direct subclass of prov:Entity?", "prov:Plan", "prov:Entity", {"of": "direct"}),
+    (
+        "Is prov:Plan a direct subclass of prov:Entity?",
+        "prov:Plan",
+        "prov:Entity",
+        {"of": "direct"},
+    ),
     ("Is Agent a superclass of Organization?", "Organization", "Agent"),
     ("Are violins a kind of string instrument?", "violins", "string instrument"),
     ("Is benzene a type of hydrocarbon?", "benzene", "hydrocarbon"),
@@ -518,22 +535,38 @@ HARD: list[Row] = [
     ),
     *_r(
         "subclasses",
-        ("Which classes are subclasses of the class 'Research and Development'?", "Research and Development", CLASS),
+        (
+            "Which classes are subclasses of the class 'Research and Development'?",
+            "Research and Development",
+            CLASS,
+        ),
         ("What are the kinds of Activity in PROV?", "Activity"),
         ("What types of sensors does the ontology distinguish?", "sensors"),
         ("subclasses of http://example.org/food#Cheese?", "http://example.org/food#Cheese"),
     ),
     *_r(
         "all_subclasses",
-        ("all subclasses of search and rescue vessel in the harbour ontology", "search and rescue vessel", RESCUE),
+        (
+            "all subclasses of search and rescue vessel in the harbour ontology",
+            "search and rescue vessel",
+            RESCUE,
+        ),
         ("List everything that is a kind of Instrument, at any depth.", "Instrument"),
         ("Which classes are descendants of ex:Thing_1?", "ex:Thing_1"),
     ),
     *_r(
         "path",
-        ("How is a ship in distress related to a harbour master?", "ship in distress", "harbour master"),
+        (
+            "How is a ship in distress related to a harbour master?",
+            "ship in distress",
+            "harbour master",
+        ),
         ("How does prov:Usage connect to prov:Entity in PROV?", "prov:Usage", "prov:Entity"),
-        ("What's the relation between 'terms and conditions' and Contract?", "terms and conditions", "Contract"),
+        (
+            "What's the relation between 'terms and conditions' and Contract?",
+            "terms and conditions",
+            "Contract",
+        ),
     ),
     *_r(
         "properties_by_domain",
@@ -555,7 +588,11 @@ HARD: list[Row] = [
         ("How many types of hydrocarbon does the ontology have?", "hydrocarbon", _of("subclasses")),
         ("How many classes are subclasses of Disease?", "Disease", _of("subclasses")),
         ("How many classes have no superclass?", _of("roots")),
-        ("How many instances are there of the class River?", "River", _of("instances", what="class")),
+        (
+            "How many instances are there of the class River?",
+            "River",
+            _of("instances", what="class"),
+        ),
         ("How many terms have 'oxide' in their label?", _of("search", text="oxide")),
         ("Count the properties whose domain is Recipe", "Recipe", _of("properties_by_domain")),
         ("How many parents does Aria have?", "Aria", _of("superclasses")),
@@ -610,7 +647,11 @@ HELD: list[Row] = [
         ("Give a short description of titration", "titration"),
         ("Remind me what skos:notation is", "skos:notation"),
         ("What sort of thing is an isthmus?", "isthmus"),
-        ("What is the intended meaning of the property actedOnBehalfOf?", "actedOnBehalfOf", PROPERTY),
+        (
+            "What is the intended meaning of the property actedOnBehalfOf?",
+            "actedOnBehalfOf",
+            PROPERTY,
+        ),
     ),
     *_r(
         "subclasses",
@@ -715,7 +756,11 @@ HELD: list[Row] = [
     ),
     *_r(
         "is_subclass",
-        ("Would you say that a cello is a kind of string instrument?", "cello", "string instrument"),
+        (
+            "Would you say that a cello is a kind of string instrument?",
+            "cello",
+            "string instrument",
+        ),
         ("Is it true that Statute is a subclass of LegalAct?", "Statute", "LegalAct"),
         ("Does the class Lake fall under Landform?", "Lake", "Landform", CLASS),
         ("Are nurses a type of person?", "nurses", "person"),
@@ -830,8 +875,15 @@ AGAIN: list[Row] = [
         ("How many children does Loan have?", "Loan", _of("subclasses")),
         ("Tell me the number of subclasses of Dessert", "Dessert", _of("subclasses")),
         ("How many instances of Island are there?", "Island", _of("instances")),
-        ("How many properties are there with domain Tenant?", "Tenant", _of("properties_by_domain")),
-        ("How many classes have 'sensor' in their name?", _of("search", text="sensor", what="class")),
+        (
+            "How many properties are there with domain Tenant?",
+            "Tenant",
+            _of("properties_by_domain"),
+        ),
+        (
+            "How many classes have 'sensor' in their name?",
+            _of("search", text="sensor", what="class"),
+        ),
         ("How many roots does the hierarchy have?", _of("roots")),
         ("Count the individuals", _of("individuals")),
         ("How many namespaces does the ontology use?", _of("namespaces")),

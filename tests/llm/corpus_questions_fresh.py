@@ -75,7 +75,10 @@ STRANGERS: list[Row] = [
         ("Show the definition of the concept 'Climate Change'", "Climate Change", CLASS),
         ("What is the IRI of the class Vineyard?", "Vineyard", CLASS),
         ("info Vineyard", "Vineyard"),
-        ("What is http://purl.obolibrary.org/obo/BFO_0000001?", "http://purl.obolibrary.org/obo/BFO_0000001"),
+        (
+            "What is http://purl.obolibrary.org/obo/BFO_0000001?",
+            "http://purl.obolibrary.org/obo/BFO_0000001",
+        ),
         ("What kind of entity is sosa:Sampler?", "sosa:Sampler"),
     ),
     *_r(
@@ -137,7 +140,11 @@ STRANGERS: list[Row] = [
         ("Name all classes derived from prov:Influence.", "prov:Influence"),
         ("all subtypes of 'Organic Compound'", "Organic Compound"),
         ("What are all descendant classes of Tool?", "Tool"),
-        ("Retrieve all subclasses of the Protein class, not only the direct ones.", "Protein", CLASS),
+        (
+            "Retrieve all subclasses of the Protein class, not only the direct ones.",
+            "Protein",
+            CLASS,
+        ),
         ("Which are all the children and grandchildren of Rock?", "Rock"),
         ("Enumerate every class located below Artifact.", "Artifact"),
         ("Everything that is a kind of Beverage", "Beverage"),
@@ -222,7 +229,11 @@ STRANGERS: list[Row] = [
         ("What properties are there with rdfs:domain foaf:Agent?", "foaf:Agent"),
         ("Which properties apply to instances of Book?", "Book"),
         ("What relations start from Protein?", "Protein"),
-        ("Could you please list all the properties whose domain is the class Event?", "Event", CLASS),
+        (
+            "Could you please list all the properties whose domain is the class Event?",
+            "Event",
+            CLASS,
+        ),
         ("Which object properties are declared with domain Process?", "Process"),
         ("Find all properties that take a Vehicle as subject.", "Vehicle"),
         ("What attributes can I assign to a Loan?", "Loan"),
@@ -293,7 +304,10 @@ STRANGERS: list[Row] = [
         ("Which entities have labels containing 'cell'?", _s("cell")),
         ("List the classes whose names include 'Event'.", _s("Event", what="class")),
         ("Which property names contain 'date'?", _s("date", what="property")),
-        ("Find all properties with 'has' at the beginning of their name.", _s("has", "starts", "property")),
+        (
+            "Find all properties with 'has' at the beginning of their name.",
+            _s("has", "starts", "property"),
+        ),
         ("Are there any terms with the substring 'gen'?", _s("gen")),
         ("Show every class with a name ending in 'Process'.", _s("Process", "ends", "class")),
         ("Could you look for terms which include the word loan?", _s("loan")),
@@ -390,7 +404,11 @@ STRANGERS: list[Row] = [
     ),
     *_r(
         "count",
-        ("How many subclasses does Vessel have in all, at any depth?", "Vessel", _of("all_subclasses")),
+        (
+            "How many subclasses does Vessel have in all, at any depth?",
+            "Vessel",
+            _of("all_subclasses"),
+        ),
         ("How many classes does the pizza ontology contain?", _of("classes")),
         ("count classes", _of("classes")),
         ("number of properties", _of("properties")),
@@ -402,7 +420,11 @@ STRANGERS: list[Row] = [
         ("Count the subclasses of Sensor.", "Sensor", _of("subclasses")),
         ("How many superclasses has Margherita?", "Margherita", _of("superclasses")),
         ("How many properties have Person as their domain?", "Person", _of("properties_by_domain")),
-        ("Count the properties whose range is xsd:string.", "xsd:string", _of("properties_by_range")),
+        (
+            "Count the properties whose range is xsd:string.",
+            "xsd:string",
+            _of("properties_by_range"),
+        ),
         ("How many top classes are there?", _of("roots")),
         ("How many terms contain 'gene'?", _of("search", text="gene")),
         ("How big is the ontology in triples?", _of("triples")),
@@ -466,7 +488,12 @@ STRANGERS: list[Row] = [
         ("Is Neuron a kind of Cell?", "Neuron", "Cell"),
         ("Is it the case that Whale is a Mammal?", "Whale", "Mammal"),
         ("Does Enzyme derive from Protein?", "Enzyme", "Protein"),
-        ("Is Journal a direct subclass of Publication?", "Journal", "Publication", {"of": "direct"}),
+        (
+            "Is Journal a direct subclass of Publication?",
+            "Journal",
+            "Publication",
+            {"of": "direct"},
+        ),
         ("Check whether Violin is a subclass of Instrument.", "Violin", "Instrument"),
         ("Is prov:Person rdfs:subClassOf prov:Agent?", "prov:Person", "prov:Agent"),
         ("Is Tram a transitive subclass of Vehicle?", "Tram", "Vehicle"),
@@ -480,7 +507,12 @@ STRANGERS: list[Row] = [
         ("Is Food an ancestor of Cheddar?", "Cheddar", "Food"),
         ("Verify that Piano is a subclass of Instrument", "Piano", "Instrument"),
         ("Please check if Robot is a subclass of Agent.", "Robot", "Agent"),
-        ("Is the Nucleus class a descendant of the Organelle class?", "Nucleus", "Organelle", CLASS),
+        (
+            "Is the Nucleus class a descendant of the Organelle class?",
+            "Nucleus",
+            "Organelle",
+            CLASS,
+        ),
         ("Do bacteria belong to the class Organism?", "bacteria", "Organism", CLASS),
         ("Is Kitchen a Room?", "Kitchen", "Room"),
         ("Does Lagoon have WaterBody as an ancestor?", "Lagoon", "WaterBody"),
@@ -708,7 +740,10 @@ SECOND: list[Row] = [
         ("Please give me the total number of individuals", _of("individuals")),
         ("How many prefixes are there?", _of("namespaces")),
         ("How many properties apply to Customer?", "Customer", _of("properties_by_domain")),
-        ("How many classes start with 'Geo'?", _of("search", text="Geo", where="starts", what="class")),
+        (
+            "How many classes start with 'Geo'?",
+            _of("search", text="Geo", where="starts", what="class"),
+        ),
         ("Number of top-level classes?", _of("roots")),
         ("How many parents does Eagle have?", "Eagle", _of("superclasses")),
     ),
@@ -733,7 +768,12 @@ SECOND: list[Row] = [
         ("Would a Router count as a Device?", "Router", "Device"),
         ("Does the class Oak descend from Tree?", "Oak", "Tree", CLASS),
         ("Is it true that every Fjord is a WaterBody?", "Fjord", "WaterBody"),
-        ("Is schema:Recipe a direct subclass of schema:HowTo?", "schema:Recipe", "schema:HowTo", {"of": "direct"}),
+        (
+            "Is schema:Recipe a direct subclass of schema:HowTo?",
+            "schema:Recipe",
+            "schema:HowTo",
+            {"of": "direct"},
+        ),
         ("Is Organ a parent class of Kidney?", "Kidney", "Organ"),
     ),
     *_r(
@@ -803,7 +843,10 @@ THIRD: list[Row] = [
         ("List all classes that inherit directly or indirectly from Garment.", "Garment"),
         ("Show the full hierarchy below Shrub.", "Shrub"),
         ("Which classes are subclasses of Antenna, transitively?", "Antenna"),
-        ("Could you please give me every subclass of geo:Feature, no matter how deep?", "geo:Feature"),
+        (
+            "Could you please give me every subclass of geo:Feature, no matter how deep?",
+            "geo:Feature",
+        ),
     ),
     *_r(
         "superclasses",
@@ -1048,9 +1091,15 @@ ASIDES: list[Row] = [
     ),
     *_r("superclasses", ("My boss wants to know the superclasses of Tug", "Tug")),
     *_r("all_superclasses", ("Before lunch, show me the ancestors of Tug.", "Tug")),
-    *_r("properties_by_domain", ("As a librarian, I wonder which properties have domain Book", "Book")),
+    *_r(
+        "properties_by_domain",
+        ("As a librarian, I wonder which properties have domain Book", "Book"),
+    ),
     *_r("properties_by_range", ("Our intern needs the properties whose range is Person", "Person")),
-    *_r("all_subclasses", ("In the course of my thesis, could you list all descendants of Cell?", "Cell")),
+    *_r(
+        "all_subclasses",
+        ("In the course of my thesis, could you list all descendants of Cell?", "Cell"),
+    ),
     *_r("path", ("The reviewers asked for the path between Gene and Protein", "Gene", "Protein")),
     *_r(
         "",
@@ -1109,7 +1158,10 @@ OTHER: list[Row] = _r(
 
 
 MISSED: list[Row] = [
-    *_r("all_subclasses", ("Which classes would a reasoner put under Kettle, at whatever depth?", "Kettle")),
+    *_r(
+        "all_subclasses",
+        ("Which classes would a reasoner put under Kettle, at whatever depth?", "Kettle"),
+    ),
     *_r("all_subclasses", ("Give me Glove's whole family tree downwards.", "Glove")),
     *_r("all_subclasses", ("Anything that is a Ladder by inheritance: which classes?", "Ladder")),
     *_r("roots", ("Where do I start reading the class hierarchy?",)),
@@ -1117,11 +1169,16 @@ MISSED: list[Row] = [
     *_r("count", ("Is it many classes? How many exactly?", _of("classes"))),
     *_r("instances", ("What concrete Parcels do you know?", "Parcels")),
     *_r("exists", ("Does anybody define hasJetpack as a property?", "hasJetpack", PROPERTY)),
-    *_r("count", ("Quick sanity check: how many subclasses does Vessel have?", "Vessel", _of("subclasses"))),
+    *_r(
+        "count",
+        ("Quick sanity check: how many subclasses does Vessel have?", "Vessel", _of("subclasses")),
+    ),
     *_r("subclasses", ("Let us investigate the children of prov:Entity.", "prov:Entity")),
     *_r("subclasses", ("Today we study the direct subclasses of 'Musical Work'.", "Musical Work")),
     *_r("all_subclasses", ("Would it be feasible to get all subclasses of Vessel?", "Vessel")),
-    *_r("all_subclasses", ("Scanning the taxonomy, which classes end up beneath Vessel?", "Vessel")),
+    *_r(
+        "all_subclasses", ("Scanning the taxonomy, which classes end up beneath Vessel?", "Vessel")
+    ),
 ]
 """Not understood, and not taken for another kind."""
 

@@ -35,12 +35,18 @@ AROUND = {
     "a comment": "SELECT ?x WHERE {{ {0} # }}",
     "an escape": "SELECT ?x WHERE {{ {0} FILTER(isIRI(\\u003fx)) }}",
 }
-NO_SELF = ("properties_by_domain", "properties_by_range", "instances")  # a term may be among these of its own
+NO_SELF = (
+    "properties_by_domain",
+    "properties_by_range",
+    "instances",
+)  # a term may be among these of its own
 TYPES = "VALUES ?t { owl:Class rdfs:Class }"
 ABOVE = "?x rdfs:subClassOf ?y FILTER(isIRI(?y) && ?y NOT IN (?x, owl:Thing))"
 LOOKED_AT = "?x rdfs:label|skos:prefLabel|skos:altLabel|a ?l"
 HAS_TEXT = "FILTER(CONTAINS(LCASE(STR(?x)), $TEXT_1) || CONTAINS(LCASE(?l), $TEXT_1))"
-PROPERTIES = "VALUES ?t { rdf:Property owl:ObjectProperty owl:DatatypeProperty owl:AnnotationProperty }"
+PROPERTIES = (
+    "VALUES ?t { rdf:Property owl:ObjectProperty owl:DatatypeProperty owl:AnnotationProperty }"
+)
 
 
 def _select(pattern: str) -> str:
@@ -74,18 +80,30 @@ _ROOTS = {
 _SEARCHES = {
     "type with a filter": _search(f"{LOOKED_AT} OPTIONAL {{ ?x a ?t FILTER(false) }} {HAS_TEXT}"),
     "type first": _search(f"OPTIONAL {{ ?x a ?t }} {LOOKED_AT} {HAS_TEXT}"),
-    "another ?x": _search(f"{LOOKED_AT} OPTIONAL {{ ?x a ?t }} {HAS_TEXT.replace('STR(?x)', 'STR(?X)')}"),
+    "another ?x": _search(
+        f"{LOOKED_AT} OPTIONAL {{ ?x a ?t }} {HAS_TEXT.replace('STR(?x)', 'STR(?X)')}"
+    ),
     "another ?l": _search(f"{LOOKED_AT} OPTIONAL {{ ?x a ?t }} {HAS_TEXT.replace('(?l)', '(?L)')}"),
     "a label of itself": _search(
-        f"{LOOKED_AT.replace('?l', '?x')} OPTIONAL {{ ?x a ?t }} {HAS_TEXT.replace('?l', '?x')}", "?x ?x ?t"
+        f"{LOOKED_AT.replace('?l', '?x')} OPTIONAL {{ ?x a ?t }} {HAS_TEXT.replace('?l', '?x')}",
+        "?x ?x ?t",
     ),
     "label and type in one": _search(f"{LOOKED_AT} OPTIONAL {{ ?x a ?l }} {HAS_TEXT}", "?x ?l ?l"),
     "columns swapped": _search(f"{LOOKED_AT} OPTIONAL {{ ?x a ?t }} {HAS_TEXT}", "?x ?t ?l"),
 }
 _COUNTS = {
-    "all_superclasses": [_count(f"$ENTITY_1 {ONE}* ?x FILTER(isIRI(?x))"), _count(f"$ENTITY_1 {ALL} ?x")],
-    "all_subclasses": [_count(f"?x {ONE}* $ENTITY_1 FILTER(isIRI(?x))"), _count(f"?x {ALL} $ENTITY_1")],
-    "superclasses": [_count(f"$ENTITY_1 {ONE} ?x"), _count(f"$ENTITY_1 {ONE} ?x FILTER(!isBlank(?x))")],
+    "all_superclasses": [
+        _count(f"$ENTITY_1 {ONE}* ?x FILTER(isIRI(?x))"),
+        _count(f"$ENTITY_1 {ALL} ?x"),
+    ],
+    "all_subclasses": [
+        _count(f"?x {ONE}* $ENTITY_1 FILTER(isIRI(?x))"),
+        _count(f"?x {ALL} $ENTITY_1"),
+    ],
+    "superclasses": [
+        _count(f"$ENTITY_1 {ONE} ?x"),
+        _count(f"$ENTITY_1 {ONE} ?x FILTER(!isBlank(?x))"),
+    ],
     "properties": [
         _count(f"VALUES ?t {{ owl:ObjectProperty }} {PROPERTIES} ?x a ?t FILTER(isIRI(?x))"),
         _count(f"{PROPERTIES} ?x a ?t"),
@@ -123,21 +141,35 @@ _YES_NO = (
 def _all() -> list[tuple[str, Asked, str]]:
     made = []
     for kind, core in CORES.items():
-        made += [(f"{kind}: {name}", Asked(kind, ("A",)), text.format(core)) for name, text in AROUND.items()]
+        made += [
+            (f"{kind}: {name}", Asked(kind, ("A",)), text.format(core))
+            for name, text in AROUND.items()
+        ]
     for kind in NO_SELF:
         query = _select(f"{CORES[kind]} FILTER(?x != $ENTITY_1)")
         made.append((f"{kind}: without itself", Asked(kind, ("A",)), query))
-    made += [(f"roots: {name}", Asked("roots"), _select(pattern)) for name, pattern in _ROOTS.items()]
-    made += [(f"search: {name}", Asked("search", text="a"), query) for name, query in _SEARCHES.items()]
+    made += [
+        (f"roots: {name}", Asked("roots"), _select(pattern)) for name, pattern in _ROOTS.items()
+    ]
+    made += [
+        (f"search: {name}", Asked("search", text="a"), query) for name, query in _SEARCHES.items()
+    ]
     for of, queries in _COUNTS.items():
         mentions = ("A",) if "class" in of else ()
-        made += [(f"count {of}: {at}", Asked("count", mentions, of=of), query) for at, query in enumerate(queries)]
+        made += [
+            (f"count {of}: {at}", Asked("count", mentions, of=of), query)
+            for at, query in enumerate(queries)
+        ]
     for kind, pattern in _INHERITED.items():
-        made.append((f"{kind}: two variables", Asked(kind, ("A",), inherited=True), _select(pattern)))
+        made.append(
+            (f"{kind}: two variables", Asked(kind, ("A",), inherited=True), _select(pattern))
+        )
     for kind, query in _RENAMED.items():
         made.append((f"{kind}: two variables, renamed", Asked(kind, ("A",), inherited=True), query))
     asked = Asked("is_subclass", ("A", "B"))
-    return made + [(f"is_subclass: {at}", asked, f"ASK {{ {pattern} }}") for at, pattern in enumerate(_YES_NO)]
+    return made + [
+        (f"is_subclass: {at}", asked, f"ASK {{ {pattern} }}") for at, pattern in enumerate(_YES_NO)
+    ]
 
 
 UNFIT = _all()

@@ -35,7 +35,9 @@ def opened(folder: Path, turtle: str) -> Any:
     return open_engine(path, cache_dir=folder)
 
 
-def ask(engine: Any, question: str, memories: Sequence[MemoryItem] = (), *, limits: Limits | None = None) -> RLMResult:
+def ask(
+    engine: Any, question: str, memories: Sequence[MemoryItem] = (), *, limits: Limits | None = None
+) -> RLMResult:
     """One run, with these procedures in its prompt."""
     meter, meta = Meter(), engine.meta()
     told = build_context(question, meta, memories).text
@@ -57,7 +59,11 @@ def ask(engine: Any, question: str, memories: Sequence[MemoryItem] = (), *, limi
 def found(engine: Any, query: str) -> set[str]:
     """The IRIs of a query's ?x, as the answers write them."""
     meta = engine.meta()
-    return {meta.curie(row["x"]["v"]) for row in engine.query(query, limit=10_000).rows if row["x"]["t"] == "iri"}
+    return {
+        meta.curie(row["x"]["v"])
+        for row in engine.query(query, limit=10_000).rows
+        if row["x"]["t"] == "iri"
+    }
 
 
 def listed(answer: str) -> set[str]:
@@ -67,12 +73,19 @@ def listed(answer: str) -> set[str]:
 
 def uses(result: RLMResult) -> list[str]:
     """What the replies of a run said about the procedures."""
-    said = [line for turn in result.iterations for line in turn.response.split("\n") if line.startswith("Uses:")]
+    said = [
+        line
+        for turn in result.iterations
+        for line in turn.response.split("\n")
+        if line.startswith("Uses:")
+    ]
     return [line.removeprefix("Uses:").strip() for line in said]
 
 
 def procedure(title: str, *steps: str, **more: Any) -> MemoryItem:
-    return MemoryItem(title, more.pop("description", ""), "\n".join(f"- {step}" for step in steps), **more)
+    return MemoryItem(
+        title, more.pop("description", ""), "\n".join(f"- {step}" for step in steps), **more
+    )
 
 
 def query_step(query: str) -> str:
@@ -85,5 +98,7 @@ def functions(engine: Any) -> dict[str, Any]:
     views = view_tools(Views(engine, engine.meta()), meter).functions
     made: dict[str, Any] = {**views, "re": re, "json": json, "unicodedata": unicodedata, "Any": Any}
     for name in ("words", "singular", "slip", "closeness", "link"):
-        exec(inspect.getsource(getattr(programs, name)), made)  # our own source, as the REPL gets it
+        exec(
+            inspect.getsource(getattr(programs, name)), made
+        )  # our own source, as the REPL gets it
     return made

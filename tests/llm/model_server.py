@@ -33,7 +33,9 @@ class Handler(BaseHTTPRequestHandler):
         owner = self.owner
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with owner.lock:
-            owner.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(body)))
+            owner.requests.append(
+                (self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(body))
+            )
             answer = owner.answers[min(len(owner.requests), len(owner.answers)) - 1]
         try:
             if callable(answer):
@@ -65,9 +67,13 @@ class ModelServer:
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.lock = threading.Lock()
         self.over = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"owner": self}))
+        self._http = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Bound", (Handler,), {"owner": self})
+        )
         self.url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
 
     def bodies(self) -> list[dict[str, Any]]:
         return [body for _, _, body in self.requests]
@@ -85,7 +91,11 @@ class ModelServer:
 
 def chat(text: Any = "hi", **fields: Any) -> dict[str, Any]:
     """An answer of chat completions."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     return {
         "id": "c-1",
@@ -101,7 +111,13 @@ def said(*blocks: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """An answer of the Messages API."""
     content = list(blocks) or [{"type": "text", "text": "hi"}]
     usage = {"input_tokens": 11, "output_tokens": 7}
-    whole = {"id": "m-1", "type": "message", "role": "assistant", "model": "m-1-0101", "content": content}
+    whole = {
+        "id": "m-1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m-1-0101",
+        "content": content,
+    }
     return {**whole, "stop_reason": "end_turn", "usage": usage, **fields}
 
 

@@ -12,19 +12,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import ASK, KEY, ModelServer, chat, refusal
 
-from rlm.errors import CassetteDiverged, ModelAuthError, ModelError, ModelRateLimited, ModelUnavailable
+from rlm.errors import (
+    CassetteDiverged,
+    ModelAuthError,
+    ModelError,
+    ModelRateLimited,
+    ModelUnavailable,
+)
 from rlm.llm import RecordingClient, ReplayClient, Reply, ScriptedClient
 from rlm.llm.diverged import common_prefix
 from rlm.llm.openai import OpenAIClient
 
 
 def user(*texts: str) -> list[dict[str, str]]:
-    return [{"role": "user" if place % 2 == 0 else "assistant", "content": text} for place, text in enumerate(texts)]
+    return [
+        {"role": "user" if place % 2 == 0 else "assistant", "content": text}
+        for place, text in enumerate(texts)
+    ]
 
 
 def record(path: Path, *asked: list[dict[str, str]], **options) -> list[Reply]:
     """A cassette in which every request is answered with its number."""
-    client = RecordingClient(ScriptedClient([f"reply {n}" for n in range(1, len(asked) + 1)]), path, **options)
+    client = RecordingClient(
+        ScriptedClient([f"reply {n}" for n in range(1, len(asked) + 1)]), path, **options
+    )
     try:
         return [client.complete(messages) for messages in asked]
     finally:
@@ -46,7 +57,9 @@ def test_a_replay_gives_what_was_recorded(tape):
 
 def test_one_line_a_call_written_at_once_for_the_owner_only(tape):
     client = RecordingClient(ScriptedClient(["one", "two"]), tape)
-    client.complete(user("a"), max_tokens=5, temperature=0.0, json_schema={"type": "object"}, timeout_s=3)
+    client.complete(
+        user("a"), max_tokens=5, temperature=0.0, json_schema={"type": "object"}, timeout_s=3
+    )
     (line,) = [json.loads(line) for line in tape.read_text().splitlines()]  # not closed yet
     assert line["call"] == 1 and line["reply"]["text"] == "one"
     params = {"max_tokens": 5, "temperature": 0.0, "json_schema": {"type": "object"}}
@@ -144,7 +157,9 @@ def divergence(tape: Path, messages: list[dict[str, str]], **options) -> str:
 
 
 def test_the_first_character_that_differs_is_shown(tape):
-    record(tape, user("unlike"), user("Count the words.", "ok", "x" * 100 + "seven dogs" + "y" * 100))
+    record(
+        tape, user("unlike"), user("Count the words.", "ok", "x" * 100 + "seven dogs" + "y" * 100)
+    )
     message = divergence(tape, user("Count the words.", "ok", "x" * 100 + "seven cats" + "y" * 100))
     assert "recorded call 2" in message and "message 3 (user) differs at character 107" in message
     assert "xxxseven dogsyyy" in message and "xxxseven catsyyy" in message and len(message) < 700
@@ -153,12 +168,18 @@ def test_the_first_character_that_differs_is_shown(tape):
 def test_a_text_that_ends_earlier(tape):
     record(tape, user("abc"))
     message = divergence(tape, user("abcdef"))
-    assert "at character 4" in message and "'abc' and there it ends" in message and "'abcdef'" in message
+    assert (
+        "at character 4" in message
+        and "'abc' and there it ends" in message
+        and "'abcdef'" in message
+    )
 
 
 def test_a_message_more_or_less(tape):
     record(tape, user("a", "b"))
-    assert "2 messages there and 3 here; message 3 is only here" in divergence(tape, user("a", "b", "new"))
+    assert "2 messages there and 3 here; message 3 is only here" in divergence(
+        tape, user("a", "b", "new")
+    )
     assert "2 messages there and 1 here; message 2 is only there" in divergence(tape, user("a"))
 
 
@@ -178,7 +199,9 @@ def test_once_more_than_recorded(tape):
     replay = ReplayClient(tape)
     replay.complete(user("a"))
     replay.complete(user("a"))
-    with pytest.raises(CassetteDiverged, match=r"call 3 of the replay.*recorded 2 times, and this is one more"):
+    with pytest.raises(
+        CassetteDiverged, match=r"call 3 of the replay.*recorded 2 times, and this is one more"
+    ):
         replay.complete(user("a"))
 
 
@@ -273,7 +296,9 @@ def test_files_that_cannot_be(tmp_path):
 
 texts = st.text(max_size=20)
 requests = st.lists(
-    st.fixed_dictionaries({"role": st.sampled_from(["system", "user", "assistant"]), "content": texts}),
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["system", "user", "assistant"]), "content": texts}
+    ),
     min_size=1,
     max_size=3,
 )
@@ -292,7 +317,9 @@ options = st.fixed_dictionaries(
 def test_whatever_is_recorded_is_replayed(tmp_path_factory, data, calls):
     tape = tmp_path_factory.mktemp("tape") / "t.jsonl"
     client = RecordingClient(ScriptedClient([text for _, _, text in calls]), tape)
-    recorded = [(messages, given, client.complete(messages, **given)) for messages, given, _ in calls]
+    recorded = [
+        (messages, given, client.complete(messages, **given)) for messages, given, _ in calls
+    ]
     client.close()
     # equal requests keep their order; all others may come in any
     order = data.draw(st.permutations(range(len(calls))))

@@ -23,10 +23,16 @@ def answers(server):
 
 
 def test_a_question_and_its_answer(server, anthropic):
-    reply = anthropic().complete([{"role": "system", "content": "Be brief."}, *ASK], temperature=0.5)
+    reply = anthropic().complete(
+        [{"role": "system", "content": "Be brief."}, *ASK], temperature=0.5
+    )
     path, headers, body = server.requests[0]
     assert path == "/v1/messages"
-    assert headers["x-api-key"] == KEY and headers["anthropic-version"] and "authorization" not in headers
+    assert (
+        headers["x-api-key"] == KEY
+        and headers["anthropic-version"]
+        and "authorization" not in headers
+    )
     assert body == {
         "model": "m-1",
         "max_tokens": MAX_TOKENS,
@@ -34,7 +40,12 @@ def test_a_question_and_its_answer(server, anthropic):
         "system": "Be brief.",
         "temperature": 0.5,
     }
-    assert (reply.text, reply.model, reply.input_tokens, reply.output_tokens) == ("hi", "m-1-0101", 11, 7)
+    assert (reply.text, reply.model, reply.input_tokens, reply.output_tokens) == (
+        "hi",
+        "m-1-0101",
+        11,
+        7,
+    )
     assert reply.stop_reason == "stop" and reply.cost_usd is None and not reply.estimated
 
 
@@ -50,7 +61,12 @@ def test_text_blocks_are_joined_and_thoughts_left_out(server, anthropic):
 
 
 def test_the_prompt_cache_counts_as_input(server, anthropic):
-    usage = {"input_tokens": 1, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 4, "output_tokens": 8}
+    usage = {
+        "input_tokens": 1,
+        "cache_creation_input_tokens": 2,
+        "cache_read_input_tokens": 4,
+        "output_tokens": 8,
+    }
     server.answers = [said(usage=usage), said(usage=None)]
     client = anthropic()
     assert client.complete(ASK).input_tokens == 7
@@ -60,7 +76,13 @@ def test_the_prompt_cache_counts_as_input(server, anthropic):
 
 @pytest.mark.parametrize(
     ("reason", "stop"),
-    [("end_turn", "stop"), ("max_tokens", "length"), ("refusal", "refusal"), ("tool_use", "stop"), (None, "stop")],
+    [
+        ("end_turn", "stop"),
+        ("max_tokens", "length"),
+        ("refusal", "refusal"),
+        ("tool_use", "stop"),
+        (None, "stop"),
+    ],
 )
 def test_why_it_stopped(server, anthropic, reason, stop):
     server.answers = [said(stop_reason=reason)]
@@ -69,7 +91,10 @@ def test_why_it_stopped(server, anthropic, reason, stop):
 
 def test_json_is_the_input_of_a_forced_tool(server, anthropic):
     server.answers = [
-        said({"type": "text", "text": "Here:"}, {"type": "tool_use", "name": "answer", "input": {"n": 3}})
+        said(
+            {"type": "text", "text": "Here:"},
+            {"type": "tool_use", "name": "answer", "input": {"n": 3}},
+        )
     ]
     assert json.loads(anthropic().complete(ASK, json_schema=SCHEMA).text) == {"n": 3}
     body = server.bodies()[0]
@@ -90,14 +115,23 @@ def test_a_model_that_cannot_be_forced_gets_a_format_and_is_remembered(server, a
     ]
     client = anthropic()
     assert client.complete(ASK, json_schema=SCHEMA).text == '{"n": 3}'
-    client.complete(ASK, json_schema={**SCHEMA, "maxItems": 3})  # a limit that this format does not take
+    client.complete(
+        ASK, json_schema={**SCHEMA, "maxItems": 3}
+    )  # a limit that this format does not take
     for body in server.bodies()[1:]:
         assert "tools" not in body and "tool_choice" not in body
-        assert body["output_config"]["format"]["schema"] == {**SCHEMA, "additionalProperties": False}
+        assert body["output_config"]["format"]["schema"] == {
+            **SCHEMA,
+            "additionalProperties": False,
+        }
 
 
 def test_and_where_there_is_no_format_words(server, anthropic):
-    server.answers = [refusal("tool_choice"), refusal("output_config: Extra inputs are not permitted"), said()]
+    server.answers = [
+        refusal("tool_choice"),
+        refusal("output_config: Extra inputs are not permitted"),
+        said(),
+    ]
     anthropic().complete(ASK, json_schema=SCHEMA)
     last = server.bodies()[2]
     assert "output_config" not in last and json.dumps(SCHEMA) in last["system"]
@@ -115,7 +149,11 @@ def test_a_refusal_about_something_else_is_told(server, anthropic):
 
 
 def test_an_overloaded_server_is_tried_again(server, anthropic, naps):
-    overloaded = (529, {}, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
+    overloaded = (
+        529,
+        {},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    )
     server.answers = [overloaded, said()]
     assert anthropic().complete(ASK).text == "hi" and len(naps.slept) == 1
     server.answers = [overloaded]
@@ -129,7 +167,9 @@ def test_an_answer_without_content(server, anthropic, body):
 
 
 messages = st.lists(
-    st.fixed_dictionaries({"role": st.sampled_from(ROLES), "content": st.sampled_from(["", " ", "a", "b c", "d\n"])}),
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(ROLES), "content": st.sampled_from(["", " ", "a", "b c", "d\n"])}
+    ),
     min_size=1,
     max_size=12,
 )
@@ -144,5 +184,9 @@ def test_a_conversation_is_as_anthropic_takes_it(sent):
     assert all(turn["content"].strip() for turn in turns)
     for message in sent:  # nothing that was said is lost
         if message["content"].strip():
-            where = system if message["role"] == "system" else "\n".join(turn["content"] for turn in turns)
+            where = (
+                system
+                if message["role"] == "system"
+                else "\n".join(turn["content"] for turn in turns)
+            )
             assert message["content"] in where

@@ -42,13 +42,19 @@ from rlm.llm.retry import Retry, retry_after_s
 
 
 def busy(status: int = 429, **headers: str) -> tuple:
-    return status, {name.replace("_", "-"): value for name, value in headers.items()}, {"error": {"message": "busy"}}
+    return (
+        status,
+        {name.replace("_", "-"): value for name, value in headers.items()},
+        {"error": {"message": "busy"}},
+    )
 
 
 # -- tried again ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("first", [busy(429), busy(500), busy(503), busy(408), drop, reset_midway, end_midway])
+@pytest.mark.parametrize(
+    "first", [busy(429), busy(500), busy(503), busy(408), drop, reset_midway, end_midway]
+)
 def test_what_may_pass_is_tried_again(server, openai, naps, first):
     server.answers = [first, first, chat("late")]
     assert openai().complete(ASK).text == "late"
@@ -60,7 +66,11 @@ def test_what_may_pass_is_tried_again(server, openai, naps, first):
     [
         (busy(429), ModelRateLimited, "429: busy"),
         (busy(500), ModelUnavailable, "500: busy"),
-        ((502, {"Content-Type": "text/html"}, b"<html>Bad gateway</html>"), ModelUnavailable, "502: a web page"),
+        (
+            (502, {"Content-Type": "text/html"}, b"<html>Bad gateway</html>"),
+            ModelUnavailable,
+            "502: a web page",
+        ),
         (drop, ModelUnavailable, "dropped the connection"),
         (reset_midway, ModelUnavailable, "dropped the connection"),
     ],
@@ -168,7 +178,9 @@ def test_a_server_that_never_comes_to_an_end(server, openai, play):
 def test_the_client_can_be_used_after_a_time_out(server, openai):
     server.answers = [chat("one"), drip_headers, chat("three")]
     client = openai()
-    assert client.complete(ASK).text == "one"  # so that the second call is on a connection that was kept
+    assert (
+        client.complete(ASK).text == "one"
+    )  # so that the second call is on a connection that was kept
     failure(client, ModelUnavailable, timeout_s=0.15)
     assert client.complete(ASK).text == "three"
 
@@ -177,7 +189,12 @@ def test_retries_end_with_the_deadline(server, openai):
     """By a clock that moves when slept by: the third wait would end after it."""
     server.answers = [busy(500)]
     at = [0.0]
-    retry = Retry(first_s=2.0, sleep=lambda s: at.__setitem__(0, at[0] + s), random=lambda: 1.0, now=lambda: at[0])
+    retry = Retry(
+        first_s=2.0,
+        sleep=lambda s: at.__setitem__(0, at[0] + s),
+        random=lambda: 1.0,
+        now=lambda: at[0],
+    )
     message = failure(openai(wire=Wire(timeout_s=10, retry=retry)), ModelUnavailable)
     assert at[0] == 6.0 and "500" in message and "3 times" in message
 
@@ -218,7 +235,11 @@ def test_all_the_time_in_the_world(server, openai, seconds):
         ((200, {}, {"error": "no"}), ModelBadReply, "no"),
         ((200, {}, {"error": {"message": "what?", "type": "odd"}}), ModelBadReply, "what?"),
         ((200, {}, {"error": {"message": "no", "code": 401}}), ModelAuthError, "refused the key"),
-        ((200, {}, {"error": {"message": "no", "type": "invalid_request_error"}}), ModelError, "refused"),
+        (
+            (200, {}, {"error": {"message": "no", "type": "invalid_request_error"}}),
+            ModelError,
+            "refused",
+        ),
         (flood, ModelBadReply, "more than 1,048,576 bytes"),
     ],
 )
@@ -254,7 +275,11 @@ PASSING = (
 
 
 def test_every_exception_of_httpx_has_a_fault():
-    kinds = [kind for _, kind in inspect.getmembers(httpx, inspect.isclass) if issubclass(kind, Exception)]
+    kinds = [
+        kind
+        for _, kind in inspect.getmembers(httpx, inspect.isclass)
+        if issubclass(kind, Exception)
+    ]
     assert len(kinds) > 20
     for kind in kinds:
         error = kind.__new__(kind)
@@ -284,7 +309,9 @@ def test_a_server_that_repeats_the_key_does_not_show_it(server, openai, anthropi
         assert "***" in str(caught.value) and KEY[:9] not in everything(caught.value)
 
 
-@pytest.mark.parametrize("play", [drop, reset_midway, hang, (200, {}, b"no"), (302, {"Location": "http://h"}, b"")])
+@pytest.mark.parametrize(
+    "play", [drop, reset_midway, hang, (200, {}, b"no"), (302, {"Location": "http://h"}, b"")]
+)
 def test_no_key_in_anything_that_is_raised_shown_or_logged(server, openai, anthropic, play, caplog):
     caplog.set_level(0)
     server.answers = [play]

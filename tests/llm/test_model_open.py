@@ -34,7 +34,11 @@ def key_of(client) -> str:
 
 
 def test_how_long_a_call_may_take_is_a_setting():
-    for spec, environ in (("m", {"RLM_BASE_URL": LOCAL}), ("openai/m", OPENAI), ("anthropic/m", ANTHROPIC)):
+    for spec, environ in (
+        ("m", {"RLM_BASE_URL": LOCAL}),
+        ("openai/m", OPENAI),
+        ("anthropic/m", ANTHROPIC),
+    ):
         assert opened(spec, environ)._timeout_s == 120
         assert opened(spec, {**environ, "RLM_MODEL_TIMEOUT_S": "600"})._timeout_s == 600
     for wrong in ("0", "-1", "nan"):
@@ -47,24 +51,57 @@ def test_how_long_a_call_may_take_is_a_setting():
     [
         ("openai/gpt-5", OPENAI, OpenAIClient, "gpt-5", OPENAI_URL, "sk-openai"),
         ("openai/gpt-5", {"RLM_API_KEY": "k"}, OpenAIClient, "gpt-5", OPENAI_URL, "k"),
-        ("openai/gpt-5", {**OPENAI, "RLM_API_KEY": "k"}, OpenAIClient, "gpt-5", OPENAI_URL, "sk-openai"),
+        (
+            "openai/gpt-5",
+            {**OPENAI, "RLM_API_KEY": "k"},
+            OpenAIClient,
+            "gpt-5",
+            OPENAI_URL,
+            "sk-openai",
+        ),
         ("openai/m", {"RLM_BASE_URL": LOCAL}, OpenAIClient, "m", LOCAL, ""),
-        ("openai/a/b", {"RLM_BASE_URL": LOCAL, "RLM_API_KEY": "k"}, OpenAIClient, "a/b", LOCAL, "k"),
+        (
+            "openai/a/b",
+            {"RLM_BASE_URL": LOCAL, "RLM_API_KEY": "k"},
+            OpenAIClient,
+            "a/b",
+            LOCAL,
+            "k",
+        ),
         # a provider's own key goes to the provider and to nobody else
         ("openai/m", {**OPENAI, "RLM_BASE_URL": LOCAL}, OpenAIClient, "m", LOCAL, ""),
         ("m", {**OPENAI, **ANTHROPIC, "RLM_BASE_URL": LOCAL}, OpenAIClient, "m", LOCAL, ""),
         ("org/m", {"RLM_BASE_URL": LOCAL}, OpenAIClient, "org/m", LOCAL, ""),
         ("anthropic/c", ANTHROPIC, AnthropicClient, "c", ANTHROPIC_URL, "sk-anthropic"),
-        ("anthropic/c", {**ANTHROPIC, "RLM_BASE_URL": LOCAL}, AnthropicClient, "c", ANTHROPIC_URL, "sk-anthropic"),
+        (
+            "anthropic/c",
+            {**ANTHROPIC, "RLM_BASE_URL": LOCAL},
+            AnthropicClient,
+            "c",
+            ANTHROPIC_URL,
+            "sk-anthropic",
+        ),
         (None, {"RLM_MODEL": "m", "RLM_BASE_URL": LOCAL}, OpenAIClient, "m", LOCAL, ""),
         (None, OPENAI, OpenAIClient, DEFAULT_OPENAI_MODEL, OPENAI_URL, "sk-openai"),
-        (None, {**OPENAI, **ANTHROPIC}, AnthropicClient, DEFAULT_ANTHROPIC_MODEL, ANTHROPIC_URL, "sk-anthropic"),
+        (
+            None,
+            {**OPENAI, **ANTHROPIC},
+            AnthropicClient,
+            DEFAULT_ANTHROPIC_MODEL,
+            ANTHROPIC_URL,
+            "sk-anthropic",
+        ),
         ("", OPENAI, OpenAIClient, DEFAULT_OPENAI_MODEL, OPENAI_URL, "sk-openai"),
     ],
 )
 def test_a_name_and_an_environment_make_a_client(spec, environ, kind, model, url, key):
     client = opened(spec, environ)
-    assert (type(client), client.model, client._server.url, key_of(client)) == (kind, model, url, key)
+    assert (type(client), client.model, client._server.url, key_of(client)) == (
+        kind,
+        model,
+        url,
+        key,
+    )
 
 
 def test_an_address_in_the_call_beats_the_environment():
@@ -81,8 +118,18 @@ def test_an_address_in_the_call_beats_the_environment():
         ("openai/gpt-5", {}, ModelAuthError, ("OPENAI_API_KEY", "--model offline", "openai/gpt-5")),
         ("anthropic/c", {}, ModelAuthError, ("ANTHROPIC_API_KEY", "--model offline")),
         # the key of a server of one's own is not the provider's
-        ("anthropic/c", {"RLM_BASE_URL": LOCAL, "RLM_API_KEY": "k"}, ModelAuthError, ("ANTHROPIC_API_KEY",)),
-        ("google/gemini", OPENAI, ConfigError, ("'google'", "openai/NAME", "anthropic/NAME", "offline")),
+        (
+            "anthropic/c",
+            {"RLM_BASE_URL": LOCAL, "RLM_API_KEY": "k"},
+            ModelAuthError,
+            ("ANTHROPIC_API_KEY",),
+        ),
+        (
+            "google/gemini",
+            OPENAI,
+            ConfigError,
+            ("'google'", "openai/NAME", "anthropic/NAME", "offline"),
+        ),
         ("gpt-5", OPENAI, ConfigError, ("openai/gpt-5", "RLM_BASE_URL")),
         ("openai/", OPENAI, ConfigError, ("openai/NAME",)),
         ("scripted", {}, ConfigError, ("scripted:FILE",)),
@@ -100,14 +147,17 @@ def test_the_default_models_have_a_price():
     assert price_of(DEFAULT_OPENAI_MODEL) and price_of(DEFAULT_ANTHROPIC_MODEL)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("rlm.llm.offline.client") is None, reason="offline is built apart")
+@pytest.mark.skipif(
+    importlib.util.find_spec("rlm.llm.offline.client") is None, reason="offline is built apart"
+)
 @pytest.mark.parametrize("spec", ["offline", None])
 def test_without_a_key_it_is_offline(spec):
     assert opened(spec).model == "offline"
 
 
 @pytest.mark.parametrize(
-    "text", [json.dumps(["one", "two\n"]), json.dumps(["one", "two\n"], indent=2), '"one"\n\n"two\\n"\n']
+    "text",
+    [json.dumps(["one", "two\n"]), json.dumps(["one", "two\n"], indent=2), '"one"\n\n"two\\n"\n'],
 )
 def test_a_script_is_read_from_a_file(tmp_path, text):
     path = tmp_path / "script.jsonl"
@@ -119,7 +169,13 @@ def test_a_script_is_read_from_a_file(tmp_path, text):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[]", "no reply"), ("", "no reply"), ("[1]", "reply 1 is int"), ('"a"\nb', ":2: neither"), ("{}", "is dict")],
+    [
+        ("[]", "no reply"),
+        ("", "no reply"),
+        ("[1]", "reply 1 is int"),
+        ('"a"\nb', ":2: neither"),
+        ("{}", "is dict"),
+    ],
 )
 def test_a_script_that_cannot_be_read(tmp_path, text, words):
     path = tmp_path / "script.jsonl"
@@ -138,7 +194,10 @@ def test_a_real_call_by_name(server, monkeypatch):
     monkeypatch.setenv("RLM_MODEL", "m-1")
     monkeypatch.setenv("RLM_API_KEY", KEY)
     client = open_client()
-    assert client.complete(ASK).text == "hi" and server.requests[0][1]["authorization"] == f"Bearer {KEY}"
+    assert (
+        client.complete(ASK).text == "hi"
+        and server.requests[0][1]["authorization"] == f"Bearer {KEY}"
+    )
     client.close()
 
 

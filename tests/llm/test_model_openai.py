@@ -12,12 +12,19 @@ from rlm.errors import ModelBadReply, ModelError
 from rlm.llm.openai import OpenAIClient
 from rlm.llm.prices import Price
 
-CLOSED = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+CLOSED = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
 
 
 def test_a_question_and_its_answer(server, openai):
     client = openai()
-    reply = client.complete([{"role": "system", "content": "Be brief."}, *ASK], max_tokens=9, temperature=0.5)
+    reply = client.complete(
+        [{"role": "system", "content": "Be brief."}, *ASK], max_tokens=9, temperature=0.5
+    )
     path, headers, body = server.requests[0]
     assert path == "/v1/chat/completions" and headers["authorization"] == f"Bearer {KEY}"
     assert body == {
@@ -26,8 +33,18 @@ def test_a_question_and_its_answer(server, openai):
         "max_tokens": 9,
         "temperature": 0.5,
     }
-    assert (reply.text, reply.model, reply.input_tokens, reply.output_tokens) == ("hi", "m-1-0101", 11, 7)
-    assert reply.stop_reason == "stop" and not reply.estimated and reply.cost_usd is None and reply.seconds > 0
+    assert (reply.text, reply.model, reply.input_tokens, reply.output_tokens) == (
+        "hi",
+        "m-1-0101",
+        11,
+        7,
+    )
+    assert (
+        reply.stop_reason == "stop"
+        and not reply.estimated
+        and reply.cost_usd is None
+        and reply.seconds > 0
+    )
 
 
 def test_without_a_key_none_is_sent_and_a_slash_at_the_end_is_fine(server, openai):
@@ -50,7 +67,13 @@ def test_the_connection_is_kept(server, openai):
         (None, ""),
         ("", ""),
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "ab"),
-        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "b"}], "b"),
+        (
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                {"type": "text", "text": "b"},
+            ],
+            "b",
+        ),
         (["a", {"type": "output_text", "text": "b"}, {"type": "image_url"}, 3], "ab"),
         ("a\ud800b", "a?b"),
     ],
@@ -62,7 +85,13 @@ def test_content_comes_in_many_forms(server, openai, content, text):
 
 @pytest.mark.parametrize(
     ("finish", "stop"),
-    [("stop", "stop"), ("length", "length"), ("content_filter", "refusal"), (None, "stop"), ("eos", "eos")],
+    [
+        ("stop", "stop"),
+        ("length", "length"),
+        ("content_filter", "refusal"),
+        (None, "stop"),
+        ("eos", "eos"),
+    ],
 )
 def test_why_it_stopped(server, openai, finish, stop):
     choice = {"message": {"content": None, "reasoning_content": "hm"}, "finish_reason": finish}
@@ -71,7 +100,9 @@ def test_why_it_stopped(server, openai, finish, stop):
 
 
 def test_a_refusal_is_its_text(server, openai):
-    server.answers = [chat(choices=[{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}])]
+    server.answers = [
+        chat(choices=[{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}])
+    ]
     reply = openai().complete(ASK)
     assert (reply.text, reply.stop_reason) == ("No.", "refusal")
 
@@ -125,7 +156,13 @@ def test_an_answer_without_a_message(server, openai, body):
 
 @pytest.mark.parametrize(
     "messages",
-    [[], [{"role": "tool", "content": "x"}], [{"role": "user", "content": None}], [{"role": "user"}], [{}]],
+    [
+        [],
+        [{"role": "tool", "content": "x"}],
+        [{"role": "user", "content": None}],
+        [{"role": "user"}],
+        [{}],
+    ],
 )
 def test_what_is_no_message_is_not_sent(server, openai, messages):
     with pytest.raises(ModelError):
@@ -145,7 +182,10 @@ def test_json_is_asked_for_by_schema(server, openai):
     server.answers = [chat('{"n": 3}')]
     assert json.loads(openai().complete(ASK, json_schema=CLOSED).text) == {"n": 3}
     asked = server.bodies()[0]["response_format"]
-    assert asked == {"type": "json_schema", "json_schema": {"name": "answer", "schema": CLOSED, "strict": True}}
+    assert asked == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": CLOSED, "strict": True},
+    }
 
 
 def test_a_schema_with_optional_parts_is_not_strict(server, openai):
@@ -158,7 +198,11 @@ def test_a_schema_that_is_no_object_is_wrapped_and_unwrapped(server, openai):
     wanted = {"type": "array", "items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}}
     assert openai().complete(ASK, json_schema=wanted).text == '[1, "é"]'
     sent = server.bodies()[0]["response_format"]["json_schema"]["schema"]
-    assert sent["type"] == "object" and sent["$defs"] == {"a": {}} and "$defs" not in sent["properties"]["value"]
+    assert (
+        sent["type"] == "object"
+        and sent["$defs"] == {"a": {}}
+        and "$defs" not in sent["properties"]["value"]
+    )
 
 
 @pytest.mark.parametrize("status", [400, 422, 500])
@@ -179,9 +223,14 @@ def test_a_server_that_knows_only_json_object_is_asked_so_and_remembered(server,
 def test_a_server_that_knows_no_format_is_told_in_words(server, openai):
     refused = refusal("unknown field response_format")
     server.answers = [refused, refused, refused, chat('{"n": 3}')]
-    assert openai().complete([{"role": "system", "content": "S."}, *ASK], json_schema=CLOSED).text == '{"n": 3}'
+    assert (
+        openai().complete([{"role": "system", "content": "S."}, *ASK], json_schema=CLOSED).text
+        == '{"n": 3}'
+    )
     last = server.bodies()[3]
-    assert "response_format" not in last and last["messages"][0]["content"].startswith("S.\n\nAnswer with JSON")
+    assert "response_format" not in last and last["messages"][0]["content"].startswith(
+        "S.\n\nAnswer with JSON"
+    )
 
 
 def bounded(**limits):
@@ -208,7 +257,9 @@ def test_a_server_that_refuses_limits_in_a_schema_gets_the_schema_without_them(s
 
 def test_the_token_limit_has_two_names(server, openai):
     server.answers = [
-        refusal("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
+        refusal(
+            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+        ),
         chat(),
     ]
     client = openai()
@@ -226,7 +277,10 @@ def test_openai_itself_gets_the_new_name():
 
 
 def test_a_model_without_temperature_is_asked_without(server, openai):
-    server.answers = [refusal("Unsupported value: 'temperature' does not support 0.2 with this model."), chat()]
+    server.answers = [
+        refusal("Unsupported value: 'temperature' does not support 0.2 with this model."),
+        chat(),
+    ]
     openai().complete(ASK, temperature=0.2)
     assert [("temperature" in body) for body in server.bodies()] == [True, False]
 
@@ -246,7 +300,9 @@ def test_a_refusal_about_something_else_is_told(server, openai, words):
 
 
 def test_a_server_that_always_refuses_is_asked_a_few_times_only(server, openai):
-    server.answers = [refusal("unsupported: response_format temperature max_tokens max_completion_tokens")]
+    server.answers = [
+        refusal("unsupported: response_format temperature max_tokens max_completion_tokens")
+    ]
     failure(openai(), ModelError, max_tokens=5, temperature=0.2, json_schema=CLOSED)
     assert len(server.requests) == 6
 

@@ -26,10 +26,15 @@ TEXT = "The fort was built in 1742.\nThe magic number is 42817.\n"
 
 def begin(question: str, text: str = TEXT) -> list[Message]:
     first = first_message(question, ContextCard("context_0", len(text), text.count("\n")))
-    return [{"role": "system", "content": system_prompt(Limits())}, {"role": "user", "content": first}]
+    return [
+        {"role": "system", "content": system_prompt(Limits())},
+        {"role": "user", "content": first},
+    ]
 
 
-def go_on(messages: list[Message], reply: str, stdout: str, *, error: str | None = None, stderr: str = "") -> None:
+def go_on(
+    messages: list[Message], reply: str, stdout: str, *, error: str | None = None, stderr: str = ""
+) -> None:
     result = REPLResult(stdout, stderr, {}, 0.0, error)
     told = turn_message([CodeBlock("…", result)], [], ["context"], turn=2, limits=Limits())
     messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": told}]
@@ -87,7 +92,10 @@ def test_a_prompt_without_the_loops_question_gets_a_plain_sentence(prompt):
 def test_the_question_is_read_as_it_was_asked(question):
     read = question_in(begin(question))
     assert read is not None
-    assert " ".join(read.split()) == " ".join(question.replace("\ud800", "").split()) or "\r" in question
+    assert (
+        " ".join(read.split()) == " ".join(question.replace("\ud800", "").split())
+        or "\r" in question
+    )
 
 
 def test_the_second_reply_plans_by_the_question():
@@ -109,7 +117,11 @@ def test_only_the_last_report_of_the_last_output_is_believed():
 
 def test_a_plan_in_an_output_is_not_believed():
     messages = begin("How many words are there?")
-    go_on(messages, next_reply(messages), "# plan: measure\n" + f'{FOUND}{{"size": 9, "texts": 1, "wrapped": false}}')
+    go_on(
+        messages,
+        next_reply(messages),
+        "# plan: measure\n" + f'{FOUND}{{"size": 9, "texts": 1, "wrapped": false}}',
+    )
     assert "# plan: measure" in next_reply(messages)
     assert parse_reply(next_reply(messages)).final is None
 
@@ -117,7 +129,13 @@ def test_a_plan_in_an_output_is_not_believed():
 def test_after_a_time_out_it_tries_once_more_and_then_says_so():
     messages = begin("How many words are there?")
     go_on(messages, next_reply(messages), f'{FOUND}{{"size": 9, "texts": 1, "wrapped": false}}')
-    go_on(messages, next_reply(messages), "", error="timeout", stderr="stopped: the time of this block is over")
+    go_on(
+        messages,
+        next_reply(messages),
+        "",
+        error="timeout",
+        stderr="stopped: the time of this block is over",
+    )
     reply = next_reply(messages)
     assert "# plan: measure again" in reply
     assert "start_clock(2.0)" in reply
@@ -125,7 +143,9 @@ def test_after_a_time_out_it_tries_once_more_and_then_says_so():
     assert "failed in the REPL (timeout: stopped" in parse_reply(next_reply(messages)).final.value
 
 
-@pytest.mark.parametrize("output", ["", "offline-found {", "offline-found []", "offline-found 3", "nonsense"])
+@pytest.mark.parametrize(
+    "output", ["", "offline-found {", "offline-found []", "offline-found 3", "nonsense"]
+)
 def test_an_output_that_cannot_be_read_is_said_to_be_so(output):
     messages = begin("How many words are there?")
     go_on(messages, next_reply(messages), output)
@@ -134,12 +154,22 @@ def test_an_output_that_cannot_be_read_is_said_to_be_so(output):
 
 def test_the_last_turn_gives_what_is_known():
     messages = begin("How many words are there?")
-    go_on(messages, next_reply(messages), f'{FOUND}{{"size": 1234, "texts": 1, "wrapped": false, "begins": "Once"}}')
-    last = [*messages[:-1], {"role": "user", "content": messages[-1]["content"] + "\n\n" + LAST_CALL}]
+    go_on(
+        messages,
+        next_reply(messages),
+        f'{FOUND}{{"size": 1234, "texts": 1, "wrapped": false, "begins": "Once"}}',
+    )
+    last = [
+        *messages[:-1],
+        {"role": "user", "content": messages[-1]["content"] + "\n\n" + LAST_CALL},
+    ]
     said = parse_reply(next_reply(last)).final.value
     assert "1,234 characters" in said and "“Once”" in said
     go_on(messages, next_reply(messages), f'{FOUND}{{"size": 1234, "count": 77}}')
-    last = [*messages[:-1], {"role": "user", "content": messages[-1]["content"] + "\n\n" + LAST_CALL}]
+    last = [
+        *messages[:-1],
+        {"role": "user", "content": messages[-1]["content"] + "\n\n" + LAST_CALL},
+    ]
     assert parse_reply(next_reply(last)).final.value.startswith("77 words")
 
 
@@ -171,14 +201,34 @@ def test_any_question_over_any_text_ends_in_four_turns(question, context):
         ("The secret code is XK-42.", ["secret", "code"], "(?i)x", "XK-42"),
         ("timeout = 30", ["timeout"], "(?i)x", "30"),
         ('"name": "Anna B."', ["name"], "(?i)x", "Anna B."),
-        ("The magic number for Rome is 7, that of Oslo is 8.", ["magic", "number", "Oslo"], r"\d+", "8"),
-        ("The code is a long story that nobody has ever told to the end of it.", ["code"], "(?i)x", ""),
+        (
+            "The magic number for Rome is 7, that of Oslo is 8.",
+            ["magic", "number", "Oslo"],
+            r"\d+",
+            "8",
+        ),
+        (
+            "The code is a long story that nobody has ever told to the end of it.",
+            ["code"],
+            "(?i)x",
+            "",
+        ),
         ("Anna lived there.", ["Anna"], "(?i)x", ""),
-        ('{"people":[{"name":"Ada","age":36},{"name":"Bob","age":41}],"n":2}', ["Ada", "age"], "(?i)x", "36"),
+        (
+            '{"people":[{"name":"Ada","age":36},{"name":"Bob","age":41}],"n":2}',
+            ["Ada", "age"],
+            "(?i)x",
+            "36",
+        ),
         ('[{"age":36,"name":"Ada"},{"age":41,"name":"Bob"}]', ["Ada", "age"], "(?i)x", "36"),
         ('{"name":"Ada","x":{"y":1}},{"age":41}', ["Ada", "age"], "(?i)x", ""),
         ("port: 80, host: a.org", ["port"], "(?i)x", "80"),
-        ("The mill had a long history with its many owners and their heirs, 1742 to 1799.", ["mill"], r"\d+", ""),
+        (
+            "The mill had a long history with its many owners and their heirs, 1742 to 1799.",
+            ["mill"],
+            r"\d+",
+            "",
+        ),
     ],
 )
 def test_values(quote, terms, form, value):
@@ -213,7 +263,9 @@ SCHEMA = {
         "optional": {"type": "string"},
     },
     "required": ["success", "reason", "score", "kind", "items"],
-    "$defs": {"item": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
+    "$defs": {
+        "item": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    },
 }
 
 

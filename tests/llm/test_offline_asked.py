@@ -14,18 +14,45 @@ from corpus_questions_fresh import FRESH, MISSED
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rlm.llm.offline.asked import COUNTED, FAMILIES, KINDS, Asked, family_of, generalised, grammar, understand
+from rlm.llm.offline.asked import (
+    COUNTED,
+    FAMILIES,
+    KINDS,
+    Asked,
+    family_of,
+    generalised,
+    grammar,
+    understand,
+)
 from rlm.llm.offline.asked.frames import framed
 from rlm.llm.offline.asked.gates import GATES
 from rlm.llm.offline.asked.marks import MAX_CHARS, MAX_LEFT, hidden
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
-from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
+from rlm.llm.offline.asked.rules import (
+    HAS_ANY,
+    IS_SUBCLASS,
+    NAMESPACES,
+    PATH,
+    ROOTS,
+    SUBCLASSES,
+    SUPERCLASSES,
+)
 from rlm.llm.offline.asked.spelling import respelled
 from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
 
 ALL = [*corpus.ALL, *FRESH]
 RULES = (
-    *(*NAMESPACES, *ROOTS, *SUBCLASSES, *SUPERCLASSES, *PATH, *IS_SUBCLASS, *HAS_ANY, *BY_DOMAIN, *BY_RANGE),
+    *(
+        *NAMESPACES,
+        *ROOTS,
+        *SUBCLASSES,
+        *SUPERCLASSES,
+        *PATH,
+        *IS_SUBCLASS,
+        *HAS_ANY,
+        *BY_DOMAIN,
+        *BY_RANGE,
+    ),
     *(*NAMED, *SEARCH, *INSTANCES, *EXISTS, *ABOUT, *DESCRIBE),
 )
 
@@ -42,12 +69,20 @@ def _of_any(asked: Asked | None) -> Asked | None:
 @pytest.mark.parametrize("kind", [*KINDS, ""])
 def test_the_questions_of_the_corpus_are_understood(kind):
     rows = [row for row in ALL if row.kind == kind]
-    missed = {row.question: found for row in rows if _of_any(found := understand(row.question)) != wanted(row)}
+    missed = {
+        row.question: found
+        for row in rows
+        if _of_any(found := understand(row.question)) != wanted(row)
+    }
     assert rows and not missed
 
 
 def test_what_is_not_understood_is_not_taken_for_another_kind():
-    assert not [row.question for row in MISSED if (found := understand(row.question)) and found.kind != row.kind]
+    assert not [
+        row.question
+        for row in MISSED
+        if (found := understand(row.question)) and found.kind != row.kind
+    ]
 
 
 def test_the_corpus_has_every_kind_in_many_ways():
@@ -81,19 +116,26 @@ def test_titles_are_short_and_the_same_for_the_same_kind():
     for row in corpus.ALL:
         if asked := understand(row.question):
             search = asked.kind == "search"
-            alike = replace(asked, mentions=(), text="x" if asked.text else "", what=asked.what if search else "")
+            alike = replace(
+                asked,
+                mentions=(),
+                text="x" if asked.text else "",
+                what=asked.what if search else "",
+            )
             alike = alike if search else replace(alike, where="contains")
             titles.setdefault(alike, set()).add(generalised(row.question, asked))
     assert all(len(found) == 1 for found in titles.values())
     every = [title for found in titles.values() for title in found]
     assert len(set(every)) >= len(KINDS) - 1 + len(COUNTED)
-    assert len({each.task_type for each in titles}) == len({(each.kind, each.task_type) for each in titles})
+    assert len({each.task_type for each in titles}) == len(
+        {(each.kind, each.task_type) for each in titles}
+    )
     assert generalised("", Asked("search", what="class")) == "List all classes of the ontology"
     assert Asked("search", what="class").task_type == "list_classes"
     assert all(0 < len(title) <= 45 for title in every)
-    assert generalised("Find all subclasses of Activity.", Asked("all_subclasses", ("Activity",))) == (
-        "Find all subclasses of a class"
-    )
+    assert generalised(
+        "Find all subclasses of Activity.", Asked("all_subclasses", ("Activity",))
+    ) == ("Find all subclasses of a class")
     assert generalised("?", None) == ""
 
 
@@ -131,7 +173,9 @@ NAMES = [
 )
 def test_a_quoted_name_survives_whatever_is_in_it(form, kind):
     for name, quotes in itertools.product(NAMES, ("''", '""', "``", "“”", "‘’", "<>")):
-        if (quotes == "<>" and not name.startswith("http")) or (quotes == "''" and re.search(r"['?!]", name)):
+        if (quotes == "<>" and not name.startswith("http")) or (
+            quotes == "''" and re.search(r"['?!]", name)
+        ):
             continue  # angle brackets are for IRIs; an apostrophe or the end of a sentence ends a single quote
         asked = understand(form.format(f"{quotes[0]}{name}{quotes[1]}"))
         assert asked is not None, (name, quotes)
@@ -175,7 +219,19 @@ def test_of_two_kinds_the_likelier_one(question, kind):
 
 def test_each_rule_needs_only_what_its_matches_have():
     """A form is not compiled when words are missing, nor its group looked at. No question may be lost by that."""
-    groups = (ABOUT, NAMESPACES, ROOTS, NAMED, SUPERCLASSES, SUBCLASSES, PATH, BY_RANGE, BY_DOMAIN, INSTANCES, SEARCH)
+    groups = (
+        ABOUT,
+        NAMESPACES,
+        ROOTS,
+        NAMED,
+        SUPERCLASSES,
+        SUBCLASSES,
+        PATH,
+        BY_RANGE,
+        BY_DOMAIN,
+        INSTANCES,
+        SEARCH,
+    )
     groups += (IS_SUBCLASS, HAS_ANY, EXISTS)
     assert set(GATES) == {id(group) for group in groups}
     for row in corpus.ALL:
@@ -184,7 +240,10 @@ def test_each_rule_needs_only_what_its_matches_have():
         for group in (*groups, DESCRIBE):
             for rule in group:
                 if grammar.pattern(rule.form).fullmatch(text):
-                    assert words.fit(rule.form) and words.any_of(GATES.get(id(group), ())), (text, rule.form)
+                    assert words.fit(rule.form) and words.any_of(GATES.get(id(group), ())), (
+                        text,
+                        rule.form,
+                    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +267,10 @@ def test_plain_questions_need_no_pattern_of_the_rules():
     """Most questions are understood without the rules, whose patterns take long to compile."""
     kinds = [row for row in ALL if row.kind]
     grammar.pattern.cache_clear()
-    plain = sum(framed(respelled(text), names) is not None for text, names in (hidden(row.question) for row in kinds))
+    plain = sum(
+        framed(respelled(text), names) is not None
+        for text, names in (hidden(row.question) for row in kinds)
+    )
     assert plain > 0.85 * len(kinds)
     assert grammar.pattern.cache_info().currsize == 0
     assert not [row.question for row in ALL if not row.kind and framed(*hidden(row.question))]
@@ -240,7 +302,20 @@ def calls_for(question: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "piece", ["what is ", "all the ", "subclasses of ", "a and ", "'", "<", "? ", "x", "prov:A ", "in the ", "\n"]
+    "piece",
+    [
+        "what is ",
+        "all the ",
+        "subclasses of ",
+        "a and ",
+        "'",
+        "<",
+        "? ",
+        "x",
+        "prov:A ",
+        "in the ",
+        "\n",
+    ],
 )
 def test_work_does_not_grow_beyond_the_longest_question(piece):
     short, long = piece * (MAX_CHARS // len(piece) + 1), piece * (100_000 // len(piece))
@@ -248,7 +323,9 @@ def test_work_does_not_grow_beyond_the_longest_question(piece):
     assert understand(long) is None
 
 
-@pytest.mark.parametrize("lead", ["", "What ", "Which properties ", "How many ", "How is ", "Is ", "Find ", "List "])
+@pytest.mark.parametrize(
+    "lead", ["", "What ", "Which properties ", "How many ", "How is ", "Is ", "Find ", "List "]
+)
 def test_no_repeated_words_keep_it_busy(lead):
     """These end at all: with nested repeats in a pattern they would not."""
     for piece in (
@@ -290,9 +367,18 @@ def test_words_of_questions_in_any_order(question):
 @pytest.mark.parametrize("lead", ["Please ", "Hi, ", "Question: "])
 def test_courtesy_changes_nothing(lead):
     rows = [row for row in corpus.ALL if row.kind]
-    assert not [row.question for row in rows if _of_any(understand(lead + row.question)) != wanted(row)]
+    assert not [
+        row.question for row in rows if _of_any(understand(lead + row.question)) != wanted(row)
+    ]
 
 
 def test_what_follows_the_question_about_the_form_of_the_answer():
-    for tail in (" Give their IRIs.", " List the CURIEs only.", " Answer with yes or no.", " Thanks!"):
-        assert understand("Which classes specialise Influence?" + tail) == Asked("subclasses", ("Influence",))
+    for tail in (
+        " Give their IRIs.",
+        " List the CURIEs only.",
+        " Answer with yes or no.",
+        " Thanks!",
+    ):
+        assert understand("Which classes specialise Influence?" + tail) == Asked(
+            "subclasses", ("Influence",)
+        )

@@ -66,7 +66,9 @@ SELECT ?x WHERE { ?x rdfs:subClassOf prov:Entity . ?x rdfs:label ?y }
 """
 
 
-@pytest.mark.parametrize("question", [*SEVERAL.strip().splitlines(), *RESTRICTED.strip().splitlines()])
+@pytest.mark.parametrize(
+    "question", [*SEVERAL.strip().splitlines(), *RESTRICTED.strip().splitlines()]
+)
 def test_more_than_one_thing_or_a_condition_is_not_taken_for_a_name(question):
     assert understand(question) is None
 
@@ -74,7 +76,10 @@ def test_more_than_one_thing_or_a_condition_is_not_taken_for_a_name(question):
 @pytest.mark.parametrize(
     ("question", "asked"),
     [
-        ("SELECT ?c WHERE { ?c rdfs:subClassOf prov:Entity . }", Asked("subclasses", ("prov:Entity",))),
+        (
+            "SELECT ?c WHERE { ?c rdfs:subClassOf prov:Entity . }",
+            Asked("subclasses", ("prov:Entity",)),
+        ),
         ("?x rdfs:subClassOf* <http://a.b/c#D>", Asked("all_subclasses", ("http://a.b/c#D",))),
         ("Tug rdfs:subClassOf ?x", Asked("superclasses", ("Tug",))),
         ("count ?p rdfs:range :Port", Asked("count", (":Port",), of="properties_by_range")),
@@ -89,7 +94,10 @@ def test_more_than_one_thing_or_a_condition_is_not_taken_for_a_name(question):
             "Which properties have Prefix declaration as their range?",
             Asked("properties_by_range", ("Prefix declaration",)),
         ),
-        ("which properties have the prefix code as domain", Asked("properties_by_domain", ("prefix code",))),
+        (
+            "which properties have the prefix code as domain",
+            Asked("properties_by_domain", ("prefix code",)),
+        ),
     ],
 )
 def test_signs_are_read_as_words(question, asked):

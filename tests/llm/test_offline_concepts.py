@@ -39,26 +39,40 @@ def weather(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
         ("Is there a concept called rain?", "Yes. weather:Rain is a concept, labelled “rain”.", ""),
     ],
 )  # fmt: skip
-def test_concepts_are_those_of_the_thesaurus(weather: Any, question: str, first: str, names: str) -> None:
+def test_concepts_are_those_of_the_thesaurus(
+    weather: Any, question: str, first: str, names: str
+) -> None:
     answer = ask(weather, question).answer
-    assert answer.startswith(first) and listed(answer) == {f"weather:{name}" for name in names.split()}
+    assert answer.startswith(first) and listed(answer) == {
+        f"weather:{name}" for name in names.split()
+    }
 
 
 def test_a_class_of_a_thesaurus_is_asked_for_as_a_class(weather: Any) -> None:
     answer = ask(weather, "Which concepts are narrower than Phenomenon?").answer
-    assert listed(answer) == {"weather:AirPhenomenon", "weather:WaterPhenomenon"} and "direct subclasses" in answer
+    assert (
+        listed(answer) == {"weather:AirPhenomenon", "weather:WaterPhenomenon"}
+        and "direct subclasses" in answer
+    )
 
 
 def test_without_a_scheme_the_top_is_what_has_nothing_above(tmp_path: Path) -> None:
     """Links may be stated from either end, and nothing may say that these are concepts."""
-    engine = opened(tmp_path, "ex:Sky skos:narrower ex:Rain . ex:Hail skos:broader ex:Rain . ex:K a owl:Class .")
+    engine = opened(
+        tmp_path, "ex:Sky skos:narrower ex:Rain . ex:Hail skos:broader ex:Rain . ex:K a owl:Class ."
+    )
     assert listed(ask(engine, "What are the top concepts?").answer) == {"ex:Sky"}
-    assert listed(ask(engine, "Which concepts are transitively narrower than sky?").answer) == {"ex:Rain", "ex:Hail"}
+    assert listed(ask(engine, "Which concepts are transitively narrower than sky?").answer) == {
+        "ex:Rain",
+        "ex:Hail",
+    }
     engine.close()
 
 
 def test_without_a_thesaurus_a_concept_is_a_class(tmp_path: Path) -> None:
-    engine = opened(tmp_path, "skos:Concept a owl:Class . ex:Tug a owl:Class ; rdfs:subClassOf skos:Concept .")
+    engine = opened(
+        tmp_path, "skos:Concept a owl:Class . ex:Tug a owl:Class ; rdfs:subClassOf skos:Concept ."
+    )
     assert ask(engine, "How many concepts are there?").answer == "2 declared classes."
     assert listed(ask(engine, "What is narrower than Concept?").answer) == {"ex:Tug"}
     engine.close()
@@ -87,8 +101,13 @@ def test_which_words_are_those_of_a_thesaurus(question: str, wanted: Concepts | 
 def test_what_a_thesaurus_answered_teaches_nothing_about_classes() -> None:
     question = "How many concepts are there?"
     asked = understand(question)
-    look = Call("sparql_query", {"query": "ASK { ?c rdfs:subClassOf* skos:Concept . ?x a ?c FILTER(isIRI(?x)) }"})
-    found = Call("sparql_query", {"query": "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x a skos:Concept }"})
+    look = Call(
+        "sparql_query",
+        {"query": "ASK { ?c rdfs:subClassOf* skos:Concept . ?x a ?c FILTER(isIRI(?x)) }"},
+    )
+    found = Call(
+        "sparql_query", {"query": "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x a skos:Concept }"}
+    )
     classes = Call("graph_stats", {})
     assert class_calls(question, asked, [look, found, classes]) == []
     assert class_calls(question, asked, [look, Call("search_entity", {"query": "a"})]) == []

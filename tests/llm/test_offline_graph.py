@@ -25,7 +25,9 @@ def prov(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def harbour(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    engine = open_engine(root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache"))
+    engine = open_engine(
+        root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache")
+    )
     yield engine
     engine.close()
 
@@ -40,24 +42,36 @@ _NAMED = (
 )
 LISTS = [
     ("What are the direct subclasses of Entity?", "prov", "?x rdfs:subClassOf prov:Entity"),
-    ("List all subclasses of Influence, at any depth.", "prov", "?x rdfs:subClassOf+ prov:Influence"),
+    (
+        "List all subclasses of Influence, at any depth.",
+        "prov",
+        "?x rdfs:subClassOf+ prov:Influence",
+    ),
     ("What are the superclasses of Person?", "prov", "prov:Person rdfs:subClassOf ?x"),
     ("List all superclasses of car ferry.", "harbour", "harbour:H_0007 rdfs:subClassOf+ ?x"),
     ("Which properties have Activity as their domain?", "prov", "?x rdfs:domain prov:Activity"),
     ("Which properties have Entity as their range?", "prov", "?x rdfs:range prov:Entity"),
     ("What are the instances of Berth?", "harbour", "?x a harbour:Berth"),
-    ("What are the instances of watercraft?", "harbour", "?x a/rdfs:subClassOf+ harbour:WaterCraft"),
+    (
+        "What are the instances of watercraft?",
+        "harbour",
+        "?x a/rdfs:subClassOf+ harbour:WaterCraft",
+    ),
     ('Which terms contain "cargo" in their name?', "harbour", _NAMED),
 ]
 
 
 @pytest.mark.parametrize(("question", "name", "pattern"), LISTS, ids=[each[0] for each in LISTS])
-def test_a_list_is_what_the_graph_says(question: str, name: str, pattern: str, request: pytest.FixtureRequest) -> None:
+def test_a_list_is_what_the_graph_says(
+    question: str, name: str, pattern: str, request: pytest.FixtureRequest
+) -> None:
     engine = request.getfixturevalue(name)
     expected = found(engine, f"SELECT ?x WHERE {{ {pattern} }}")
     result = ask(engine, question)
     assert expected and listed(result.answer) == expected, result.answer
-    assert iris_in(result.answer, engine.meta().prefixes) == {engine.meta().prefixes.expand(each) for each in expected}
+    assert iris_in(result.answer, engine.meta().prefixes) == {
+        engine.meta().prefixes.expand(each) for each in expected
+    }
     assert result.answer.startswith(str(len(expected)))
     assert result.leakage["max_single_return"] <= 1_000
     assert 3 <= len(result.iterations) <= 6
@@ -70,8 +84,14 @@ def test_the_roots(harbour: Any) -> None:
 @pytest.mark.parametrize(
     ("question", "query"),
     [
-        ("How many classes are there?", "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?x a owl:Class FILTER(isIRI(?x)) }"),
-        ("How many object properties are there?", "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?x a owl:ObjectProperty }"),
+        (
+            "How many classes are there?",
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?x a owl:Class FILTER(isIRI(?x)) }",
+        ),
+        (
+            "How many object properties are there?",
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?x a owl:ObjectProperty }",
+        ),
         ("How many triples are there?", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"),
         (
             "How many direct subclasses does Vessel have?",
@@ -93,10 +113,14 @@ def test_namespaces_with_their_iris(prov: Any) -> None:
 
 def test_a_description_says_what_the_graph_says(prov: Any) -> None:
     answer = ask(prov, "What is the Activity class?").answer
-    assert "prov:Activity is a class" in answer and "IRI: http://www.w3.org/ns/prov#Activity" in answer
+    assert (
+        "prov:Activity is a class" in answer and "IRI: http://www.w3.org/ns/prov#Activity" in answer
+    )
     assert prov.meta().comments["http://www.w3.org/ns/prov#Activity"][:40] in answer
     assert answer.split("\n")[1] == "Of the same name: prov:activity (object property)"
-    assert ask(prov, "what is activity").answer == answer  # a word of the language: the class is meant
+    assert (
+        ask(prov, "what is activity").answer == answer
+    )  # a word of the language: the class is meant
 
 
 def test_a_path_names_every_property(prov: Any) -> None:
@@ -109,13 +133,25 @@ def test_a_path_names_every_property(prov: Any) -> None:
     ("question", "answer"),
     [
         ("Is Person a subclass of Agent?", "Yes: prov:Person is a subclass of prov:Agent."),
-        ("Is prov:Bundle a subclass of prov:Activity?", "No: prov:Bundle is no subclass of prov:Activity."),
+        (
+            "Is prov:Bundle a subclass of prov:Activity?",
+            "No: prov:Bundle is no subclass of prov:Activity.",
+        ),
         ("Is there a class called Plan?", "Yes. prov:Plan is a class."),
-        ("Is there a class called Unicorn?", "No. There is no class called “Unicorn” in this ontology."),
+        (
+            "Is there a class called Unicorn?",
+            "No. There is no class called “Unicorn” in this ontology.",
+        ),
         ("What is a unicorn?", "There is no term called “unicorn” in this ontology."),
-        ("What are the subclasses of prov:Unicorn?", "There is no class called “Unicorn” in this ontology."),
+        (
+            "What are the subclasses of prov:Unicorn?",
+            "There is no class called “Unicorn” in this ontology.",
+        ),
         ("What are the subclasses of Bundle?", "None: there are no direct subclasses of “Bundle”."),
-        ("How many subclasses has Influence?", "3 direct subclasses of “Influence” (18 at any depth)."),
+        (
+            "How many subclasses has Influence?",
+            "3 direct subclasses of “Influence” (18 at any depth).",
+        ),
         (
             "Is Persn a subclass of Agent?",
             "Yes (“Persn” is taken for “Person”, the nearest name): prov:Person is a subclass of prov:Agent.",
@@ -134,7 +170,9 @@ def test_short_answers(prov: Any, question: str, answer: str) -> None:
 def test_instances_are_counted_with_and_without_those_of_subclasses(harbour: Any) -> None:
     both = "5 direct instances of “Berth” (7 with those of its subclasses)"
     assert ask(harbour, "How many instances has Berth?").answer == f"{both}."
-    assert ask(harbour, "What are the instances of Berth?").answer.startswith(f"{both}:\n- harbour:Berth2\n")
+    assert ask(harbour, "What are the instances of Berth?").answer.startswith(
+        f"{both}:\n- harbour:Berth2\n"
+    )
 
 
 def test_terms_of_a_list_come_with_labels_that_say_more(harbour: Any) -> None:
@@ -150,12 +188,17 @@ def test_what_was_asked_for_comes_first_and_once(prov: Any) -> None:
     answer = ask(prov, "What is the domain of prov:used?").answer.split("\n")
     assert answer[:2] == ["The domain of prov:used is prov:Activity.",
                           "prov:used is an object property with the label “used”."]  # fmt: skip
-    assert sum("prov:Activity" in line for line in answer) == 1 and sum("prov:Entity" in line for line in answer) == 1
+    assert (
+        sum("prov:Activity" in line for line in answer) == 1
+        and sum("prov:Entity" in line for line in answer) == 1
+    )
 
 
 def test_what_it_does_not_understand_it_says_in_three_lines(prov: Any) -> None:
     said, examples, model = ask(prov, "Welche Unterklassen hat Entity?").answer.split("\n")
-    assert said == f"{OFFLINE_UNANSWERED} offline has no rule for “Welche Unterklassen hat Entity?”."
+    assert (
+        said == f"{OFFLINE_UNANSWERED} offline has no rule for “Welche Unterklassen hat Entity?”."
+    )
     assert "What are the subclasses of Entity?" in examples and "--model" in model
     asked = [understand(question + "?") for question in examples.partition(": ")[2].split("?")[:-1]]
     assert len(asked) == 5 and all(asked)
@@ -172,7 +215,9 @@ def test_when_the_turns_are_over_it_says_so(prov: Any) -> None:
 
 
 def test_long_lists_come_whole_in_small_pages(tmp_path: Path) -> None:
-    long = "".join(f"<http://ex.example/{'x' * (n % 90)}C{n}> rdfs:subClassOf ex:Top . " for n in range(150))
+    long = "".join(
+        f"<http://ex.example/{'x' * (n % 90)}C{n}> rdfs:subClassOf ex:Top . " for n in range(150)
+    )
     engine = opened(tmp_path, "ex:Top a owl:Class . " + long)
     result = ask(engine, "List all subclasses of Top")
     engine.close()
@@ -181,8 +226,16 @@ def test_long_lists_come_whole_in_small_pages(tmp_path: Path) -> None:
 
 
 ODD = [
-    ("ex:s1 a ex:CargoShip . ex:CargoShip rdfs:subClassOf ex:Ship .", "What is a cargo ship?", ["ex:CargoShip"]),
-    ("ex:a a ex:Person . ex:b a ex:Person .", "What are the instances of Person?", ["- ex:a", "- ex:b"]),
+    (
+        "ex:s1 a ex:CargoShip . ex:CargoShip rdfs:subClassOf ex:Ship .",
+        "What is a cargo ship?",
+        ["ex:CargoShip"],
+    ),
+    (
+        "ex:a a ex:Person . ex:b a ex:Person .",
+        "What are the instances of Person?",
+        ["- ex:a", "- ex:b"],
+    ),
     (
         'ex:O_0001 a owl:Class ; rdfs:label "thing one" . ex:O_0002 a owl:Class ; rdfs:label "thing two" ; '
         "rdfs:subClassOf ex:O_0001 .",

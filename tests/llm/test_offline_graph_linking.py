@@ -18,7 +18,9 @@ from rlm.ontology.engine import open_engine
 
 @pytest.fixture(scope="module")
 def harbour(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    engine = open_engine(root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache"))
+    engine = open_engine(
+        root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache")
+    )
     yield functions(engine)
     engine.close()
 
@@ -78,7 +80,9 @@ def test_a_name_means_a_term(harbour: dict[str, Any], name: str, term: str | Non
         ("Regeneration", "class", None),  # not Generation
     ],
 )
-def test_case_and_kind_tell_terms_apart(prov: dict[str, Any], name: str, wanted: str, term: str | None) -> None:
+def test_case_and_kind_tell_terms_apart(
+    prov: dict[str, Any], name: str, wanted: str, term: str | None
+) -> None:
     found = prov["link"](name, wanted)
     assert (found and found["curie"]) == term
 
@@ -89,7 +93,9 @@ def test_a_path_rather_joins_classes_unless_the_name_is_exact(prov: dict[str, An
 
 
 def test_several_of_one_name_are_told(tmp_path: Path) -> None:
-    engine = opened(tmp_path, 'ex:P a owl:Class ; rdfs:label "port" . other:P a owl:Class ; rdfs:label "port" .')
+    engine = opened(
+        tmp_path, 'ex:P a owl:Class ; rdfs:label "port" . other:P a owl:Class ; rdfs:label "port" .'
+    )
     found = functions(engine)["link"]("port", "class")
     engine.close()
     assert found["curie"] == "ex:P" and found["same"] == ["other:P"]
@@ -125,7 +131,10 @@ def test_two_neighbours_swapped_are_a_slip(name: str, at: int) -> None:
 
 
 def test_other_words_are_no_slip() -> None:
-    assert not any(slip(one, two) for one, two in (("berth", "birth"), ("crate", "crane"), ("derivation", "deviation")))
+    assert not any(
+        slip(one, two)
+        for one, two in (("berth", "birth"), ("crate", "crane"), ("derivation", "deviation"))
+    )
 
 
 @pytest.mark.parametrize(

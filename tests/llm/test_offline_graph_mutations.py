@@ -37,7 +37,11 @@ ex:p a owl:ObjectProperty, rdf:Property ; rdfs:domain ex:A, ex:D ; rdfs:range ex
 ex:q a owl:DatatypeProperty ; rdfs:domain ex:C ; rdfs:range rdfs:Literal ; rdfs:subClassOf ex:A .
 [] a owl:ObjectProperty ; rdfs:domain ex:A ; rdfs:range ex:A . ex:r rdfs:domain ex:D ; rdfs:range ex:Far .
 """
-EX, PROV, HARBOUR = "http://ex.example/", "http://www.w3.org/ns/prov#", "https://example.org/harbour#"
+EX, PROV, HARBOUR = (
+    "http://ex.example/",
+    "http://www.w3.org/ns/prov#",
+    "https://example.org/harbour#",
+)
 OWL, SKOS = "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2004/02/skos/core#"
 PAIRS = {
     "odd": [(EX + "A", EX + "C"), (EX + "Self", EX + "Self"), (EX + "Meta", OWL + "Thing"), (EX + "B", EX + "D")],
@@ -49,15 +53,29 @@ PAIRS = {
 A = ("A",)
 KINDS = [Asked(kind, A) for kind in ("subclasses", "all_subclasses", "superclasses", "all_superclasses", "instances",
                                      "properties_by_domain", "properties_by_range")]  # fmt: skip
-KINDS += [Asked(kind, A, inherited=True) for kind in ("instances", "properties_by_domain", "properties_by_range")]
-KINDS += [Asked("count", A, of=of) for of in ("subclasses", "all_subclasses", "superclasses", "all_superclasses")]
+KINDS += [
+    Asked(kind, A, inherited=True)
+    for kind in ("instances", "properties_by_domain", "properties_by_range")
+]
+KINDS += [
+    Asked("count", A, of=of)
+    for of in ("subclasses", "all_subclasses", "superclasses", "all_superclasses")
+]
 KINDS += [
     Asked("count", A, of="instances"),
     Asked("is_subclass", ("A", "B")),
     Asked("is_subclass", ("A", "B"), "direct"),
 ]
-KINDS += [Asked("roots"), Asked("search", text="a"), *(Asked("count", of=of) for of in ("classes", "properties"))]
-KINDS += [Asked("count", of="triples"), Asked("count", of="object_properties"), Asked("search", what="class")]
+KINDS += [
+    Asked("roots"),
+    Asked("search", text="a"),
+    *(Asked("count", of=of) for of in ("classes", "properties")),
+]
+KINDS += [
+    Asked("count", of="triples"),
+    Asked("count", of="object_properties"),
+    Asked("search", what="class"),
+]
 
 TOKEN = re.compile(r'<\S*>|[?$]\w+|"[^"]*"|[A-Za-z]\w*:\w+|\w+|\|\||&&|!=|\S')
 SWAPS = {
@@ -128,7 +146,9 @@ def changed(query: str) -> Iterator[str]:
         yield " ".join([*before, token, token, *after])
         for other in range(at + 1, len(tokens)):
             if tokens[other] != token:
-                yield " ".join([*before, tokens[other], *tokens[at + 1 : other], token, *tokens[other + 1 :]])
+                yield " ".join(
+                    [*before, tokens[other], *tokens[at + 1 : other], token, *tokens[other + 1 :]]
+                )
         for new in SWAPS.get(token, ()):
             yield " ".join([*before, new, *after])
             yield query.replace(token, new)
@@ -141,10 +161,10 @@ def changed(query: str) -> Iterator[str]:
 def moved(query: str) -> Iterator[str]:
     """The parts of the outer group in any order, and without one."""
     head, _, body = query.partition("{")
-    part = (
-        r"(?:VALUES|MINUS|OPTIONAL)[^{}]*\{[^{}]*\}|FILTER\((?:[^()]|\([^()]*(?:\([^()]*\))?[^()]*\))*\)|[^\s{}][^{}]*?"
+    part = r"(?:VALUES|MINUS|OPTIONAL)[^{}]*\{[^{}]*\}|FILTER\((?:[^()]|\([^()]*(?:\([^()]*\))?[^()]*\))*\)|[^\s{}][^{}]*?"
+    parts = re.findall(
+        rf"({part})(?=\s*(?:VALUES|MINUS|OPTIONAL|FILTER|\.\s|\}}$|\?x a ))", body.strip()
     )
-    parts = re.findall(rf"({part})(?=\s*(?:VALUES|MINUS|OPTIONAL|FILTER|\.\s|\}}$|\?x a ))", body.strip())
     for number in (len(parts), len(parts) - 1):
         for order in itertools.permutations(parts[:6], max(number, 0)):
             yield f"{head}{{ {' . '.join(order)} }}"
@@ -153,7 +173,8 @@ def moved(query: str) -> Iterator[str]:
 
 def accepted(asked: Asked, queries: Iterator[str]) -> list[Plan]:
     plans = (
-        plan_of(asked, Entry(1, "Some procedure", "", (query_step(each),)), TOOLS) for each in dict.fromkeys(queries)
+        plan_of(asked, Entry(1, "Some procedure", "", (query_step(each),)), TOOLS)
+        for each in dict.fromkeys(queries)
     )
     return [plan for plan in plans if plan is not None]
 
@@ -184,12 +205,17 @@ class Graph:
             return found
         if plan.form == "COUNT":
             number = int(*found[0].values())
-            number -= bool(plan.loop and self.rows(f"ASK {{ $ENTITY_1 {plan.loop} $ENTITY_1 }}", pair))
+            number -= bool(
+                plan.loop and self.rows(f"ASK {{ $ENTITY_1 {plan.loop} $ENTITY_1 }}", pair)
+            )
             return None if plan.narrowed and number != self._counted(asked, pair) else number
         if plan.limit is not None and len(found) >= plan.limit:
             return None
         if base_kind(asked) == "search":
-            rows = [dict(zip("xlt", (row.get(name, "") for name in plan.columns), strict=True)) for row in found]
+            rows = [
+                dict(zip("xlt", (row.get(name, "") for name in plan.columns), strict=True))
+                for row in found
+            ]
             return matching(rows, "a", asked.where, searched_types(asked))
         own = self.prefixes.shrink(pair[0]) if plan.drop_self else ""
         names = [name for name in column(found, plan.columns[0]) if name != own]
@@ -211,7 +237,11 @@ class Graphs(dict[str, Graph]):
 
     def __missing__(self, name: str) -> Graph:
         path = self._root / "ontology" / f"{name}.ttl"
-        engine = opened(self._folder, ODD) if name == "odd" else open_engine(path, cache_dir=self._folder)
+        engine = (
+            opened(self._folder, ODD)
+            if name == "odd"
+            else open_engine(path, cache_dir=self._folder)
+        )
         self[name] = Graph(engine)
         return self[name]
 
@@ -228,7 +258,9 @@ def named(asked: Asked) -> str:
     return f"{asked.kind} {asked.of}{' inherited' if asked.inherited else ''}{asked.what}"
 
 
-def differing(graph: Graph, asked: Asked, plans: list[Plan], pairs: list[tuple[str, str]]) -> list[Any]:
+def differing(
+    graph: Graph, asked: Asked, plans: list[Plan], pairs: list[tuple[str, str]]
+) -> list[Any]:
     """The accepted queries that find something else than the planner's own."""
     own = accepted(asked, iter([good(asked)[0]]))[0]
     found = []

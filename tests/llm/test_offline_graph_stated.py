@@ -43,9 +43,15 @@ def test_a_description_states_what_the_file_states(engine: Any) -> None:
     [
         ("What is the definition of Work?", "Definition of ex:Work: What somebody made."),
         ("What is the label of Work?", "ex:Work has no label that is stated."),
-        ("What are the synonyms of Work?", "ex:Work has no other label that is stated. Narrow synonyms: “book”."),
+        (
+            "What are the synonyms of Work?",
+            "ex:Work has no other label that is stated. Narrow synonyms: “book”.",
+        ),
         ("Is there a class Work?", "Yes. ex:Work is a class."),
-        ("How many root classes are there?", "5 roots of the class hierarchy (2 of them deprecated)."),
+        (
+            "How many root classes are there?",
+            "5 roots of the class hierarchy (2 of them deprecated).",
+        ),
         (
             "What are the subclasses of Event?",
             "Of several called “Event” this is “Event” of “ex”; there is also “Event” of “other”.",
@@ -64,7 +70,10 @@ def test_a_definition_that_is_cut_says_so(engine: Any) -> None:
 def test_deprecated_roots_stand_by_themselves(engine: Any) -> None:
     answer = ask(engine, "What are the root classes?").answer
     kept, _, gone = answer.partition("\nDeprecated:\n")
-    assert listed(kept) == {"ex:Work", "ex:Event", "other:Event"} and listed(gone) == {"ex:Gone", "ex:Past"}
+    assert listed(kept) == {"ex:Work", "ex:Event", "other:Event"} and listed(gone) == {
+        "ex:Gone",
+        "ex:Past",
+    }
     assert kept.startswith("5 roots of the class hierarchy (2 of them deprecated):\n")
 
 

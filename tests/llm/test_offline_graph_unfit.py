@@ -19,7 +19,14 @@ from rlm.llm.offline.graph.prompt import Entry, entries_in
 from rlm.ontology.engine import open_engine
 from rlm.store.types import MemoryItem
 
-TOOLS = {"search_entity", "describe_entity", "probe_relationships", "find_path", "sparql_query", "sparql_slice"}
+TOOLS = {
+    "search_entity",
+    "describe_entity",
+    "probe_relationships",
+    "find_path",
+    "sparql_query",
+    "sparql_slice",
+}
 
 
 def plan(asked: Asked, query: str) -> Any:
@@ -29,7 +36,10 @@ def plan(asked: Asked, query: str) -> Any:
 @pytest.fixture(scope="module")
 def engines(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("cache")
-    made = {name: open_engine(root / "ontology" / f"{name}.ttl", cache_dir=folder) for name in ("prov", "harbour")}
+    made = {
+        name: open_engine(root / "ontology" / f"{name}.ttl", cache_dir=folder)
+        for name in ("prov", "harbour")
+    }
     made["odd"] = opened(
         folder,
         """
@@ -43,7 +53,9 @@ def engines(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
         engine.close()
 
 
-@pytest.mark.parametrize(("asked", "query"), [each[1:] for each in UNFIT], ids=[each[0] for each in UNFIT])
+@pytest.mark.parametrize(
+    ("asked", "query"), [each[1:] for each in UNFIT], ids=[each[0] for each in UNFIT]
+)
 def test_a_query_that_nearly_asks_it_is_refused(asked: Asked, query: str) -> None:
     assert plan(asked, query) is None
 
@@ -67,9 +79,19 @@ def test_another_way_to_ask_the_same_is_taken(asked: Asked, query: str) -> None:
 
 
 def test_what_a_pack_teaches_with_a_query_can_be_followed(root: Path) -> None:
-    kinds = [Asked(kind, ("A",)) for kind in ("all_subclasses", "all_superclasses", "properties_by_domain")]
-    kinds += [Asked("count", ("A",), of=of) for of in ("subclasses", "all_subclasses", "properties_by_domain")]
-    kinds += [Asked("count", ("A",), of="instances"), Asked("count", of="datatype_properties"), Asked("roots")]
+    kinds = [
+        Asked(kind, ("A",))
+        for kind in ("all_subclasses", "all_superclasses", "properties_by_domain")
+    ]
+    kinds += [
+        Asked("count", ("A",), of=of)
+        for of in ("subclasses", "all_subclasses", "properties_by_domain")
+    ]
+    kinds += [
+        Asked("count", ("A",), of="instances"),
+        Asked("count", of="datatype_properties"),
+        Asked("roots"),
+    ]
     kinds += [Asked("is_subclass", ("A", "B")), Asked("search", text="a")]
     taken: set[int] = set()
     for path in sorted((root / "src/rlm/data/memory_packs").glob("*.jsonl")):
@@ -77,7 +99,9 @@ def test_what_a_pack_teaches_with_a_query_can_be_followed(root: Path) -> None:
             if "sparql_query(" in row["content"]:
                 item = MemoryItem(row["title"], row["description"], row["content"])
                 shown = entries_in(pack([item, item]))[0]
-                fits = {at for at, asked in enumerate(kinds) if plan_of(asked, shown, TOOLS) is not None}
+                fits = {
+                    at for at, asked in enumerate(kinds) if plan_of(asked, shown, TOOLS) is not None
+                }
                 assert fits, (path.name, row["title"])
                 taken |= fits
     assert taken == set(range(len(kinds)))
@@ -125,9 +149,13 @@ def test_what_is_followed_gives_the_same_answer(engines: dict[str, Any], name: s
 
 
 @pytest.mark.parametrize("depth", [1, 4])
-def test_how_deep_a_procedure_looks_for_a_path_changes_nothing(engines: dict[str, Any], depth: int) -> None:
+def test_how_deep_a_procedure_looks_for_a_path_changes_nothing(
+    engines: dict[str, Any], depth: int
+) -> None:
     item = procedure("Path", FINDING, f"`find_path(source, target, max_depth={depth})`")
-    without, with_it = (ask(engines["prov"], "How is Person related to Activity?", items) for items in ([], [item]))
+    without, with_it = (
+        ask(engines["prov"], "How is Person related to Activity?", items) for items in ([], [item])
+    )
     assert with_it.answer == without.answer and uses(with_it) == ["1"]
 
 
@@ -137,7 +165,9 @@ def test_long_labels_among_short_ones_do_not_fill_a_page(tmp_path: Path, seed: i
     ships = [f"ex:Ship{some.randrange(10**6)}" for _ in range(40)]
     labels = ["ship " + "x" * 880 * (place > 8 and some.random() < 0.5) for place in range(40)]
     pairs = zip(ships, labels, strict=True)
-    engine = opened(tmp_path, "".join(f'{ship} a owl:Class ; rdfs:label "{label}" .\n' for ship, label in pairs))
+    engine = opened(
+        tmp_path, "".join(f'{ship} a owl:Class ; rdfs:label "{label}" .\n' for ship, label in pairs)
+    )
     result = ask(engine, 'Which classes have "ship" in their name?')
     engine.close()
     assert listed(result.answer) == set(ships)

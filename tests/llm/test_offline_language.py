@@ -76,20 +76,38 @@ a b c d e f | x | name 3 subclasses plz | tell me smth about agents | entity vs 
 is it so | Find terms with 'über' in them | instances of Straße und Weg | lorem ipsum dolor sit amet | asdf qwer zxcv
 I I I
 """
-PLAIN = [question.strip() for line in ENGLISH.splitlines() for question in line.split("|") if question.strip()]
+PLAIN = [
+    question.strip()
+    for line in ENGLISH.splitlines()
+    for question in line.split("|")
+    if question.strip()
+]
 
 
 def test_questions_in_other_languages_are_known():
     assert len(ASKED_ELSEWHERE) >= 60 and len(FOREIGN) >= 10
     missed = [asked for _, asked in ASKED_ELSEWHERE if not unreadable(asked, ontology=True)]
     assert missed == []
-    named = [(told, asked) for told, asked in ASKED_ELSEWHERE if told in ("German", "French", "Spanish", "Italian")]
+    named = [
+        (told, asked)
+        for told, asked in ASKED_ELSEWHERE
+        if told in ("German", "French", "Spanish", "Italian")
+    ]
     assert [asked for told, asked in named if foreign_language(asked) != told] == []
 
 
 def test_no_english_question_is_taken_for_one(root):
-    corpora = (corpus_questions.ALL, corpus_questions.HARD, corpus_questions_fresh.FRESH, corpus_questions_fresh.OTHER)
-    lessons = [task.query for path in (root / "docs/curricula").glob("*.yaml") for task in read_curriculum(path).tasks]
+    corpora = (
+        corpus_questions.ALL,
+        corpus_questions.HARD,
+        corpus_questions_fresh.FRESH,
+        corpus_questions_fresh.OTHER,
+    )
+    lessons = [
+        task.query
+        for path in (root / "docs/curricula").glob("*.yaml")
+        for task in read_curriculum(path).tasks
+    ]
     rows = {row.question for corpus in corpora for row in corpus if row.kind}
     assert len(PLAIN) >= 60 and len(lessons) >= 60 and len(rows) >= 500
     assert [asked for asked in (*PLAIN, *lessons, *rows) if foreign_language(asked)] == []
@@ -116,10 +134,15 @@ def test_a_word_may_lie_between_two_blocks_of_a_long_text(monkeypatch):
     assert not unreadable("Wann wurde der Hafen gebaut?", ["1234567 Hafen"])
     monkeypatch.setattr("rlm.llm.offline.language.BLOCKS", 2)
     assert unreadable("Wann wurde der Hafen gebaut?", ["x" * 20])
-    assert not unreadable("Wann wurde der Hafen gebaut?", ["x" * 21]), "what was not searched may have it"
+    assert not unreadable("Wann wurde der Hafen gebaut?", ["x" * 21]), (
+        "what was not searched may have it"
+    )
 
 
-@given(st.text(max_size=60), st.sampled_from(["What is {}?", "List the subclasses of {}", "{}", "Was ist {}?"]))
+@given(
+    st.text(max_size=60),
+    st.sampled_from(["What is {}?", "List the subclasses of {}", "{}", "Was ist {}?"]),
+)
 def test_any_text_gets_an_answer_and_what_is_understood_is_readable(name, form):
     question = form.format(name)
     assert isinstance(foreign_language(question), str)

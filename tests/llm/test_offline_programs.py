@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from rlm.llm.offline.text.passages import passages
 from rlm.llm.offline.text.reading import blocks, excerpt, extract, fold, locate, report, start_clock
-from rlm.llm.offline.text.survey import common, edge, extreme, headings_of, measure, numbered_lines, structure
+from rlm.llm.offline.text.survey import (
+    common,
+    edge,
+    extreme,
+    headings_of,
+    measure,
+    numbered_lines,
+    structure,
+)
 from rlm.llm.offline.text.table import look
 from rlm.llm.offline.text.words import DATE, EMAIL, NUMBER, URL
 
@@ -54,7 +62,9 @@ def test_lines_are_counted_as_by_hand(text):
 @given(WORDS)
 def test_measures_are_those_of_str(text):
     assert measure(text, start_clock(60), "words")["count"] == len(text.split())
-    assert measure(text, start_clock(60), "lines")["count"] == len(text.split("\n")) - (text[-1:] in ("", "\n"))
+    assert measure(text, start_clock(60), "lines")["count"] == len(text.split("\n")) - (
+        text[-1:] in ("", "\n")
+    )
     assert measure(text, start_clock(60), "characters")["count"] == len(text)
     by_hand = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     assert measure(text, start_clock(60), "paragraphs")["count"] == len(by_hand)
@@ -71,7 +81,15 @@ def test_paragraphs_across_blocks_are_counted_once(clock):
 
 def test_rare_words_weigh_more(clock):
     text = "The ship sailed.\n" * 50 + "The ship met a kraken.\nA kraken is a beast.\n"
-    found = passages(text, clock, [["ship", "ship", "stem"], ["kraken", "kraken", "stem"]], "", "sentence", False, 3)
+    found = passages(
+        text,
+        clock,
+        [["ship", "ship", "stem"], ["kraken", "kraken", "stem"]],
+        "",
+        "sentence",
+        False,
+        3,
+    )
     assert found["items"][0]["quote"] == "The ship met a kraken."
     assert found["items"][1]["quote"] == "A kraken is a beast."
     assert found["items"][0]["line"] == 51
@@ -81,7 +99,10 @@ def test_rare_words_weigh_more(clock):
 def test_a_sentence_runs_on_over_lines_where_the_text_is_wrapped(clock):
     text = "First one. The old mill\nburned down when Mr. Smith\nslept. Last one.\n"
     found = passages(text, clock, [["smith", "smith", "stem"]], "", "sentence", True, 1)
-    assert " ".join(found["items"][0]["quote"].split()) == "The old mill burned down when Mr. Smith slept."
+    assert (
+        " ".join(found["items"][0]["quote"].split())
+        == "The old mill burned down when Mr. Smith slept."
+    )
     assert found["items"][0]["line"] == 1
 
 
@@ -137,7 +158,12 @@ def test_the_longest_and_the_shortest_line(clock):
     text = "aa\n\n" + "b" * 2_500_000 + "\nc\nddd"
     found = extreme(text, clock, True)["items"][0]
     assert (found["line"], found["length"], found["quote"]) == (3, 2_500_000, "b" * 500)
-    assert extreme(text, clock, False)["items"][0] == {"text": None, "line": 4, "length": 1, "quote": "c"}
+    assert extreme(text, clock, False)["items"][0] == {
+        "text": None,
+        "line": 4,
+        "length": 1,
+        "quote": "c",
+    }
 
 
 def test_edges_and_lines_by_number(clock):
@@ -145,7 +171,9 @@ def test_edges_and_lines_by_number(clock):
     assert [(item["line"], item["quote"]) for item in edge(text, clock, "lines", 3, True)["items"]] == [
         (3, ""), (4, "four"), (5, "five"),
     ]  # fmt: skip
-    assert edge("a\n\n", clock, "lines", 1, True)["items"] == [{"text": None, "line": 1, "quote": "a"}]
+    assert edge("a\n\n", clock, "lines", 1, True)["items"] == [
+        {"text": None, "line": 1, "quote": "a"}
+    ]
     assert edge("h\na\nb\n", clock, "rows", 1, False)["items"][0]["quote"] == "a"
     assert edge(text, clock, "sentences", 1, False)["items"][0]["quote"] == "One."
     assert edge(text, clock, "paragraphs", 1, True)["items"][0]["quote"] == "four\nfive"
@@ -169,7 +197,9 @@ def test_a_program_stops_when_its_time_is_over():
 
 
 def test_the_look_sees_wrapped_lines():
-    assert look("The old mill was for many years\nstanding on the hill by the river\nand it was white.\n")["wrapped"]
+    assert look(
+        "The old mill was for many years\nstanding on the hill by the river\nand it was white.\n"
+    )["wrapped"]
     assert not look("a = 1\nb = 2\nc = 3\n")["wrapped"]
     assert look([])["chars"] == 0
 

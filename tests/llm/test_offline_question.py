@@ -35,7 +35,12 @@ from rlm.llm.offline.text.terms import forms_of, terms_of
 )
 def test_counting(question, needle, mode, unit):
     plan = plan_for(question)
-    assert (plan.kind, plan.args["needle"], plan.args["mode"], plan.about["unit"]) == ("count", needle, mode, unit)
+    assert (plan.kind, plan.args["needle"], plan.args["mode"], plan.about["unit"]) == (
+        "count",
+        needle,
+        mode,
+        unit,
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,10 +204,18 @@ def test_the_first_the_last_and_all(question, needle, keep, last):
     ],
 )
 def test_questions_to_a_table(question, args):
-    columns = ["unit_price", "city", "qty"] if "unit" in question else ["unit_price", "city", "qty", "price"]
+    columns = (
+        ["unit_price", "city", "qty"]
+        if "unit" in question
+        else ["unit_price", "city", "qty", "price"]
+    )
     plan = plan_for(question, {"columns": columns})
     column = args[0] if columns[-1] != "price" or args[0] != "unit_price" else "price"
-    assert (plan.kind, plan.args["column"], plan.args["wanted"], plan.args["where"]) == ("table", column, *args[1:])
+    assert (plan.kind, plan.args["column"], plan.args["wanted"], plan.args["where"]) == (
+        "table",
+        column,
+        *args[1:],
+    )
 
 
 def test_a_table_is_not_asked_for_what_it_cannot_reckon():

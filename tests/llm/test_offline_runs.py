@@ -52,14 +52,23 @@ def ask(question: str, context: Any = TEXT, **options: Any) -> RLMResult:
             "What did Napoleon conquer?",
             ["Not answered: nothing in the text matches", "“Napoleon”", "no language model"],
         ),
-        ("Find the treasure of Anna Berg", ["as such does not occur", "“The fort was built in 1742 by Anna Berg.”"]),
-        ("Summarise the text.", ["structure", "Sections: 2", "The Fort (line 1): The fort was built", "anna (3)"]),
+        (
+            "Find the treasure of Anna Berg",
+            ["as such does not occur", "“The fort was built in 1742 by Anna Berg.”"],
+        ),
+        (
+            "Summarise the text.",
+            ["structure", "Sections: 2", "The Fort (line 1): The fort was built", "anna (3)"],
+        ),
         ("List all e-mail addresses", ["anna@example.org (line 7)"]),
         ("What is the longest line?", ["80 characters", "line 11"]),
         ("What is the last line?", ['"Water is life," said Anna.']),
         ("What are the most common words?", ["the (8)", "anna (3)"]),
         ("Wie oft kommt „Anna“ vor?", ["3: the word “Anna”"]),
-        ("Translate this into French.", ["Not answered: this question cannot be answered", "RLM_MODEL", "--model"]),
+        (
+            "Translate this into French.",
+            ["Not answered: this question cannot be answered", "RLM_MODEL", "--model"],
+        ),
     ],
 )
 def test_an_answer_for_every_kind_of_question(question, parts):
@@ -90,7 +99,9 @@ def test_an_empty_text_is_said_to_be_empty():
 
 
 def test_several_texts_are_all_searched_and_named():
-    answer = ask("How many times does 'mill' occur?", {"a.txt": TEXT, "b.txt": "no", "c.txt": "A mill."}).answer
+    answer = ask(
+        "How many times does 'mill' occur?", {"a.txt": TEXT, "b.txt": "no", "c.txt": "A mill."}
+    ).answer
     assert answer.startswith("4: ")
     assert "'a.txt': 3, 'c.txt': 1" in answer
     assert "context[1], line 2" in ask("Where is Rome mentioned?", ["none", "x\nRome\n"]).answer
@@ -138,22 +149,29 @@ def test_out_of_turns_it_gives_what_it_knows():
 
 
 def test_small_outputs_are_enough():
-    assert ask("Where is the mill mentioned?", TEXT * 50, limits=Limits(max_output_chars=1_000)).answer.startswith(
-        "The word “mill” occurs 150 times"
-    )
+    assert ask(
+        "Where is the mill mentioned?", TEXT * 50, limits=Limits(max_output_chars=1_000)
+    ).answer.startswith("The word “mill” occurs 150 times")
 
 
 def test_a_sub_call_is_told_what_offline_is():
     from rlm.llm import ScriptedClient
 
-    script = ScriptedClient(["```repl\nprint(llm_query('Is this kind? ' + context[:5]))\n```", "FINAL(ok)"])
+    script = ScriptedClient(
+        ["```repl\nprint(llm_query('Is this kind? ' + context[:5]))\n```", "FINAL(ok)"]
+    )
     result = rlm_run("?", TEXT, client=script, sub_client=OfflineClient())
-    assert result.iterations[0].code_blocks[0].result.stdout.startswith("offline is no language model")
+    assert (
+        result.iterations[0].code_blocks[0].result.stdout.startswith("offline is no language model")
+    )
 
 
 @settings(max_examples=12, deadline=None)
 @given(
-    st.one_of(st.text(max_size=60), st.text(max_size=12).map(lambda x: f"How many times does '{x}' occur?")),
+    st.one_of(
+        st.text(max_size=60),
+        st.text(max_size=12).map(lambda x: f"How many times does '{x}' occur?"),
+    ),
     st.one_of(st.text(max_size=200), st.lists(st.text(max_size=60), max_size=3)),
 )
 def test_any_question_over_any_text_ends(question, context):

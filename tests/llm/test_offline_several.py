@@ -40,9 +40,15 @@ READ = [
 
 
 @pytest.mark.parametrize(("question", "kind", "parts"), READ, ids=[each[0] for each in READ])
-def test_joined_names_are_one_name_that_may_be_several(question: str, kind: str, parts: tuple[str, ...]) -> None:
+def test_joined_names_are_one_name_that_may_be_several(
+    question: str, kind: str, parts: tuple[str, ...]
+) -> None:
     asked = understand(question)
-    assert asked is not None and (asked.kind, asked.several, len(asked.mentions)) == (kind, parts, 1)
+    assert asked is not None and (asked.kind, asked.several, len(asked.mentions)) == (
+        kind,
+        parts,
+        1,
+    )
     assert asked.mentions[0].replace(" & ", " and ") == ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
@@ -121,7 +127,9 @@ def test_the_union_is_answered_name_by_name_and_verified(boats: Any) -> None:
         "1 direct subclass of “Ferry”:",
         "None: there are no direct subclasses of “Barge”.",
     ]
-    union = Verify("SELECT ?x { VALUES ?c { ex:Tug ex:Ferry ex:Barge } ?x rdfs:subClassOf ?c }", "set")
+    union = Verify(
+        "SELECT ?x { VALUES ?c { ex:Tug ex:Ferry ex:Barge } ?x rdfs:subClassOf ?c }", "set"
+    )
     assert check_answer(result.answer, union, boats, boats.meta(), question).ok
     half = Verify("SELECT ?x { ?x rdfs:subClassOf ex:Tug }", "set")
     assert not check_answer(result.answer, half, boats, boats.meta(), question).ok
@@ -129,46 +137,69 @@ def test_the_union_is_answered_name_by_name_and_verified(boats: Any) -> None:
 
 
 def test_a_name_with_and_in_it_comes_before_its_parts(boats: Any) -> None:
-    assert listed(ask(boats, "What are the subclasses of search and rescue?").answer) == {"ex:Cutter"}
+    assert listed(ask(boats, "What are the subclasses of search and rescue?").answer) == {
+        "ex:Cutter"
+    }
 
 
 def test_numbers_are_told_one_by_one_and_no_more_than_five(boats: Any) -> None:
-    result = ask(boats, "How many subclasses do Vessel, Tugs, Ferry, Barge, Search, Rescue and Cutter have?")
+    result = ask(
+        boats, "How many subclasses do Vessel, Tugs, Ferry, Barge, Search, Rescue and Cutter have?"
+    )
     first, *numbers = result.answer.split("\n\n")
     assert first.startswith("Only the first five names")
     assert [each.split()[0] for each in numbers] == ["2", "2", "1", "0", "0"]
 
 
-def test_a_procedure_for_one_name_is_followed_for_each_and_left_where_it_falls_short(boats: Any) -> None:
+def test_a_procedure_for_one_name_is_followed_for_each_and_left_where_it_falls_short(
+    boats: Any,
+) -> None:
     question = "subclasses of Tug and Ferry"
     right = procedure("List the direct subclasses of a class", FINDING, query_step(BELOW))
-    less = procedure("List subclasses", FINDING, query_step(BELOW.replace("?x rdfs", "?x a owl:Class ; rdfs")))
+    less = procedure(
+        "List subclasses", FINDING, query_step(BELOW.replace("?x rdfs", "?x a owl:Class ; rdfs"))
+    )
     without, with_it = ask(boats, question), ask(boats, question, [right])
     assert with_it.answer == without.answer and uses(with_it) == ["none", "1"]
-    misled = ask(boats, question, [less])  # it leaves out what is not declared: seen, and done without it
+    misled = ask(
+        boats, question, [less]
+    )  # it leaves out what is not declared: seen, and done without it
     assert misled.answer == without.answer and uses(misled) == ["none", "1", "none"]
 
 
 @pytest.mark.parametrize("step", ["join", "each"])
 def test_what_could_not_be_looked_up_is_not_said_to_be_absent(step: str) -> None:
     asked = understand("subclasses of Tug and Ferry")
-    turns = (Turn("join", 0, {"parts": [None, {}]}), Turn(step, 0, None, "QueryTimeout: 30 s are over"))
+    turns = (
+        Turn("join", 0, {"parts": [None, {}]}),
+        Turn(step, 0, None, "QueryTimeout: 30 s are over"),
+    )
     seen = Seen(frozenset(), (), turns)
     assert asked is not None
-    assert _Planner("", asked, seen).reply().startswith(f'FINAL("""{OFFLINE_UNANSWERED} what the tools returned')
+    assert (
+        _Planner("", asked, seen)
+        .reply()
+        .startswith(f'FINAL("""{OFFLINE_UNANSWERED} what the tools returned')
+    )
 
 
 def test_two_absent_names_are_said_to_be_absent(boats: Any) -> None:
     answer = ask(boats, "Describe unicorn and dragon").answer
-    assert answer == "There is no term called “unicorn and dragon” (nor “unicorn” or “dragon”) in this ontology."
+    assert (
+        answer
+        == "There is no term called “unicorn and dragon” (nor “unicorn” or “dragon”) in this ontology."
+    )
 
 
 @pytest.mark.parametrize(
-    "question", ["subclasses of Tug and Ferry", "What is this ontology about?", "subproperties of p"]
+    "question",
+    ["subclasses of Tug and Ferry", "What is this ontology about?", "subproperties of p"],
 )
 def test_nothing_is_learnt_from_what_others_of_its_kind_are_not_answered_by(question: str) -> None:
     trace = Trace()
-    trace.calls.append(Call("describe_entity", {"uri": "http://ex.example/Tug"}, True, "", frozenset({"ex:Tug"})))
+    trace.calls.append(
+        Call("describe_entity", {"uri": "http://ex.example/Tug"}, True, "", frozenset({"ex:Tug"}))
+    )
     judged = Judgment(True, "grounded", "medium", [])
     artifact = {"task": question, "final_answer": "ex:Tug is a class.", "converged": True}
     known = {"question": question, "asked": understand(question)}
@@ -203,6 +234,8 @@ def test_what_is_asked_of_properties_and_of_the_whole(question: str, asked: Aske
 
 def test_subproperties_and_the_ontology_itself(boats: Any) -> None:
     result = ask(boats, "What are the subproperties of has part?")
-    assert result.answer.startswith("1 direct subproperty of ex:p:\n- ex:q\nex:p is an object property")
+    assert result.answer.startswith(
+        "1 direct subproperty of ex:p:\n- ex:q\nex:p is an object property"
+    )
     whole = ask(boats, "What is this ontology about?").answer.split("\n")
     assert whole[0].startswith("Boats: ") and whole[1] == "What floats, and who owns it."

@@ -68,7 +68,11 @@ def said(question: str, context: Any = README) -> str:
     for step in (plan, passage_plan(question, found)):
         if step.kind == "none":
             return f"{OFFLINE_UNANSWERED} no plan"
-        program = next(getattr(m, step.program) for m in (reading, passages, survey, table) if hasattr(m, step.program))
+        program = next(
+            getattr(m, step.program)
+            for m in (reading, passages, survey, table)
+            if hasattr(m, step.program)
+        )
         result = program(asked, reading.start_clock(60), **step.args)
         if result["count"] or not plan.about.get("loose"):
             break
@@ -78,19 +82,37 @@ def said(question: str, context: Any = README) -> str:
 @pytest.mark.parametrize(
     ("question", "start"),
     [
-        ("What is the default store?", "~/notes.db\nlines 13-14: “The default store is\n`~/notes.db`.”\n"),
-        ("What licence has it?", "lines 31-33: “## Licence\n\nApache-2.0. See [LICENSE](LICENSE).”\n"),
-        ("Which Python version is needed?", "3.11 or newer\nline 4: “It sets itself up with Python 3.11 or newer.”"),
+        (
+            "What is the default store?",
+            "~/notes.db\nlines 13-14: “The default store is\n`~/notes.db`.”\n",
+        ),
+        (
+            "What licence has it?",
+            "lines 31-33: “## Licence\n\nApache-2.0. See [LICENSE](LICENSE).”\n",
+        ),
+        (
+            "Which Python version is needed?",
+            "3.11 or newer\nline 4: “It sets itself up with Python 3.11 or newer.”",
+        ),
         ("What is the minimum Python version?", "3.11 or newer\n"),
         ("How do I install it?", "line 9: “pip install thing   # or from a clone”"),
-        ("What is the hypergraph?", "lines 17-18: “- **A hypergraph**: nodes in four tiers, edges between any number"),
+        (
+            "What is the hypergraph?",
+            "lines 17-18: “- **A hypergraph**: nodes in four tiers, edges between any number",
+        ),
         (
             "How long does a write wait before it gives up?",
             "10.0\nline 22: “| `lock_s` | 10.0 | How long a write waits.",
         ),
-        ("What does it refuse?", "lines 24-27: “It refuses three things:\n\n- more than 600 attempts\n- a window"),
+        (
+            "What does it refuse?",
+            "lines 24-27: “It refuses three things:\n\n- more than 600 attempts\n- a window",
+        ),
         ("How many attempts are there?", "600\nline 26:"),
-        ("Who wrote the tool?", f"{OFFLINE_UNANSWERED} nothing in the text matches the question well"),
+        (
+            "Who wrote the tool?",
+            f"{OFFLINE_UNANSWERED} nothing in the text matches the question well",
+        ),
         ("Why was it written?", "line 3: “It was written by Anna Berg in May 2021, because"),
         ("When was it written?", "May 2021\nline 3"),
         ("Which words occur most?", "Most common words, all counted: "),
@@ -128,11 +150,20 @@ def test_what_no_passage_says_is_not_answered(question):
 @pytest.mark.parametrize(
     ("question", "start"),
     [
-        ("What does SECURITY.md say about seccomp?", "'docs/SECURITY.md', line 3: “The worker is shut in by seccomp.”"),
-        ("According to the README, what is the default store?", "~/notes.db\n'README.md', lines 13-14"),
+        (
+            "What does SECURITY.md say about seccomp?",
+            "'docs/SECURITY.md', line 3: “The worker is shut in by seccomp.”",
+        ),
+        (
+            "According to the README, what is the default store?",
+            "~/notes.db\n'README.md', lines 13-14",
+        ),
         ("How many lines does docs/SECURITY.md have?", "4 lines."),
         ("How many times does seccomp occur in SECURITY.md?", "2: the word “seccomp”"),
-        ("What is the first line of SECURITY.md?", "The first line:\n'docs/SECURITY.md', line 1: “# Security”"),
+        (
+            "What is the first line of SECURITY.md?",
+            "The first line:\n'docs/SECURITY.md', line 1: “# Security”",
+        ),
         ("How many headings have README.md and SECURITY.md?", "5: so many lines"),
         ("Is seccomp mentioned in README.md?", "No. "),
         ("Where is README.md mentioned?", f"{OFFLINE_UNANSWERED} nothing in the text matches"),
@@ -150,18 +181,26 @@ def test_a_text_that_is_named_is_the_one_that_is_asked(question, start):
 
 def test_a_value_ends_with_its_line():
     text = "The score is made of three parts, as the old paper says it must be\nwhen all is told:\n\n{}    b   = 2\n"
-    assert said("What is damp?", text.format("    damp  = 1 / 4\n")).startswith("1 / 4\nlines 4-5: “")
-    assert said("What is damp?", text.format("    damp  = 1 / 4\n    c   = damp\n")).startswith("lines 4-6: “")
+    assert said("What is damp?", text.format("    damp  = 1 / 4\n")).startswith(
+        "1 / 4\nlines 4-5: “"
+    )
+    assert said("What is damp?", text.format("    damp  = 1 / 4\n    c   = damp\n")).startswith(
+        "lines 4-6: “"
+    )
 
 
 def test_the_only_text_may_be_named_too():
-    assert said("What does SECURITY.md say about seccomp?", SECURITY).startswith("line 3: “The worker is shut in")
+    assert said("What does SECURITY.md say about seccomp?", SECURITY).startswith(
+        "line 3: “The worker is shut in"
+    )
     assert said("Which file is the longest?").startswith(OFFLINE_UNANSWERED)
 
 
 def test_in_a_run_too():
     result = rlm_run("What does SECURITY.md say about seccomp?", BOTH, client=OfflineClient())
-    assert result.answer.startswith("'docs/SECURITY.md', line 3: “The worker is shut in by seccomp.”")
+    assert result.answer.startswith(
+        "'docs/SECURITY.md', line 3: “The worker is shut in by seccomp.”"
+    )
     assert "README" not in result.answer
 
 
@@ -172,14 +211,18 @@ def test_a_sentence_over_the_end_of_a_block_is_whole():
         at = text.find(". ", 999_000) + 2
         text = text[:at] + "The captain of the brig had a red coat\nand a parrot. " + text[at:]
         clock = reading.start_clock(60)
-        found = passages.passages(text, clock, [["parrot", "parrot", "stem"]], "", "sentence", True, 1)
+        found = passages.passages(
+            text, clock, [["parrot", "parrot", "stem"]], "", "sentence", True, 1
+        )
         assert found["items"][0]["quote"] == "The captain of the brig had a red coat\nand a parrot."
 
 
 @given(st.text(alphabet="ab .\n#|-:`", max_size=200), st.integers(0, 199))
 def test_a_passage_holds_its_place_and_stays_in_the_text(text, place):
     if place < len(text):
-        start, stop, wide = span_of(text, place, len(text), re.compile(passage_ends("sentence", True)), 700, [], True)
+        start, stop, wide = span_of(
+            text, place, len(text), re.compile(passage_ends("sentence", True)), 700, [], True
+        )
         assert 0 <= start <= place < stop <= wide <= len(text)
 
 

@@ -61,7 +61,8 @@ def test_what_a_thing_is(craft: Any, question: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["What is the length of each tug?", "What is part of the hull?", "Is Tug not a vessel?"]
+    "question",
+    ["What is the length of each tug?", "What is part of the hull?", "Is Tug not a vessel?"],
 )
 def test_a_piece_of_the_question_is_no_name_that_is_absent(craft: Any, question: str) -> None:
     assert ask(craft, question).answer.startswith(OFFLINE_UNANSWERED)
@@ -91,11 +92,18 @@ def test_one_kind_of_property_is_listed_alone_and_no_procedure_for_all_is_follow
 
 
 def test_a_procedure_for_the_kind_is_followed(craft: Any) -> None:
-    right = procedure("List all object properties", query_step("SELECT ?x WHERE { ?x a owl:ObjectProperty }"))
+    right = procedure(
+        "List all object properties", query_step("SELECT ?x WHERE { ?x a owl:ObjectProperty }")
+    )
     assert uses(ask(craft, "List all object properties", [right])) == ["1"]
-    tugs = procedure("Check an instance", query_step("ASK { $ENTITY_1 a/rdfs:subClassOf* $ENTITY_2 }"))
+    tugs = procedure(
+        "Check an instance", query_step("ASK { $ENTITY_1 a/rdfs:subClassOf* $ENTITY_2 }")
+    )
     assert uses(ask(craft, "Is Otter an instance of Tug?", [tugs])) == ["1"]
-    below = procedure("Check whether a class is a subclass", query_step("ASK { $ENTITY_1 rdfs:subClassOf+ $ENTITY_2 }"))
+    below = procedure(
+        "Check whether a class is a subclass",
+        query_step("ASK { $ENTITY_1 rdfs:subClassOf+ $ENTITY_2 }"),
+    )
     result = ask(craft, "Is Otter a Tug?", [below])  # what it says is no is looked at once more
     assert (uses(result), result.answer) == (["1"], "Yes: ex:Otter is an instance of ex:Tug.")
 
@@ -114,7 +122,10 @@ def test_titles_and_scopes_tell_the_kinds_apart() -> None:
         told[question] = (asked.task_type, generalised(question, asked))
         assert len(told[question][1]) <= 45
     assert len({title for _, title in told.values()}) == len(told)
-    assert told["List all object properties"] == ("list_object_properties", "List all object properties")
+    assert told["List all object properties"] == (
+        "list_object_properties",
+        "List all object properties",
+    )
     assert told["Is Otter an instance of Tug?"][0] == "is_instance"
 
 

@@ -15,9 +15,16 @@ def ask(client: ScriptedClient, text: str = "hello"):
 
 
 def test_texts_errors_and_functions_in_order():
-    client = ScriptedClient(["one", ModelUnavailable("gone"), lambda messages: messages[-1]["content"] * 2])
+    client = ScriptedClient(
+        ["one", ModelUnavailable("gone"), lambda messages: messages[-1]["content"] * 2]
+    )
     reply = ask(client)
-    assert (reply.text, reply.model, reply.stop_reason, reply.cost_usd) == ("one", "scripted", "stop", 0.0)
+    assert (reply.text, reply.model, reply.stop_reason, reply.cost_usd) == (
+        "one",
+        "scripted",
+        "stop",
+        0.0,
+    )
     assert (reply.input_tokens, reply.output_tokens, reply.estimated) == (2, 1, True)
     with pytest.raises(ModelUnavailable, match="gone"):
         ask(client)

@@ -90,7 +90,9 @@ def test_a_price_is_found_by_the_name_and_its_dates(model, name):
     assert price_of(model) is PRICES[name]
 
 
-@pytest.mark.parametrize("model", ["", "llama3", "gpt-4", "gpt-6-luna-fast", "gpt-5.99", "gpt-4oo", "claude-opus-5-9"])
+@pytest.mark.parametrize(
+    "model", ["", "llama3", "gpt-4", "gpt-6-luna-fast", "gpt-5.99", "gpt-4oo", "claude-opus-5-9"]
+)
 def test_a_model_that_is_not_in_the_table_has_no_price(model):
     assert price_of(model) is None and cost_usd(model, 10, 10) is None
 

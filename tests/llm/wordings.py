@@ -38,7 +38,9 @@ class Wording(NamedTuple):
     def verdict(self, found: Asked | None) -> str:
         """right, wrong (another question would be answered), or none (not understood)."""
         if found is not None and found.kind != "search" and found.of != "search":
-            found = Asked(found.kind, found.mentions, found.of, found.text, found.where, "", found.inherited)
+            found = Asked(
+                found.kind, found.mentions, found.of, found.text, found.where, "", found.inherited
+            )
         if found in self.fits:
             return "right"
         return "none" if found is None else "wrong"
@@ -49,9 +51,15 @@ def _read(line: str, kind: str) -> Wording:
     given: dict[str, str] = dict(part.split("=") for part in more.split(", ") if part)
     kinds, ofs = given.get("kind", kind).split("/"), given.get("of", "").split("/")
     mentions = tuple(name for name in names.split("; ") if name)
-    where, what, inherited = given.get("where", "contains"), given.get("what", ""), "inherited" in given
+    where, what, inherited = (
+        given.get("where", "contains"),
+        given.get("what", ""),
+        "inherited" in given,
+    )
     fits = tuple(
-        None if one == "none" else Asked(one, mentions, of, given.get("text", ""), where, what, inherited)
+        None
+        if one == "none"
+        else Asked(one, mentions, of, given.get("text", ""), where, what, inherited)
         for one, of in product(kinds, ofs)
     )
     return Wording(question, kind, fits)

@@ -47,7 +47,9 @@ def stored(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def test_odd_replies_are_told_and_stored(reply, note, tmp_path):
     limits, sandbox = Limits(max_iters=1), SandboxLimits(block_s=0.5 if "while" in reply else 20)
     with RLMLogger(tmp_path) as logger:
-        result, client = run([reply, "FINAL(no idea)"], limits=limits, sandbox=sandbox, logger=logger)
+        result, client = run(
+            [reply, "FINAL(no idea)"], limits=limits, sandbox=sandbox, logger=logger
+        )
     assert note in told(client)
     assert not result.converged and result.answer == "no idea"
     metadata, iterations = stored(tmp_path)
@@ -84,7 +86,10 @@ def run_over_http(url: str, folder: Path, **options: Any) -> RLMResult:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (lambda handler: send(handler, b"<!DOCTYPE html><html>Welcome</html>", "text/html"), "a web page"),
+        (
+            lambda handler: send(handler, b"<!DOCTYPE html><html>Welcome</html>", "text/html"),
+            "a web page",
+        ),
         (drop, "dropped the connection"),
         (lambda handler: send(handler, b'{"choices": ['), "not JSON"),
         (lambda handler: send(handler, b'{"choices": []}'), "without a message"),
@@ -107,7 +112,9 @@ def test_a_server_that_hangs_ends_at_the_deadline(tmp_path):
     released = threading.Event()
     good = completion(code('answer["content"] = "half"'))
     try:
-        with model_server([lambda handler: send(handler, good), lambda _: released.wait(30) and None]) as url:
+        with model_server(
+            [lambda handler: send(handler, good), lambda _: released.wait(30) and None]
+        ) as url:
             result = run_over_http(url, tmp_path, limits=Limits(wall_s=1.0))
             released.set()
     finally:

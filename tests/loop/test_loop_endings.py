@@ -55,7 +55,9 @@ def test_a_long_view_as_the_answer_is_text_and_bounded():
     result, _ = run([code("x = context[10:60010]"), "FINAL_VAR(x)"], context=text)
     assert result.answer == text[10:60_010]
     result, _ = run([code("FINAL(context)")], context=text)
-    assert result.answer.startswith(text[:100_000]) and result.answer.endswith("[… 100000 more characters …]")
+    assert result.answer.startswith(text[:100_000]) and result.answer.endswith(
+        "[… 100000 more characters …]"
+    )
     result, _ = run([code("FINAL('ex:Car\\n' * 20_000)")])
     assert result.answer.endswith("\nex:Car\n[… 40006 more characters …]")  # no half of a name
     result, _ = run([code("FINAL(f'see: {context[:30000]}')")], context=text)
@@ -80,11 +82,15 @@ def test_the_result_unpacks_into_answer_iterations_and_namespace():
 
 
 def test_out_of_iterations_one_last_call_asks_for_the_answer():
-    result, client = run([code("x = 1"), code("x = 2"), "FINAL(perhaps 2)"], limits=Limits(max_iters=2))
+    result, client = run(
+        [code("x = 1"), code("x = 2"), "FINAL(perhaps 2)"], limits=Limits(max_iters=2)
+    )
     assert result.answer == "perhaps 2" and not result.converged
     assert "ran out of iterations" in result.reason
     assert len(result.iterations) == 2 and len(client.calls) == 3
-    assert "This is the last turn." in told(client) and "This is the last turn." not in told(client, 1)
+    assert "This is the last turn." in told(client) and "This is the last turn." not in told(
+        client, 1
+    )
     assert result.last_call is not None and result.last_call.final_answer == "perhaps 2"
 
 
@@ -130,7 +136,12 @@ def test_one_turn_that_works_forgives_the_errors_before():
 
 def test_a_missing_variable_is_told_and_the_run_goes_on():
     result, client = run(
-        ["FINAL_VAR(nothing)", code("FINAL_VAR('nothing')"), code("nothing = 1"), "FINAL_VAR(nothing)"]
+        [
+            "FINAL_VAR(nothing)",
+            code("FINAL_VAR('nothing')"),
+            code("nothing = 1"),
+            "FINAL_VAR(nothing)",
+        ]
     )
     for call in (1, 2):
         assert "there is no variable 'nothing'" in told(client, call)
@@ -179,7 +190,10 @@ def test_ctrl_c_in_the_callback_ends_the_run():
 
 def test_every_step_is_told_and_what_the_callback_raises_is_ours():
     seen = []
-    run([code("1"), "FINAL(x)"], on_step=lambda iteration: seen.append((iteration.number, iteration.final_answer)))
+    run(
+        [code("1"), "FINAL(x)"],
+        on_step=lambda iteration: seen.append((iteration.number, iteration.final_answer)),
+    )
     assert seen == [(1, None), (2, "x")]
 
     def refuse(_: object) -> None:

@@ -15,7 +15,9 @@ TEXT = "abcdefghij" * 20_000
 
 
 def run(*blocks, **words):
-    client = ScriptedClient([f"```repl\n{block}\n```" for block in blocks] + ["FINAL(end)"], repeat_last=True)
+    client = ScriptedClient(
+        [f"```repl\n{block}\n```" for block in blocks] + ["FINAL(end)"], repeat_last=True
+    )
     return rlm_run("q", TEXT, client=client, **words)
 
 
@@ -37,7 +39,10 @@ def test_a_made_up_handle_is_no_answer_and_no_fault():
     result = run('FINAL({"$ref": 1})', "SUBMIT(answer=context[0:150000])")
     assert result.answer.startswith('{"$ref": 1}')
     forged = rlm_run(
-        "q", "short", client=ScriptedClient(["```repl\nSUBMIT(answer=ctx)\n```", "FINAL(end)"]), ns={"ctx": "x"}
+        "q",
+        "short",
+        client=ScriptedClient(["```repl\nSUBMIT(answer=ctx)\n```", "FINAL(end)"]),
+        ns={"ctx": "x"},
     )
     assert forged.converged
 

@@ -80,7 +80,12 @@ def test_the_deadline_is_passed_to_the_model():
 
     from rlm.loop import rlm_run
 
-    rlm_run("What?", "a", client=Watch([code("llm_query('x')"), "y", "FINAL(x)"]), limits=Limits(wall_s=60))
+    rlm_run(
+        "What?",
+        "a",
+        client=Watch([code("llm_query('x')"), "y", "FINAL(x)"]),
+        limits=Limits(wall_s=60),
+    )
     assert len(seen) == 3 and all(0 < left <= 60 for left in seen) and seen[0] > seen[-1]
     seen.clear()
     rlm_run("What?", "a", client=Watch(["FINAL(x)"]))
@@ -111,7 +116,8 @@ def test_limits_that_make_no_sense_are_refused(wrong):
 
 def test_output_is_cut_with_a_note_and_the_names_are_listed():
     result, client = run(
-        [code("abc = 1", "print('x' * 5000 + 'END')"), "FINAL(x)"], limits=Limits(max_output_chars=1000)
+        [code("abc = 1", "print('x' * 5000 + 'END')"), "FINAL(x)"],
+        limits=Limits(max_output_chars=1000),
     )
     shown = told(client)
     assert "[… 4003 characters cut …]" in shown and "END" in shown
@@ -121,7 +127,9 @@ def test_output_is_cut_with_a_note_and_the_names_are_listed():
 
 
 def test_many_blocks_share_the_room_of_a_few():
-    _, client = run([(code("print('x' * 1000)") + "\n") * 30, "FINAL(x)"], limits=Limits(max_output_chars=1000))
+    _, client = run(
+        [(code("print('x' * 1000)") + "\n") * 30, "FINAL(x)"], limits=Limits(max_output_chars=1000)
+    )
     assert told(client).count("Output of block") == 30
     assert len(told(client)) < 30 * 550
 
@@ -134,7 +142,8 @@ def test_an_error_is_shown_beside_the_output():
 
 def test_more_blocks_than_allowed_are_not_run_and_told():
     result, client = run(
-        ["".join(code(f"print({n})") + "\n" for n in range(9)), "FINAL(x)"], limits=Limits(max_blocks=3)
+        ["".join(code(f"print({n})") + "\n" for n in range(9)), "FINAL(x)"],
+        limits=Limits(max_blocks=3),
     )
     assert len(result.iterations[0].code_blocks) == 3
     assert "Note: The reply had 9 blocks; only the first 3 were run" in told(client)
@@ -148,8 +157,14 @@ def test_the_history_drops_old_outputs_before_it_grows_too_long():
     assert sum(len(message["content"]) for message in messages) <= 1500
     assert [message["content"] for message in messages[:2]] == ["system", "first"]
     assert messages[3]["content"].startswith(DROPPED) and "turn 1" in messages[3]["content"]
-    assert messages[-1]["content"].startswith("output 9") and messages[-3]["content"].startswith("output 8")
-    assert [message["role"] for message in messages] == ["system", *["user", "assistant"] * 10, "user"]
+    assert messages[-1]["content"].startswith("output 9") and messages[-3]["content"].startswith(
+        "output 8"
+    )
+    assert [message["role"] for message in messages] == [
+        "system",
+        *["user", "assistant"] * 10,
+        "user",
+    ]
 
 
 def test_a_reply_of_many_megabytes_does_not_stay_in_the_prompt():

@@ -47,7 +47,9 @@ def test_a_run_is_logged_and_read_back(tmp_path):
     assert good["code"] == result.iterations[0].code_blocks[0].code
     assert good["result"]["stdout"] == "hello blue\n" and good["result"]["stderr"] == ""
     assert good["result"]["locals"]["x"] == "1" and good["result"]["execution_time"] > 0
-    assert good["result"]["rlm_calls"][0].items() >= {"prompt": "colour?", "response": "blue"}.items()
+    assert (
+        good["result"]["rlm_calls"][0].items() >= {"prompt": "colour?", "response": "blue"}.items()
+    )
     assert "ZeroDivisionError" in bad["result"]["stderr"] and bad["result"]["error"] == "error"
 
 
@@ -68,7 +70,9 @@ def test_a_log_is_for_its_owner_and_never_written_over(tmp_path):
 
 def test_every_text_is_scrubbed(tmp_path):
     secret = "hunter2"
-    with RLMLogger(tmp_path, scrub=lambda text: text.replace(secret, "***"), extra={"note": secret}) as logger:
+    with RLMLogger(
+        tmp_path, scrub=lambda text: text.replace(secret, "***"), extra={"note": secret}
+    ) as logger:
         run(
             [code(f"{secret} = '{secret}'", f"print('{secret}')", f"llm_query('{secret}')") + f"\nFINAL({secret})"],
             query=secret, logger=logger, sub_client=ScriptedClient([secret]),
@@ -142,7 +146,13 @@ def test_a_missing_log_is_refused(tmp_path):
 def test_a_log_of_other_tools_is_read(tmp_path):
     path = tmp_path / "theirs.jsonl"
     lines = [
-        {"type": "metadata", "root_model": "m", "max_depth": 1, "max_iterations": 30, "backend": "openai"},
+        {
+            "type": "metadata",
+            "root_model": "m",
+            "max_depth": 1,
+            "max_iterations": 30,
+            "backend": "openai",
+        },
         {"type": "run_context", "prompt": "x"},
         {
             "type": "iteration",
@@ -160,11 +170,17 @@ def test_a_log_of_other_tools_is_read(tmp_path):
 
 @settings(max_examples=50)
 @given(st.text(), st.text(), st.text(), st.none() | st.text())
-def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, query, response, reason, answer):
+def test_any_text_survives(
+    tmp_path_factory: pytest.TempPathFactory, query, response, reason, answer
+):
     folder: Path = tmp_path_factory.getbasetemp() / "any-text"
     with RLMLogger(folder) as logger:
-        logger.log_metadata(root_model="m", max_iterations=1, query=query, context_size=1, odd=float("nan"))
-        logger.log(RLMIteration(1, [{"role": "user", "content": query}], response, final_answer=answer))
+        logger.log_metadata(
+            root_model="m", max_iterations=1, query=query, context_size=1, odd=float("nan")
+        )
+        logger.log(
+            RLMIteration(1, [{"role": "user", "content": query}], response, final_answer=answer)
+        )
         logger.log_end(RLMResult("x", reason=reason))
     metadata, iterations = read_log(logger.path)
     assert len(iterations) == 1 and (metadata["query"] == query or "\r" in query)

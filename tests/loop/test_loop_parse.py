@@ -167,7 +167,10 @@ def test_any_reply_can_be_read(reply):
 
 SAFE = st.text(st.characters(codec="utf-8", exclude_characters="`~\r\"'\\"), min_size=1).filter(
     lambda text: (
-        text.strip() and text == text.strip("\n") and not text[0].isspace() and not text.split("\n")[0].isspace()
+        text.strip()
+        and text == text.strip("\n")
+        and not text[0].isspace()
+        and not text.split("\n")[0].isspace()
     )
 )
 

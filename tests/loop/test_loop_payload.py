@@ -32,24 +32,33 @@ def test_the_payload_never_reaches_a_prompt(tmp_path):
     ]  # fmt: skip
     sub = ScriptedClient(["a summary", code("print(context)"), "FINAL(done)"])
     with RLMLogger(tmp_path) as logger:
-        result, client = run(replies, context=text, sub_client=sub, logger=logger, limits=Limits(max_iters=6))
+        result, client = run(
+            replies, context=text, sub_client=sub, logger=logger, limits=Limits(max_iters=6)
+        )
     assert len(client.calls) == 7 and len(result.iterations) == 6
     for number, prompt in enumerate(client.calls, 1):
         assert CANARY not in str(prompt), f"the prompt of call {number} holds the text"
     assert CANARY not in str(sub.calls[1:]), "the prompt of the recursive run holds the text"
-    assert CANARY in sub.calls[0][0]["content"], "a sub-call must read the passage that it was given"
+    assert CANARY in sub.calls[0][0]["content"], (
+        "a sub-call must read the passage that it was given"
+    )
     assert CANARY not in logger.path.read_text("utf-8")
 
 
 @pytest.mark.req("UT-01")
 def test_only_what_was_printed_reaches_the_prompt():
-    _, client = run([code(f"print(context.count({CANARY!r}), context[:5])"), "FINAL(x)"], context=f"{CANARY} " * 9_000)
+    _, client = run(
+        [code(f"print(context.count({CANARY!r}), context[:5])"), "FINAL(x)"],
+        context=f"{CANARY} " * 9_000,
+    )
     assert CANARY not in client.calls[-1][-1]["content"]
     assert "Output of block 1:\n9000 zebra\n" in client.calls[-1][-1]["content"]
 
 
 @settings(max_examples=50)
-@given(st.one_of(st.text(), st.lists(st.text(), max_size=9), st.dictionaries(st.just("k"), st.text())))
+@given(
+    st.one_of(st.text(), st.lists(st.text(), max_size=9), st.dictionaries(st.just("k"), st.text()))
+)
 def test_the_first_message_depends_on_names_and_sizes_alone(context):
     def masked(value):
         return "x" * len(value) if isinstance(value, str) else value
@@ -61,7 +70,10 @@ def test_the_first_message_depends_on_names_and_sizes_alone(context):
     else:
         other = masked(context)
     with Store() as one, Store() as two:
-        shown, hidden = (first_message("What?", place_context(s, c)[1]) for s, c in ((one, context), (two, other)))
+        shown, hidden = (
+            first_message("What?", place_context(s, c)[1])
+            for s, c in ((one, context), (two, other))
+        )
     assert re.sub(r"\d+ lines", "", shown) == re.sub(r"\d+ lines", "", hidden)
 
 
@@ -91,14 +103,18 @@ def test_a_long_question_is_behind_a_handle():
 def test_the_prompt_that_a_run_begins_with_is_measured():
     result, client = run(["FINAL(x)"], guidance="## Relevant Prior Experience\nCount first.")
     size = sum(len(message["content"]) for message in client.calls[0])
-    assert result.leakage["context_size"] == size < 2_200  # leaves room for the 1,800 characters of the agent's layers
+    assert (
+        result.leakage["context_size"] == size < 2_200
+    )  # leaves room for the 1,800 characters of the agent's layers
     assert client.calls[0][0]["content"].endswith("Count first.")
     result, client = run(["FINAL(x)"], system_prompt="Only this.")
     assert client.calls[0][0]["content"] == "Only this."
 
 
 def test_what_the_sandbox_read_is_metered():
-    result, _ = run([code("a = context[0:1500]", "b = context.count('x')") + "\nFINAL(x)"], context="x" * 30_000)
+    result, _ = run(
+        [code("a = context[0:1500]", "b = context.count('x')") + "\nFINAL(x)"], context="x" * 30_000
+    )
     assert result.leakage["total_chars_returned"] == 1500
     assert result.leakage["by_tool"]["text.read"] == {"calls": 1, "chars": 1500}
     assert result.leakage["flags"] == []

@@ -22,7 +22,12 @@ def test_a_sub_model_gets_its_prompt_and_the_answer_comes_back():
     assert result.answer == "blue"
     assert sub.calls == [[{"role": "user", "content": "What colour?"}]]
     call = result.iterations[0].code_blocks[0].sub_calls[0]
-    assert (call.kind, call.prompt, call.response, call.error) == ("llm_query", "What colour?", "blue", None)
+    assert (call.kind, call.prompt, call.response, call.error) == (
+        "llm_query",
+        "What colour?",
+        "blue",
+        None,
+    )
     assert result.usage.calls == 2 and len(client.calls) == 1
 
 
@@ -33,7 +38,13 @@ def test_without_a_sub_client_the_model_itself_is_asked():
 
 def test_views_in_a_prompt_are_read_by_the_sub_model_only():
     sub = ScriptedClient(["ok"], repeat_last=True)
-    lines = ["v = context[0:50000]", "print(v)", "llm_query(f'Read: {v}')", "llm_query(v)", "llm_query(context)"]
+    lines = [
+        "v = context[0:50000]",
+        "print(v)",
+        "llm_query(f'Read: {v}')",
+        "llm_query(v)",
+        "llm_query(context)",
+    ]
     result, client = run([code(*lines) + "\nFINAL(x)"], context=LONG, sub_client=sub)
     prompts = [call[0]["content"] for call in sub.calls]
     assert prompts == ["Read: " + LONG[:50_000], LONG[:50_000], LONG]
@@ -44,7 +55,10 @@ def test_views_in_a_prompt_are_read_by_the_sub_model_only():
 
 def test_a_failed_call_is_an_error_in_the_code_that_made_it():
     sub = ScriptedClient([ModelUnavailable("the server is gone")])
-    result, _ = run([code("try:", "    llm_query('x')", "except Exception as e:", "    FINAL(str(e))")], sub_client=sub)
+    result, _ = run(
+        [code("try:", "    llm_query('x')", "except Exception as e:", "    FINAL(str(e))")],
+        sub_client=sub,
+    )
     assert result.answer == "the server is gone"
     assert result.iterations[0].code_blocks[0].sub_calls[0].error == "the server is gone"
 
@@ -57,7 +71,9 @@ def test_a_batch_keeps_its_order_and_one_failure_does_not_lose_the_rest():
         return f"answer {number}"
 
     sub = ScriptedClient([reply], repeat_last=True)
-    result, _ = run([code("FINAL(llm_query_batched([str(n) for n in range(20)] + ['']))")], sub_client=sub)
+    result, _ = run(
+        [code("FINAL(llm_query_batched([str(n) for n in range(20)] + ['']))")], sub_client=sub
+    )
     answers = json.loads(result.answer)
     assert answers[:3] == ["answer 0", "answer 1", "answer 2"] and answers[4:20] == [
         f"answer {n}" for n in range(4, 20)
@@ -75,13 +91,21 @@ def test_a_batch_really_is_concurrent():
         return "ok"
 
     sub = ScriptedClient([reply], repeat_last=True)
-    result, _ = run([code("FINAL(llm_query_batched(['x'] * 8))")], sub_client=sub, limits=Limits(batch_workers=4))
+    result, _ = run(
+        [code("FINAL(llm_query_batched(['x'] * 8))")],
+        sub_client=sub,
+        limits=Limits(batch_workers=4),
+    )
     assert json.loads(result.answer) == ["ok"] * 8
 
 
 def test_a_batch_stops_at_the_limit_of_calls():
     sub = ScriptedClient(["ok"], repeat_last=True)
-    result, _ = run([code("FINAL(llm_query_batched(['x'] * 9))")], sub_client=sub, limits=Limits(max_llm_calls=5))
+    result, _ = run(
+        [code("FINAL(llm_query_batched(['x'] * 9))")],
+        sub_client=sub,
+        limits=Limits(max_llm_calls=5),
+    )
     answers = json.loads(result.answer)
     assert len(sub.calls) == 4 and answers.count("ok") == 4
     assert sum("max_llm_calls" in answer for answer in answers) == 5
@@ -108,7 +132,8 @@ def test_a_fault_of_a_client_is_masked_in_the_sandbox():
         raise RuntimeError("/secret/path")
 
     _, client = run(
-        [code("llm_query_batched(['x', 'y'])"), "FINAL(x)"], sub_client=ScriptedClient([broken], repeat_last=True)
+        [code("llm_query_batched(['x', 'y'])"), "FINAL(x)"],
+        sub_client=ScriptedClient([broken], repeat_last=True),
     )
     assert "llm_query_batched failed inside (RuntimeError)" in told(client)
     assert "/secret" not in told(client)
@@ -125,36 +150,52 @@ def test_a_run_within_a_run_has_its_own_repl_and_answers():
         sub_client=sub,
     )
     assert json.loads(result.answer) == ["10", "mine"]
-    assert "Question: How many?\nContext: context_0 (25000 characters," in sub.calls[0][1]["content"]
+    assert (
+        "Question: How many?\nContext: context_0 (25000 characters," in sub.calls[0][1]["content"]
+    )
     assert result.usage.calls == 3 and len(client.calls) == 1
     call = result.iterations[0].code_blocks[0].sub_calls[-1]
     assert (call.kind, call.response) == ("rlm_query", "10")
-    assert result.leakage["context_size"] == sum(len(message["content"]) for message in client.calls[0])
+    assert result.leakage["context_size"] == sum(
+        len(message["content"]) for message in client.calls[0]
+    )
 
 
 def test_without_a_context_the_helper_works_on_the_same_text():
     sub = ScriptedClient([code("FINAL(len(context))")])
-    assert run([code("FINAL(rlm_query('How long?'))")], context=LONG, sub_client=sub)[0].answer == str(len(LONG))
+    assert run([code("FINAL(rlm_query('How long?'))")], context=LONG, sub_client=sub)[
+        0
+    ].answer == str(len(LONG))
 
 
 def test_beyond_the_deepest_level_a_plain_call_answers_with_a_note():
     sub = ScriptedClient([code("FINAL(rlm_query('deeper', 'the text'))"), "plain"])
-    result, _ = run([code("FINAL(rlm_query('deep', context))")], sub_client=sub, limits=Limits(max_depth=1))
+    result, _ = run(
+        [code("FINAL(rlm_query('deep', context))")], sub_client=sub, limits=Limits(max_depth=1)
+    )
     assert result.answer.startswith("[note] ") and result.answer.endswith("plain")
     assert sub.calls[1] == [{"role": "user", "content": "deeper\n\nText:\nthe text"}]
     sub = ScriptedClient(["plain"])
-    result, _ = run([code("FINAL(rlm_query('deep', context))")], sub_client=sub, limits=Limits(max_depth=0))
+    result, _ = run(
+        [code("FINAL(rlm_query('deep', context))")], sub_client=sub, limits=Limits(max_depth=0)
+    )
     assert "deepest level" in result.answer and len(sub.calls) == 1
 
 
 def test_two_levels_deep():
-    sub = ScriptedClient([code("FINAL('1' + rlm_query('b', context))"), code("FINAL('2' + context)")])
-    result, _ = run([code("FINAL('0' + rlm_query('a', context))")], sub_client=sub, limits=Limits(max_depth=2))
+    sub = ScriptedClient(
+        [code("FINAL('1' + rlm_query('b', context))"), code("FINAL('2' + context)")]
+    )
+    result, _ = run(
+        [code("FINAL('0' + rlm_query('a', context))")], sub_client=sub, limits=Limits(max_depth=2)
+    )
     assert result.answer == "012a text"
 
 
 def test_a_helper_that_does_not_finish_says_so_and_shares_the_budget():
     sub = ScriptedClient([code("print(1)")], repeat_last=True)
-    result, _ = run([code("FINAL(rlm_query('x', context))")] * 2, sub_client=sub, limits=Limits(max_llm_calls=4))
+    result, _ = run(
+        [code("FINAL(rlm_query('x', context))")] * 2, sub_client=sub, limits=Limits(max_llm_calls=4)
+    )
     assert len(sub.calls) == 3
     assert result.answer.startswith("[note] the helper did not finish: ran out of model calls")

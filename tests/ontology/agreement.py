@@ -16,7 +16,16 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 DERIVED = {
     XSD + name
     for name in (
-        *("int", "long", "short", "byte", "unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"),
+        *(
+            "int",
+            "long",
+            "short",
+            "byte",
+            "unsignedInt",
+            "unsignedLong",
+            "unsignedShort",
+            "unsignedByte",
+        ),
         *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
     )
 }
@@ -86,7 +95,10 @@ def their_rows(result: Result) -> list[Row]:
     if result.type in ("CONSTRUCT", "DESCRIBE"):
         assert result.graph is not None
         return [tuple(map(theirs, triple)) for triple in result.graph]
-    return [tuple(theirs(row.get(name)) for name in sorted(result.vars or ())) for row in result.bindings]
+    return [
+        tuple(theirs(row.get(name)) for name in sorted(result.vars or ()))
+        for row in result.bindings
+    ]
 
 
 def multiset(rows: Iterable[Row]) -> Counter[Row]:
@@ -96,7 +108,9 @@ def multiset(rows: Iterable[Row]) -> Counter[Row]:
     multisets are what isomorphic answers have.
     """
     rows = list(rows)
-    colours: dict[str, int] = {term[1]: 0 for row in rows for term in row if term is not None and term[0] == "bnode"}
+    colours: dict[str, int] = {
+        term[1]: 0 for row in rows for term in row if term is not None and term[0] == "bnode"
+    }
     for _ in range(4 if colours else 0):
         seen: dict[str, list[str]] = {name: [] for name in colours}
         for row in rows:
@@ -104,12 +118,17 @@ def multiset(rows: Iterable[Row]) -> Counter[Row]:
             for place, term in enumerate(row):
                 if term is not None and term[0] == "bnode":
                     seen[term[1]].append(f"{place} {shape}")
-        colours = {name: hash((colours[name], tuple(sorted(places)))) for name, places in seen.items()}
+        colours = {
+            name: hash((colours[name], tuple(sorted(places)))) for name, places in seen.items()
+        }
     return Counter(_coloured(row, colours) for row in rows)
 
 
 def _coloured(row: Row, colours: dict[str, int]) -> Row:
     """The colour, and where in the row the node comes first: so a node beside itself is not one beside its twin."""
     return tuple(
-        (BLANK, row.index(term), colours[term[1]]) if term is not None and term[0] == "bnode" else term for term in row
+        (BLANK, row.index(term), colours[term[1]])
+        if term is not None and term[0] == "bnode"
+        else term
+        for term in row
     )

@@ -40,7 +40,10 @@ CALLS = (
     _call("in exists", f"FILTER EXISTS {{ SERVICE {CLOSED} {{ ?s ?p ?o }} }}"),
     _call("in an expression", f"BIND(EXISTS {{ SERVICE {CLOSED} {{ }} }} AS ?x)"),
     _call("in a union", f"{{}} UNION {{ SERVICE {CLOSED} {{ ?s ?p ?o }} }}"),
-    _call("in optional, minus, graph", f"OPTIONAL {{ MINUS {{ GRAPH ?g {{ SERVICE {CLOSED} {{}} }} }} }}"),
+    _call(
+        "in optional, minus, graph",
+        f"OPTIONAL {{ MINUS {{ GRAPH ?g {{ SERVICE {CLOSED} {{}} }} }} }}",
+    ),
     _call("read as a name by the grammar", "SERVICE:x { ?s ?p ?o }"),
     _call("a prefix of that name", "service:x { ?s ?p ?o }"),
     _call("glued to a name", "SERVICEex:x { ?s ?p ?o }"),
@@ -51,41 +54,89 @@ CALLS = (
     _call("behind a name and a number", f"?s ?p odd:1SERVICE{CLOSED}{{?s ?p ?o}}"),
     _call("behind a number", f"?s ?p 1SERVICE{CLOSED}{{?s ?p ?o}}", "after a number"),
     _call("behind a boolean", f"?s ?p trueSERVICE{CLOSED}{{?s ?p ?o}}"),
-    _call("an IRI that is a less-than", "FILTER(1<?b)SERVICE?x#>\n{?s ?p ?o} FILTER(1<2#>)\n)", "less-than"),
-    _call("an IRI that opens a comment", f'FILTER(1<#>"""\n2)SERVICE{CLOSED}{{?s ?p ?o}}#"""\n', "less-than"),
-    _call("an IRI that opens a string", f'FILTER(1<\'>"""\')SERVICE{CLOSED}{{?s ?p ?o}}#"""\n', "less-than"),
-    _call("a urn that opens a comment", f'FILTER(1<urn:a#>"""\n)SERVICE{CLOSED}{{?s ?p ?o}}#"""\n', "less-than"),
-    _call("after EXISTS", f'FILTER(EXISTS{{}}<#>"""\n2)SERVICE{CLOSED}{{?s ?p ?o}}#"""\n', "less-than"),
-    _call("two less-thans", f'FILTER(1<<urn:\'>"""\')SERVICE{CLOSED}{{?s ?p ?o}}#"""\n', "no space after"),
-    _call("carriage return ends the comment", f"#\rSERVICE{CLOSED}{{?s ?p ?o}}\n", "carriage return"),
+    _call(
+        "an IRI that is a less-than",
+        "FILTER(1<?b)SERVICE?x#>\n{?s ?p ?o} FILTER(1<2#>)\n)",
+        "less-than",
+    ),
+    _call(
+        "an IRI that opens a comment",
+        f'FILTER(1<#>"""\n2)SERVICE{CLOSED}{{?s ?p ?o}}#"""\n',
+        "less-than",
+    ),
+    _call(
+        "an IRI that opens a string",
+        f'FILTER(1<\'>"""\')SERVICE{CLOSED}{{?s ?p ?o}}#"""\n',
+        "less-than",
+    ),
+    _call(
+        "a urn that opens a comment",
+        f'FILTER(1<urn:a#>"""\n)SERVICE{CLOSED}{{?s ?p ?o}}#"""\n',
+        "less-than",
+    ),
+    _call(
+        "after EXISTS", f'FILTER(EXISTS{{}}<#>"""\n2)SERVICE{CLOSED}{{?s ?p ?o}}#"""\n', "less-than"
+    ),
+    _call(
+        "two less-thans",
+        f'FILTER(1<<urn:\'>"""\')SERVICE{CLOSED}{{?s ?p ?o}}#"""\n',
+        "no space after",
+    ),
+    _call(
+        "carriage return ends the comment", f"#\rSERVICE{CLOSED}{{?s ?p ?o}}\n", "carriage return"
+    ),
 )
 ESCAPED = (
     _call("escaped keyword", f"\\u0053ERVICE {CLOSED} {{ ?s ?p ?o }}", "backslash"),
     _call("escaped keyword, long form", f"\\U00000053ERVICE {CLOSED} {{ ?s ?p ?o }}", "backslash"),
     _call("escaped letter inside", f"SERV\\u0049CE {CLOSED} {{ ?s ?p ?o }}", "backslash"),
     _call("escaped quote", f'FILTER("\\u0022 != ?x) SERVICE {CLOSED} {{}} #")', "\\u0022"),
-    _call("escaped quote behind a backslash", f'FILTER("\\\\u0022) SERVICE {CLOSED} {{}} #")', "\\u0022"),
+    _call(
+        "escaped quote behind a backslash",
+        f'FILTER("\\\\u0022) SERVICE {CLOSED} {{}} #")',
+        "\\u0022",
+    ),
     _call("escaped line end in a comment", f"# \\u000ASERVICE {CLOSED} {{}}\n", "\\u000A"),
-    _call("escaped angle bracket", f"?s <http://e.test/\\u003E SERVICE {CLOSED} {{}} #>", "\\u003E"),
+    _call(
+        "escaped angle bracket", f"?s <http://e.test/\\u003E SERVICE {CLOSED} {{}} #>", "\\u003E"
+    ),
     _call("escaped brace", "\\u007D", "\\u007D"),
     _call("escaped surrogate", "BIND('\\uD83D' AS ?x)", "\\uD83D"),
     _call("escape beyond Unicode", "BIND('\\U00110000' AS ?x)", "\\U00110000"),
 )
 DATASETS = (
     Hostile("from", "SELECT * FROM <file:///etc/passwd> { ?s ?p ?o }", "FROM would"),
-    Hostile("from named", "SELECT * FROM NAMED <http://127.0.0.1:1/> { GRAPH ?g { ?s ?p ?o } }", "FROM would"),
+    Hostile(
+        "from named",
+        "SELECT * FROM NAMED <http://127.0.0.1:1/> { GRAPH ?g { ?s ?p ?o } }",
+        "FROM would",
+    ),
     Hostile("from, small letters", "ask from<http://127.0.0.1:1/>{}", "FROM would"),
-    Hostile("from in construct", "CONSTRUCT { ?s ?p ?o } FROM <http://127.0.0.1:1/> WHERE { ?s ?p ?o }", "FROM would"),
-    Hostile("from in short construct", "CONSTRUCT FROM <http://127.0.0.1:1/> WHERE { ?s ?p ?o }", "FROM would"),
+    Hostile(
+        "from in construct",
+        "CONSTRUCT { ?s ?p ?o } FROM <http://127.0.0.1:1/> WHERE { ?s ?p ?o }",
+        "FROM would",
+    ),
+    Hostile(
+        "from in short construct",
+        "CONSTRUCT FROM <http://127.0.0.1:1/> WHERE { ?s ?p ?o }",
+        "FROM would",
+    ),
     Hostile("from in describe", "DESCRIBE <urn:a> FROM <http://127.0.0.1:1/>", "FROM would"),
     Hostile("from, glued", f"{PREFIXES}SELECT * FROM:x {{ ?s ?p ?o }}", "FROM"),
     Hostile("from named, glued", f"{PREFIXES}SELECT * FROMNAMED:x {{ ?s ?p ?o }}", "FROM"),
-    Hostile("from named, glued to an IRI", "SELECT * FROMNAMED<http://127.0.0.1:1/> {}", "FROMNAMED"),
+    Hostile(
+        "from named, glued to an IRI", "SELECT * FROMNAMED<http://127.0.0.1:1/> {}", "FROMNAMED"
+    ),
     Hostile("from behind a name", f"{PREFIXES}DESCRIBE odd:FROM<http://127.0.0.1:1/> {{}}", "FROM"),
 )
 UPDATES = (
     Hostile("insert data", "INSERT DATA { <a:a> <a:b> <a:c> }", "INSERT would"),
-    Hostile("insert where", "PREFIX ex: <http://e.test/> insert { ?s ex:p 1 } where { ?s ?p ?o }", "INSERT would"),
+    Hostile(
+        "insert where",
+        "PREFIX ex: <http://e.test/> insert { ?s ex:p 1 } where { ?s ?p ?o }",
+        "INSERT would",
+    ),
     Hostile("delete data", "DELETE DATA { <a:a> <a:b> <a:c> }", "DELETE would"),
     Hostile("delete where", "# SELECT\nDELETE WHERE { ?s ?p ?o }", "DELETE would"),
     Hostile("with", "WITH <a:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "WITH would"),
@@ -128,7 +179,11 @@ BROKEN = (
     Hostile("unclosed long string", 'SELECT ("""abc" AS ?x) {}', "does not end"),
     Hostile("line end in a string", "SELECT ('a\nb' AS ?x) {}", "does not end"),
     Hostile("unknown escape", "SELECT ('\\q' AS ?x) {}", "escape"),
-    Hostile("quote in an IRI", f'SELECT * {{ ?s <http://e.test/"> SERVICE {CLOSED} {{}} #"\n}}', "no IRI"),
+    Hostile(
+        "quote in an IRI",
+        f'SELECT * {{ ?s <http://e.test/"> SERVICE {CLOSED} {{}} #"\n}}',
+        "no IRI",
+    ),
     Hostile("unclosed brace", "SELECT * { ?s ?p ?o", "never closed"),
     Hostile("unclosed parenthesis", "SELECT (1 AS ?x {}", "never closed"),
     Hostile("closed too often", "SELECT * { ?s ?p ?o } }", "closes nothing"),
@@ -138,7 +193,9 @@ BROKEN = (
 )
 
 
-def _deep(opening: str, closing: str, times: int, head: str = "SELECT * { ", tail: str = " }") -> str:
+def _deep(
+    opening: str, closing: str, times: int, head: str = "SELECT * { ", tail: str = " }"
+) -> str:
     return head + opening * times + closing * times + tail
 
 

@@ -55,13 +55,22 @@ def oxigraph(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [str(binary), "serve", "--location", str(folder / "store"), "--bind", f"127.0.0.1:{port}"]
+    command = [
+        str(binary),
+        "serve",
+        "--location",
+        str(folder / "store"),
+        "--bind",
+        f"127.0.0.1:{port}",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
             line = server.stderr.readline()
             assert "Listening" in line, line
-            put = urllib.request.Request(f"http://127.0.0.1:{port}/store?default", DATA.encode(), method="PUT")
+            put = urllib.request.Request(
+                f"http://127.0.0.1:{port}/store?default", DATA.encode(), method="PUT"
+            )
             put.add_header("Content-Type", "text/turtle")
             direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
             with direct.open(put, timeout=20) as done:
@@ -74,7 +83,9 @@ def oxigraph(folder: Path) -> Iterator[str]:
 def rows(*names: str, **fields: Any) -> bytes:
     """JSON results with one variable ?x and these IRIs."""
     bindings = [{"x": {"type": "uri", "value": f"http://example.org/{name}"}} for name in names]
-    return json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": bindings}, **fields}).encode()
+    return json.dumps(
+        {"head": {"vars": ["x"]}, "results": {"bindings": bindings}, **fields}
+    ).encode()
 
 
 Play = Callable[["Handler"], None]
@@ -106,7 +117,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def say(self, status: int, headers: dict[str, str], body: bytes) -> None:
         self.send_response(status)
-        for name, value in {"Content-Type": JSON, "Content-Length": str(len(body)), **headers}.items():
+        for name, value in {
+            "Content-Type": JSON,
+            "Content-Length": str(len(body)),
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -123,12 +138,16 @@ class BadServer:
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.lock = threading.Lock()
         self.over = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"owner": self}))
+        self._http = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Bound", (Handler,), {"owner": self})
+        )
         if tls is not None:
             self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         self.port = self._http.server_port
         self.url = f"http://127.0.0.1:{self.port}/sparql"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
 
     def query(self, number: int = -1) -> str:
         """The query of a request, whichever way it came."""
@@ -193,5 +212,9 @@ class Naps(list[float]):
 def engine(url: str, naps: Naps | None = None, **settings: Any) -> RemoteEngine:
     """An engine for a server on the loopback; `resolver` and `tls` go to the engine, the rest is settings."""
     own = {name: settings.pop(name) for name in ("resolver", "tls") if name in settings}
-    given = EndpointSettings("boats", **{"url": url, "allow_private": True, "timeout_s": 10.0, **settings})
-    return RemoteEngine(from_settings(given), patience=(Naps() if naps is None else naps).patience(), **own)
+    given = EndpointSettings(
+        "boats", **{"url": url, "allow_private": True, "timeout_s": 10.0, **settings}
+    )
+    return RemoteEngine(
+        from_settings(given), patience=(Naps() if naps is None else naps).patience(), **own
+    )

@@ -11,12 +11,16 @@ from rlm.store.backend import MemoryBackend
 from rlm.tools import sparql_tools, view_tools
 
 
-def in_the_repl(engine: Engine, *lines: str, memory: MemoryBackend | None = None, views: Views | None = None) -> str:
+def in_the_repl(
+    engine: Engine, *lines: str, memory: MemoryBackend | None = None, views: Views | None = None
+) -> str:
     """What the next prompt says of these lines; each is a block of its own, so that an error ends only itself."""
     blocks = "\n".join(f"```repl\n{line}\n```" for line in lines)
     client, meter = ScriptedClient([blocks, "FINAL(done)"]), Meter()
     with Store() as handles:
-        box = sparql_tools(engine, handles, meter, memory=memory) | view_tools(views or Views(engine), meter)
+        box = sparql_tools(engine, handles, meter, memory=memory) | view_tools(
+            views or Views(engine), meter
+        )
         result = rlm_run(
             "What is there?",
             "An ontology behind tools.",

@@ -62,7 +62,14 @@ NEVER = [
     "ff02::1",
     "::ffff:0.0.0.0",
 ]
-OUTSIDE = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"]
+OUTSIDE = [
+    "8.8.8.8",
+    "1.1.1.1",
+    "172.32.0.1",
+    "2606:4700::1111",
+    "::ffff:8.8.8.8",
+    "64:ff9b::8.8.8.8",
+]
 
 
 @pytest.mark.parametrize("ip", INSIDE)
@@ -190,7 +197,9 @@ def at(host="data.example.org"):
 
 
 def ask(ips, host="data.example.org", *, allow_private=False):
-    return checked_addresses(at(host), allow_private=allow_private, timeout_s=5.0, resolver=lambda *_: ips)
+    return checked_addresses(
+        at(host), allow_private=allow_private, timeout_s=5.0, resolver=lambda *_: ips
+    )
 
 
 def test_the_addresses_of_a_name_are_given_in_order_and_once():
@@ -204,7 +213,9 @@ def test_one_bad_address_refuses_the_name(bad):
 
 
 def test_the_refusal_says_what_to_set():
-    with pytest.raises(EndpointError, match=r"data.example.org \(127.0.0.1\) is this machine itself.*allow_private"):
+    with pytest.raises(
+        EndpointError, match=r"data.example.org \(127.0.0.1\) is this machine itself.*allow_private"
+    ):
         ask(["127.0.0.1"])
     with pytest.raises(EndpointError) as caught:
         ask(["169.254.169.254"], allow_private=True)

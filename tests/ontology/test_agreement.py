@@ -87,7 +87,9 @@ def _shared(name: str) -> Callable[[Path, Path], Path]:
 
 def _generated(triples: int) -> Callable[[Path, Path], Path]:
     def write(folder: Path, root: Path) -> Path:
-        with pytest.MonkeyPatch.context() as patch:  # bench lies beside the package and is not installed
+        with (
+            pytest.MonkeyPatch.context() as patch
+        ):  # bench lies beside the package and is not installed
             patch.syspath_prepend(root)
             import_module("bench.ontology_data").write_ontology(folder / "big.ttl", triples, 11)
         return folder / "big.ttl"
@@ -105,7 +107,11 @@ SAMPLES = (
     Sample("shared skos", _shared("skos"), ANYWHERE),
     Sample("generated 1,000", _generated(1_000), ANYWHERE),
 )
-OTHERS = sorted(path.stem for path in (Path(__file__).parents[2] / "ontology").glob("*.ttl") if path.stem != "harbour")
+OTHERS = sorted(
+    path.stem
+    for path in (Path(__file__).parents[2] / "ontology").glob("*.ttl")
+    if path.stem != "harbour"
+)
 SLOW = (
     *(Sample(name, _own(name), ANYWHERE) for name in OTHERS),
     Sample("shared prov", _shared("prov"), ANYWHERE),
@@ -129,7 +135,9 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def both(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Sample], Both]]:
+def both(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Sample], Both]]:
     opened: dict[str, Both] = {}
 
     def both(sample: Sample) -> Both:
@@ -178,13 +186,17 @@ def _cases(samples: tuple[Sample, ...]) -> list[Any]:
 
 @pytest.mark.req("UT-03")
 @pytest.mark.parametrize(("sample", "ask"), _cases(SAMPLES))
-def test_both_engines_give_the_same_answer(both: Callable[[Sample], Both], sample: Sample, ask: Ask) -> None:
+def test_both_engines_give_the_same_answer(
+    both: Callable[[Sample], Both], sample: Sample, ask: Ask
+) -> None:
     agree(both(sample), ask)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sample", "ask"), _cases(SLOW))
-def test_both_engines_give_the_same_answer_over_more(both: Callable[[Sample], Both], sample: Sample, ask: Ask) -> None:
+def test_both_engines_give_the_same_answer_over_more(
+    both: Callable[[Sample], Both], sample: Sample, ask: Ask
+) -> None:
     agree(both(sample), ask)
 
 

@@ -95,14 +95,20 @@ def test_a_bad_file_on_the_command_line(cli: Any, bad: tuple[Path, str]) -> None
 def test_a_bad_file_in_python(bad: tuple[Path, str]) -> None:
     path, said = bad
     space: dict[str, Any] = {}
-    for open_it in (open_engine, LocalEngine, lambda path: setup_ontology_context(path, space, "it")):
+    for open_it in (
+        open_engine,
+        LocalEngine,
+        lambda path: setup_ontology_context(path, space, "it"),
+    ):
         with pytest.raises(NotRDF, match=said) as caught:
             open_it(path)
         assert path.name in str(caught.value)
     assert space == {}
 
 
-def test_a_run_over_a_bad_file_says_so_before_a_model_is_asked(cli: Any, bad: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_run_over_a_bad_file_says_so_before_a_model_is_asked(
+    cli: Any, bad: tuple[Path, str], tmp_path: Path
+) -> None:
     from rlm import agent
 
     path, said = bad
@@ -121,15 +127,21 @@ def test_a_file_that_turns_bad_under_a_run_is_told_in_the_repl(name: str, tmp_pa
     good.write_text(TURTLE, "utf-8")
     with LocalEngine(good, cache_dir=tmp_path / "own") as opened:
         views = Views(opened)
-        assert "True" in in_the_repl(opened, "print(sparql_query('ASK { e:a e:b e:c }')['boolean'])", views=views)
+        assert "True" in in_the_repl(
+            opened, "print(sparql_query('ASK { e:a e:b e:c }')['boolean'])", views=views
+        )
         good.write_bytes(FILES[name][1])
         shutil.rmtree(tmp_path / "own", ignore_errors=True)
         os.kill(opened._worker.pid, signal.SIGKILL)  # type: ignore[union-attr]
-        said = in_the_repl(opened, "sparql_query('ASK { e:a e:b e:c }')", "print('still here')", views=views)
+        said = in_the_repl(
+            opened, "sparql_query('ASK { e:a e:b e:c }')", "print('still here')", views=views
+        )
     assert "ToolError: " in said and "good.ttl" in said and "still here" in said
 
 
-def test_a_wrong_extension_is_read_by_its_content_everywhere(cli: Any, root: Path, tmp_path: Path) -> None:
+def test_a_wrong_extension_is_read_by_its_content_everywhere(
+    cli: Any, root: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "harbour.rdf"
     shutil.copy(root / "ontology" / "harbour.ttl", path)
     remark = "named like RDF/XML but holds Turtle"
@@ -137,12 +149,16 @@ def test_a_wrong_extension_is_read_by_its_content_everywhere(cli: Any, root: Pat
     assert (code, out) == (0, "yes\n") and remark in err
     with LocalEngine(path) as opened:
         assert any(remark in note for note in opened.notes)
-        said = in_the_repl(opened, "print(sparql_query('ASK { harbour:Vessel a owl:Class }')['boolean'])")
+        said = in_the_repl(
+            opened, "print(sparql_query('ASK { harbour:Vessel a owl:Class }')['boolean'])"
+        )
     assert "True" in said
 
 
 def test_an_extension_that_lies_about_what_is_no_rdf_helps_nobody(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "really.ttl.gz").write_text(TURTLE, "utf-8")  # no gzip: the name is wrong, the content is Turtle
+    (tmp_path / "really.ttl.gz").write_text(
+        TURTLE, "utf-8"
+    )  # no gzip: the name is wrong, the content is Turtle
     with LocalEngine(tmp_path / "really.ttl.gz") as opened:
         assert opened.triples == 1
     (tmp_path / "zip.ttl").write_bytes(b"PK\x03\x04rest")
@@ -157,7 +173,10 @@ UNBOUND = "the prefix 'habour:' of 'habour:Vessel' is not bound: did you mean ha
 
 def test_a_name_that_is_not_there_on_the_command_line(cli: Any, root: Path) -> None:
     source = str(root / "ontology" / "harbour.ttl")
-    for line in (("describe", source, "harbour:Vesel"), ("path", source, "harbour:Vesel", "harbour:Berth")):
+    for line in (
+        ("describe", source, "harbour:Vesel"),
+        ("path", source, "harbour:Vesel", "harbour:Berth"),
+    ):
         assert cli("ontology", *line) == (1, "", f"error: {MISSING}\n")
     iri = "https://example.org/harbour#Vesel"
     assert "did you mean harbour:Vessel?" in cli("ontology", "describe", source, iri)[2]
@@ -165,7 +184,11 @@ def test_a_name_that_is_not_there_on_the_command_line(cli: Any, root: Path) -> N
 
 def test_a_name_that_is_not_there_in_python_and_in_the_repl(harbour: LocalEngine) -> None:
     views = Views(harbour)
-    for call in (views.describe_entity, views.probe_relationships, lambda name: views.find_path(name, "harbour:Berth")):
+    for call in (
+        views.describe_entity,
+        views.probe_relationships,
+        lambda name: views.find_path(name, "harbour:Berth"),
+    ):
         with pytest.raises(OntologyError) as caught:
             call("harbour:Vesel")
         assert str(caught.value) == MISSING
@@ -184,7 +207,10 @@ def test_a_name_that_is_not_there_in_python_and_in_the_repl(harbour: LocalEngine
 
 def test_a_prefix_that_is_not_bound_on_the_command_line(cli: Any, root: Path) -> None:
     source = str(root / "ontology" / "harbour.ttl")
-    lines = (("describe", source, "habour:Vessel"), ("query", source, "SELECT ?s { ?s a habour:Vessel }"))
+    lines = (
+        ("describe", source, "habour:Vessel"),
+        ("query", source, "SELECT ?s { ?s a habour:Vessel }"),
+    )
     for line in lines:
         code, out, err = cli("ontology", *line)
         assert (code, out) == (2, "") and UNBOUND in err and err.count("\n") == 1
@@ -214,7 +240,11 @@ PAGE = {"Content-Type": "text/html"}
 ENDPOINTS = {
     "down": (None, 10.0, "cannot be reached"),
     "slow": (hang, 0.1, "did not answer within 0.1 s"),
-    "HTML": ((200, PAGE, HTML), 10.0, "answered a web page instead of results: is its URL the one for queries?"),
+    "HTML": (
+        (200, PAGE, HTML),
+        10.0,
+        "answered a web page instead of results: is its URL the one for queries?",
+    ),
     "HTML, 404": ((404, PAGE, HTML), 10.0, "answered 404: is its URL the one for queries?"),
 }
 
@@ -236,7 +266,11 @@ def ill(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, s
 
 def test_an_ill_endpoint_on_the_command_line(cli: Any, ill: tuple[str, str]) -> None:
     url, said = ill
-    for line in (("stats", "boats"), ("describe", "boats", "<http://e/x>"), ("query", "boats", "ASK { ?s ?p ?o }")):
+    for line in (
+        ("stats", "boats"),
+        ("describe", "boats", "<http://e/x>"),
+        ("query", "boats", "ASK { ?s ?p ?o }"),
+    ):
         code, out, err = cli("ontology", *line)
         assert (code, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
         assert "'boats'" in err and url in err and said in err and "<html" not in err
@@ -255,7 +289,9 @@ def test_an_ill_endpoint_in_python(ill: tuple[str, str]) -> None:
     assert space == {}
 
 
-def test_a_run_over_an_ill_endpoint_says_so_before_a_model_is_asked(ill: tuple[str, str], tmp_path: Path) -> None:
+def test_a_run_over_an_ill_endpoint_says_so_before_a_model_is_asked(
+    ill: tuple[str, str], tmp_path: Path
+) -> None:
     from rlm import agent
 
     client = ScriptedClient(["FINAL(1)"])

@@ -29,7 +29,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
 
 
 def rows(answer: Answer) -> Counter[str]:
-    return Counter(str(sorted((name, str(term)) for name, term in row.items())) for row in answer.rows)
+    return Counter(
+        str(sorted((name, str(term)) for name, term in row.items())) for row in answer.rows
+    )
 
 
 HIDDEN: list[tuple[str, str, Term, str]] = [
@@ -66,7 +68,9 @@ HIDDEN: list[tuple[str, str, Term, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("query", "name", "value", "by_hand"), HIDDEN, ids=[case[0] for case in HIDDEN])
+@pytest.mark.parametrize(
+    ("query", "name", "value", "by_hand"), HIDDEN, ids=[case[0] for case in HIDDEN]
+)
 def test_a_variable_that_is_not_returned_can_be_bound(
     engine: LocalEngine, query: str, name: str, value: Term, by_hand: str
 ) -> None:
@@ -92,7 +96,10 @@ def test_a_value_beside_the_query_means_the_same_as_one_in_its_text(
     beside = engine.query(PREFIXES + query, bindings={f"?{name}": value})
     inside = engine.query(bind_values(PREFIXES + query, {name: value}))
     assert (rows(beside), beside.boolean) == (rows(inside), inside.boolean)
-    assert bind_hidden(check_query(PREFIXES + query), {name: value}) == (PREFIXES + query, {name: value})
+    assert bind_hidden(check_query(PREFIXES + query), {name: value}) == (
+        PREFIXES + query,
+        {name: value},
+    )
 
 
 def test_a_variable_of_the_same_name_in_a_subselect_is_another_one(engine: LocalEngine) -> None:
@@ -130,6 +137,9 @@ def test_what_cannot_be_bound_is_told(engine: LocalEngine) -> None:
         with pytest.raises(QueryRefused, match=said):
             engine.query(query, bindings={name: value})
     [row] = engine.query(PREFIXES + "SELECT ?h { ?s ex:home ?h }").rows
-    assert len(engine.query(PREFIXES + "SELECT ?h ?c { ?h ex:city ?c }", bindings={"h": row["h"]})) == 1
+    assert (
+        len(engine.query(PREFIXES + "SELECT ?h ?c { ?h ex:city ?c }", bindings={"h": row["h"]}))
+        == 1
+    )
     with pytest.raises(QueryRefused, match="add it to SELECT"):
         engine.query(PREFIXES + "SELECT ?c { ?h ex:city ?c }", bindings={"h": row["h"]})

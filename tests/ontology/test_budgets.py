@@ -18,9 +18,20 @@ from rlm.store.types import MemoryItem
 
 pytestmark = pytest.mark.req("UT-08", "RB-21")
 
-LONG = ["word " * 300, "x" * 2_000, "- a step of some words, and more\n" * 60, "One sentence. " * 90]
-ODD_TEXT = st.text(max_size=200) | st.text(alphabet="ab -*#\n.\t👩‍🚀é", max_size=600) | st.sampled_from(LONG)
-LANGS = st.sampled_from([None, "en", "de", "fr", "EN", "en-GB", "x-klingon", "", "*"]) | st.text(max_size=12)
+LONG = [
+    "word " * 300,
+    "x" * 2_000,
+    "- a step of some words, and more\n" * 60,
+    "One sentence. " * 90,
+]
+ODD_TEXT = (
+    st.text(max_size=200)
+    | st.text(alphabet="ab -*#\n.\t👩‍🚀é", max_size=600)
+    | st.sampled_from(LONG)
+)
+LANGS = st.sampled_from([None, "en", "de", "fr", "EN", "en-GB", "x-klingon", "", "*"]) | st.text(
+    max_size=12
+)
 BUDGETS = st.integers(0, 80) | st.integers(0, 700) | st.integers(0, 5_000)
 MEMORIES = st.lists(
     st.builds(
@@ -54,7 +65,9 @@ def write(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Write:
     folder = tmp_path_factory.mktemp("budgets")
 
     def write(triples: int, seed: int) -> Path:
-        with pytest.MonkeyPatch.context() as patch:  # bench lies beside the package and is not installed
+        with (
+            pytest.MonkeyPatch.context() as patch
+        ):  # bench lies beside the package and is not installed
             patch.syspath_prepend(root)
             import_module("bench.ontology_data").write_ontology(folder / "made.ttl", triples, seed)
         return folder / "made.ttl"
@@ -67,7 +80,9 @@ def keeps_its_budgets(meta: GraphMeta, examples: int) -> None:
 
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.differing_executors])
     @given(budget=BUDGETS, lang=LANGS, task=TASKS, memories=MEMORIES, guide=GUIDES)
-    def check(budget: int, lang: str | None, task: str, memories: list[MemoryItem], guide: Guide | None) -> None:
+    def check(
+        budget: int, lang: str | None, task: str, memories: list[MemoryItem], guide: Guide | None
+    ) -> None:
         assert len(l0_sense.pack(meta, budget, lang=lang)) <= budget
         assert len(l1_schema.pack(meta, budget)) <= budget
         assert len(l2_memories.pack(memories, budget)) <= budget
@@ -84,7 +99,9 @@ def context_keeps_its_budgets(
     most = {"l0": 600, "l1": 400, "l2": 600, "l3": 200}
     assert all(size <= most[layer] for layer, size in built.layers.items())
     assert len(built.text) <= 1_800 + 3 * len(SEPARATOR) and MOST == 1_800
-    assert len(built.text) == sum(built.layers.values()) + len(SEPARATOR) * max(len(built.layers) - 1, 0)
+    assert len(built.text) == sum(built.layers.values()) + len(SEPARATOR) * max(
+        len(built.layers) - 1, 0
+    )
     assert len(built.memory_ids) <= 2
     assert "l0" in built.layers and built.text.startswith(l0_sense.pack(meta, lang=lang))
 
@@ -119,7 +136,9 @@ def test_generated_ontologies_keep_the_budgets(write: Write, triples: int, seed:
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(triples=st.integers(1_000, 2_500), seed=st.integers(0, 2**48), lang=LANGS, budget=BUDGETS)
-def test_any_seed_keeps_the_budgets(write: Write, triples: int, seed: int, lang: str | None, budget: int) -> None:
+def test_any_seed_keeps_the_budgets(
+    write: Write, triples: int, seed: int, lang: str | None, budget: int
+) -> None:
     meta = meta_of_file(write(triples, seed))
     says_something(meta)
     assert len(l0_sense.pack(meta, budget, lang=lang)) <= budget

@@ -19,7 +19,9 @@ from rlm.ontology.cache import Cache, hash_file
 from rlm.ontology.engine import LocalEngine
 from rlm.ontology.worker import Worker
 
-TEXT = "@prefix e: <http://e/> .\n" + "".join(f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200))
+TEXT = "@prefix e: <http://e/> .\n" + "".join(
+    f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
+)
 COUNT = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
 
 
@@ -59,11 +61,17 @@ def counted(engine: LocalEngine) -> int:
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(path for path in (folder / "ontologies").iterdir() if not path.name.startswith("."))
+    return sorted(
+        path for path in (folder / "ontologies").iterdir() if not path.name.startswith(".")
+    )
 
 
 def leftovers(folder: Path) -> list[str]:
-    return [path.name for path in (folder / "ontologies").iterdir() if path.name.startswith((".building", ".dropped"))]
+    return [
+        path.name
+        for path in (folder / "ontologies").iterdir()
+        if path.name.startswith((".building", ".dropped"))
+    ]
 
 
 def test_the_second_opening_comes_from_the_cache(opening, folder):
@@ -71,7 +79,11 @@ def test_the_second_opening_comes_from_the_cache(opening, folder):
     assert not first.loaded_from_cache and counted(first) == 400
     (entry,) = entries(folder)
     facts = json.loads((entry / "entry.json").read_text())
-    assert facts["triples"] == 400 and facts["prefixes"] == {"e": "http://e/"} and facts["sha256"] == first.content_hash
+    assert (
+        facts["triples"] == 400
+        and facts["prefixes"] == {"e": "http://e/"}
+        and facts["sha256"] == first.content_hash
+    )
     before = {path.name: path.stat().st_mtime_ns for path in (entry / "store").iterdir()}
     (entry / "entry.json").write_text(json.dumps({**facts, "triples": 4242}))
     second = opening()
@@ -203,7 +215,9 @@ def _damaged_late(folder: Path) -> None:
     tables = sorted((entry / "store").glob("*.sst"), key=lambda path: path.stat().st_size)
     for path in tables[1:]:
         data = path.read_bytes()
-        path.write_bytes(bytes(byte ^ 0xFF for byte in data[: len(data) // 4]) + data[len(data) // 4 :])
+        path.write_bytes(
+            bytes(byte ^ 0xFF for byte in data[: len(data) // 4]) + data[len(data) // 4 :]
+        )
 
 
 @pytest.mark.parametrize(
@@ -228,7 +242,9 @@ def test_a_timeout_over_a_whole_store_rebuilds_nothing(opening):
     opening().close()
     engine = opening()
     with pytest.raises(QueryTimeout):
-        engine.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", timeout_s=0.2)
+        engine.query(
+            "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", timeout_s=0.2
+        )
     assert engine.loaded_from_cache and counted(engine) == 400
 
 
@@ -259,7 +275,11 @@ def test_without_a_cache_the_file_is_loaded_into_memory(opening, tmp_path):
     blocked.write_text("a file where a folder should be")
     engine = opening(cache_dir=blocked / "cache")
     assert "cannot be used" in engine.notes[0] and "loaded into memory" in engine.notes[0]
-    assert not engine.loaded_from_cache and counted(engine) == 400 and engine.prefixes["e"] == "http://e/"
+    assert (
+        not engine.loaded_from_cache
+        and counted(engine) == 400
+        and engine.prefixes["e"] == "http://e/"
+    )
     assert engine.meta().triple_count == 400
     engine._worker.kill()
     assert counted(engine) == 400 and len(engine.notes) == 1
@@ -267,14 +287,20 @@ def test_without_a_cache_the_file_is_loaded_into_memory(opening, tmp_path):
 
 def test_in_memory_blank_nodes_keep_their_names_over_a_restart(opening, tmp_path):
     path = tmp_path / "b.ttl"
-    path.write_text("<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x <http://e/q> 3 .")
+    path.write_text(
+        "<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x <http://e/q> 3 ."
+    )
     blocked = tmp_path / "blocked"
     blocked.write_text("")
     engine = opening(path, blocked / "cache")
     query = "SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n"
     first = engine.query(query).rows
     engine._worker.kill()
-    assert engine.query(query).rows == first and [row["o"]["v"] for row in first] == ["b0", "b1", "b2"]
+    assert engine.query(query).rows == first and [row["o"]["v"] for row in first] == [
+        "b0",
+        "b1",
+        "b2",
+    ]
 
 
 # -- what is gathered ------------------------------------------------------------------------------------

@@ -19,7 +19,22 @@ from rlm.ontology.terms import iri, literal
 
 A, P, B = "http://e/a", "http://e/p", "http://e/b"
 PROV = "http://www.w3.org/ns/prov#"
-BAD_NAMES = ["", "a b", "a>b", "a/b", "../x", "a:b", "a\n", "é", ".x", "x" * 65, "a<b", 'a"', "%20", "mem\x00"]
+BAD_NAMES = [
+    "",
+    "a b",
+    "a>b",
+    "a/b",
+    "../x",
+    "a:b",
+    "a\n",
+    "é",
+    ".x",
+    "x" * 65,
+    "a<b",
+    'a"',
+    "%20",
+    "mem\x00",
+]
 FOREVER = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 
 
@@ -38,18 +53,28 @@ def test_a_fact_is_kept_with_who_said_it_when_and_in_which_session(data):
     with clock.frozen(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)):
         assert data.mem_add(A, "rdfs:label", literal("Ä", lang="de"), who="a reader <x>")
     (fact,) = data.quads("mem")
-    assert fact == (iri(A), iri("http://www.w3.org/2000/01/rdf-schema#label"), literal("Ä", lang="de"), "mem")
+    assert fact == (
+        iri(A),
+        iri("http://www.w3.org/2000/01/rdf-schema#label"),
+        literal("Ä", lang="de"),
+        "mem",
+    )
     said = said_of(data)
     assert said[PROV + "generatedAtTime"] == "2026-01-02T03:04:05Z"
     assert said[PROV + "wasAttributedTo"] == "urn:rlm:demo:agent/a%20reader%20%3Cx%3E"
     assert said[PROV + "wasGeneratedBy"] == "urn:rlm:demo:session/s-1"
-    assert (said["http://www.w3.org/1999/02/22-rdf-syntax-ns#subject"], len(data.quads("prov"))) == (A, 7)
+    assert (
+        said["http://www.w3.org/1999/02/22-rdf-syntax-ns#subject"],
+        len(data.quads("prov")),
+    ) == (A, 7)
 
 
 def test_a_known_fact_changes_nothing(data):
     assert data.mem_add(A, P, 1)
     before = data.version, len(data)
-    assert not data.mem_add(A, P, literal("01", datatype="http://www.w3.org/2001/XMLSchema#integer"), who="other")
+    assert not data.mem_add(
+        A, P, literal("01", datatype="http://www.w3.org/2001/XMLSchema#integer"), who="other"
+    )
     assert (data.version, len(data)) == before
 
 
@@ -62,7 +87,10 @@ def test_a_known_fact_changes_nothing(data):
         (10**30, literal(str(10**30), datatype="http://www.w3.org/2001/XMLSchema#integer")),
         (0.5, literal("0.5", datatype="http://www.w3.org/2001/XMLSchema#double")),
         ('"} <urn:x> {\n', literal('"} <urn:x> {\n')),
-        ({"t": "lit", "v": "x", "lang": "ar", "dir": "rtl"}, {"t": "lit", "v": "x", "lang": "ar", "dir": "rtl"}),
+        (
+            {"t": "lit", "v": "x", "lang": "ar", "dir": "rtl"},
+            {"t": "lit", "v": "x", "lang": "ar", "dir": "rtl"},
+        ),
     ],
 )
 def test_objects_are_what_they_are_given_as(data, given, kept):
@@ -84,7 +112,11 @@ def test_objects_are_what_they_are_given_as(data, given, kept):
         (A, P, {"t": "bnode", "v": "n1"}),
         (A, P, {"t": "triple", "v": []}),
         (A, P, {"t": "lit", "v": "x", "lang": "not a tag"}),
-        (A, P, {"t": "lit", "v": "x", "dt": "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"}),
+        (
+            A,
+            P,
+            {"t": "lit", "v": "x", "dt": "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"},
+        ),
         (A, P, {"t": "lit", "v": "x", "dt": 7}),
         (A, P, {}),
         (A, P, None),
@@ -187,7 +219,10 @@ def test_stats_and_a_summary_without_data(data):
     for number in range(20):
         data.work_create(f"t{number}")
     assert data.stats()["graphs"]["mem"] == 1
-    assert data.summary(graphs=3) == "dataset demo: 8 statements (mem 1, prov 7, work/t0 0 and 19 more graphs)"
+    assert (
+        data.summary(graphs=3)
+        == "dataset demo: 8 statements (mem 1, prov 7, work/t0 0 and 19 more graphs)"
+    )
     assert "secret" not in repr(data)
 
 
@@ -208,7 +243,11 @@ def test_a_query_sees_all_graphs_or_one_and_every_change(data):
 def test_a_hostile_query_is_refused_or_ended_and_the_dataset_lives(data, monkeypatch):
     for number in range(60):
         data.mem_add(f"{A}{number}", P, number)
-    for query in ("DELETE WHERE { ?s ?p ?o }", "SELECT * { SERVICE <http://e/> { ?s ?p ?o } }", "{" * 10_000):
+    for query in (
+        "DELETE WHERE { ?s ?p ?o }",
+        "SELECT * { SERVICE <http://e/> { ?s ?p ?o } }",
+        "{" * 10_000,
+    ):
         with pytest.raises(QueryRefused):
             data.query(query)
     assert data._handed is None  # nothing was started for them
@@ -249,7 +288,9 @@ def test_an_ontology_is_mounted_as_a_copy(data, tmp_path):
     path.write_text('<http://e/a> <http://e/p> [ <http://e/q> 1 ], "x"@en .')
     assert data.onto_mount("x", path) == 3
     assert said_of(data)["urn:rlm:vocab#source"] == str(path)
-    nodes = {fact.s["v"] for fact in data.quads("onto/x")} | {fact.o["v"] for fact in data.quads("onto/x")}
+    nodes = {fact.s["v"] for fact in data.quads("onto/x")} | {
+        fact.o["v"] for fact in data.quads("onto/x")
+    }
     assert {"n1", A} <= nodes
     version = data.version
     assert (data.onto_mount("x", path), data.version) == (3, version)
@@ -263,7 +304,9 @@ def test_blank_nodes_of_two_files_stay_apart(data, tmp_path):
     (tmp_path / "x.nt").write_text("_:b <http://e/p> _:c .")
     data.onto_mount("x", tmp_path / "x.nt")
     data.onto_mount("y", tmp_path / "x.nt")
-    assert {fact.s["v"] for fact in data.quads("onto/x")}.isdisjoint(fact.s["v"] for fact in data.quads("onto/y"))
+    assert {fact.s["v"] for fact in data.quads("onto/x")}.isdisjoint(
+        fact.s["v"] for fact in data.quads("onto/y")
+    )
 
 
 def test_a_file_that_cannot_be_mounted_changes_nothing(data, tmp_path, monkeypatch):
@@ -275,7 +318,9 @@ def test_a_file_that_cannot_be_mounted_changes_nothing(data, tmp_path, monkeypat
         data.onto_mount("x", tmp_path / "bad.ttl")
     with pytest.raises(OntologyError, match="there is no file"):
         data.onto_mount("x", tmp_path / "none.ttl")
-    (tmp_path / "said.ttl").write_text("<http://e/a> <http://e/p> <<( <http://e/a> <http://e/p> 1 )>> .")
+    (tmp_path / "said.ttl").write_text(
+        "<http://e/a> <http://e/p> <<( <http://e/a> <http://e/p> 1 )>> ."
+    )
     with pytest.raises(OntologyError, match="cannot be mounted"):
         data.onto_mount("x", tmp_path / "said.ttl")
     (tmp_path / "many.ttl").write_text("<http://e/a> <http://e/p> 1, 2, 3, 4 .")

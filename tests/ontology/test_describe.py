@@ -46,26 +46,42 @@ def test_lists_are_cut_and_their_totals_are_true(small: Views) -> None:
 
 
 def test_a_definition_is_found_wherever_it_stands(small: Views) -> None:
-    told = {name: small.describe_entity(f"ex:{name}")["comment"] for name in ("Work", "Other", "Third")}
+    told = {
+        name: small.describe_entity(f"ex:{name}")["comment"] for name in ("Work", "Other", "Third")
+    }
     assert told == {"Work": "What somebody made.", "Other": "By its label.", "Third": "By schema."}
-    assert [small.meta.comments[small.meta.prefixes.expand(f"ex:{name}")] for name in told] == list(told.values())
+    assert [small.meta.comments[small.meta.prefixes.expand(f"ex:{name}")] for name in told] == list(
+        told.values()
+    )
 
 
 def test_other_names_say_how_near_they_are(small: Views) -> None:
     found = small.describe_entity("ex:Work")
     near = {key: found[key] for key in found if key.endswith("_synonyms")}
     assert found["alternatives"] == ["opus"]
-    assert near == {"related_synonyms": ["job"], "narrow_synonyms": ["book", "film"], "broad_synonyms": ["thing"]}
+    assert near == {
+        "related_synonyms": ["job"],
+        "narrow_synonyms": ["book", "film"],
+        "broad_synonyms": ["thing"],
+    }
 
 
 def test_a_label_that_is_not_stated_is_said_to_be_none(small: Views) -> None:
-    assert (small.describe_entity("ex:Work")["label"], small.describe_entity("ex:Work")["unlabelled"]) == ("Work", True)
+    assert (
+        small.describe_entity("ex:Work")["label"],
+        small.describe_entity("ex:Work")["unlabelled"],
+    ) == ("Work", True)
     assert "unlabelled" not in small.describe_entity("ex:Other")
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("one", "property"), ("two", "property"), ("three", "object property"), ("either", "object property")],
+    [
+        ("one", "property"),
+        ("two", "property"),
+        ("three", "object property"),
+        ("either", "object property"),
+    ],
 )
 def test_a_kind_that_is_guessed_is_not_stated(small: Views, name: str, kind: str) -> None:
     assert small.describe_entity(f"ex:{name}")["kind"] == kind
@@ -73,7 +89,13 @@ def test_a_kind_that_is_guessed_is_not_stated(small: Views, name: str, kind: str
 
 
 def test_properties_that_name_a_class_as_one_of_several_are_counted(small: Views) -> None:
-    work, other, third = (small.describe_entity(f"ex:{name}") for name in ("Work", "Other", "Third"))
-    assert (work["property_count"], work["properties_by"], "range_of_by" in work) == (2, {"a union": 1}, False)
+    work, other, third = (
+        small.describe_entity(f"ex:{name}") for name in ("Work", "Other", "Third")
+    )
+    assert (work["property_count"], work["properties_by"], "range_of_by" in work) == (
+        2,
+        {"a union": 1},
+        False,
+    )
     assert other["properties_by"] == {"schema:domainIncludes": 1, "a union": 1}
     assert (third["range_of_by"], "properties_by" in third) == ({"schema:rangeIncludes": 1}, False)

@@ -31,24 +31,39 @@ def test_a_table_and_its_defaults(written):
     assert config.load(env).model == "offline"
     found = find_endpoint("boats", env)
     assert found.address.url == "https://data.example.org/sparql"
-    assert (found.method, found.timeout_s, found.max_bytes, found.allow_private) == ("auto", 30.0, 8 << 20, False)
+    assert (found.method, found.timeout_s, found.max_bytes, found.allow_private) == (
+        "auto",
+        30.0,
+        8 << 20,
+        False,
+    )
     assert found.authorization == ""
     assert find_endpoint("https://data.example.org/sparql", env) == found
 
 
 def test_every_option(written):
-    text = PLAIN + 'method = "post"\ntimeout_s = 5\nmax_bytes = 1000\nallow_private = true\ndefault_graph = "urn:g"\n'
+    text = (
+        PLAIN
+        + 'method = "post"\ntimeout_s = 5\nmax_bytes = 1000\nallow_private = true\ndefault_graph = "urn:g"\n'
+    )
     found = find_endpoint("boats", written(text))
     assert (found.method, found.timeout_s, found.max_bytes) == ("post", 5.0, 1000)
     assert (found.allow_private, found.default_graph) == (True, "urn:g")
 
 
 def test_secrets_come_from_the_environment_and_are_not_shown(written):
-    env = written(PLAIN.replace("boats", "my-boats") + 'auth = "bearer"\n', RLM_ENDPOINT_MY_BOATS_TOKEN=f" {TOKEN}\n")
+    env = written(
+        PLAIN.replace("boats", "my-boats") + 'auth = "bearer"\n',
+        RLM_ENDPOINT_MY_BOATS_TOKEN=f" {TOKEN}\n",
+    )
     found = find_endpoint("my-boats", env)
     assert found.authorization == f"Bearer {TOKEN}"
     assert TOKEN not in repr(found) + repr(config.endpoints(env))
-    env = written(PLAIN + 'auth = "basic"\n', RLM_ENDPOINT_BOATS_USER="anna", RLM_ENDPOINT_BOATS_PASSWORD="pä ss:1")
+    env = written(
+        PLAIN + 'auth = "basic"\n',
+        RLM_ENDPOINT_BOATS_USER="anna",
+        RLM_ENDPOINT_BOATS_PASSWORD="pä ss:1",
+    )
     found = find_endpoint("boats", env)
     assert base64.b64decode(found.authorization.removeprefix("Basic ")).decode() == "anna:pä ss:1"
     assert "RLM_ENDPOINT_BOATS_PASSWORD" in found.access
@@ -63,7 +78,11 @@ def test_secrets_come_from_the_environment_and_are_not_shown(written):
         ("bearer", {"RLM_ENDPOINT_BOATS_TOKEN": "sécret"}, "holds characters"),
         ("basic", {"RLM_ENDPOINT_BOATS_PASSWORD": "secret"}, "RLM_ENDPOINT_BOATS_USER is not set"),
         ("basic", {"RLM_ENDPOINT_BOATS_USER": "anna"}, "RLM_ENDPOINT_BOATS_PASSWORD is not set"),
-        ("basic", {"RLM_ENDPOINT_BOATS_USER": "a:b", "RLM_ENDPOINT_BOATS_PASSWORD": "secret"}, "colon"),
+        (
+            "basic",
+            {"RLM_ENDPOINT_BOATS_USER": "a:b", "RLM_ENDPOINT_BOATS_PASSWORD": "secret"},
+            "colon",
+        ),
     ],
 )
 def test_secrets_that_are_missing_or_cannot_be(written, auth, variables, said):
@@ -74,7 +93,9 @@ def test_secrets_that_are_missing_or_cannot_be(written, auth, variables, said):
 
 @pytest.mark.parametrize("key", ["token", "user", "password"])
 def test_a_secret_in_the_file_is_an_error(written, key):
-    with pytest.raises(ConfigError, match=f"set RLM_ENDPOINT_BOATS_{key.upper()} in the environment") as caught:
+    with pytest.raises(
+        ConfigError, match=f"set RLM_ENDPOINT_BOATS_{key.upper()} in the environment"
+    ) as caught:
         config.endpoints(written(PLAIN + f'{key} = "hunter2"\n'))
     assert "hunter2" not in str(caught.value)
 
@@ -123,7 +144,9 @@ def test_a_name_that_is_not_there(written):
     env = written(PLAIN)
     with pytest.raises(OntologyError, match="no endpoint is called 'boat'; known: boats"):
         find_endpoint("boat", env)
-    with pytest.raises(OntologyError, match=r"only endpoints of the config are asked: add \[endpoints.NAME\]"):
+    with pytest.raises(
+        OntologyError, match=r"only endpoints of the config are asked: add \[endpoints.NAME\]"
+    ):
         find_endpoint("https://other.example/", env)
     with pytest.raises(OntologyError, match=r"there are none: add \[endpoints.boats\]"):
         find_endpoint("boats", {"RLM_CONFIG": written("")["RLM_CONFIG"]})

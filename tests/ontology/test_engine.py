@@ -68,7 +68,10 @@ def make(tmp_path, cache) -> Iterator:
 def many(tmp_path_factory, cache) -> Iterator[LocalEngine]:
     """300 nodes in a ring, each with a number: small, and large enough to ask too much of."""
     path = tmp_path_factory.mktemp("many") / "many.ttl"
-    lines = [f"<http://e/n{n}> <http://e/next> <http://e/n{(n + 1) % 300}> ; <http://e/no> {n} ." for n in range(300)]
+    lines = [
+        f"<http://e/n{n}> <http://e/next> <http://e/n{(n + 1) % 300}> ; <http://e/no> {n} ."
+        for n in range(300)
+    ]
     path.write_text("\n".join(lines), "utf-8")
     with LocalEngine(path, cache_dir=cache, limits=EngineLimits(memory_mb=400)) as engine:
         yield engine
@@ -91,7 +94,9 @@ def past_the_guard(engine: LocalEngine, text: str, wait_s: float = 10.0):
 # -- files -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "packed"), [*((name, False) for name in FILES), ("a.ttl", True), ("a.rdf", True)])
+@pytest.mark.parametrize(
+    ("name", "packed"), [*((name, False) for name in FILES), ("a.ttl", True), ("a.rdf", True)]
+)
 def test_every_format_gives_the_same_graph(make, name, packed):
     data = FILES[name].encode()
     engine = make(gzip.compress(data) if packed else data, name + (".gz" if packed else ""))
@@ -100,14 +105,18 @@ def test_every_format_gives_the_same_graph(make, name, packed):
     assert {(row["p"], row["o"]) for row in answer.text_rows()} == {
         ("<http://e/p>", '"x"@en'), ("<http://e/p>", "1"), ("<http://e/q>", "_:b0"),
     }  # fmt: skip
-    assert engine.query("SELECT ?o { <http://e/a> <http://e/q>/<http://e/r> ?o }").rows == [{"o": iri(E + "b")}]
+    assert engine.query("SELECT ?o { <http://e/a> <http://e/q>/<http://e/r> ?o }").rows == [
+        {"o": iri(E + "b")}
+    ]
     assert (answer.kind, answer.truncated, answer.variables) == ("select", False, ["p", "o"])
 
 
 def test_named_graphs_are_one_graph_and_can_be_told_apart(make):
     engine = make(FILES["a.trig"], "a.trig")
     assert len(engine.query("SELECT * { ?s ?p ?o }")) == 4
-    assert engine.query("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }").rows == [{"g": iri(E + "g1")}]
+    assert engine.query("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }").rows == [
+        {"g": iri(E + "g1")}
+    ]
 
 
 @pytest.mark.parametrize(("name", "triples"), [("prov", 1664), ("skos", None), ("void", None)])
@@ -127,24 +136,45 @@ def test_a_wrong_extension_is_read_and_noted(make):
 
 def test_relative_names_do_not_depend_on_where_the_file_lies(make):
     engine = make("<#a> <b> </c> .")
-    assert engine.query("SELECT ?s ?p { ?s ?p ?o }").rows == [{"s": iri("urn:rlm:base/#a"), "p": iri("urn:rlm:base/b")}]
+    assert engine.query("SELECT ?s ?p { ?s ?p ?o }").rows == [
+        {"s": iri("urn:rlm:base/#a"), "p": iri("urn:rlm:base/b")}
+    ]
 
 
 def test_a_file_that_is_a_little_wrong_is_read_and_noted(make):
     engine = make('<http://e/a b> <http://e/p> "x"@toolongatag .')
-    assert engine.triples == 1 and "not quite by the standard" in engine.notes[0] and "line 1" in engine.notes[0]
+    assert (
+        engine.triples == 1
+        and "not quite by the standard" in engine.notes[0]
+        and "line 1" in engine.notes[0]
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "data", "said", "line"),
     [
-        ("x.ttl", "<http://e/a> <http://e/b> <http://e/c> .\n<http://e/a> foo .\n", "foo is not a valid predicate", 2),
+        (
+            "x.ttl",
+            "<http://e/a> <http://e/b> <http://e/c> .\n<http://e/a> foo .\n",
+            "foo is not a valid predicate",
+            2,
+        ),
         ("x.nt", "<http://e/a> <http://e/b> .\n", "", 1),
         ("x.rdf", f'<rdf:RDF xmlns:rdf="{RDF_NS}"><rdf:Description></rdf:RDF>', "", None),
         ("x.ttl", b'<http://e/a> <http://e/b> "\xff" .', "UTF-8", 1),
         ("x.json", '{"name": "x"}', "holds no JSON-LD", None),
-        ("x.jsonld", '{"@context": "http://127.0.0.1:1/c"}', "which would have to be fetched and never is", None),
-        ("x.rdf", f'<!DOCTYPE r [<!ENTITY a "&b;">]><rdf:RDF xmlns:rdf="{RDF_NS}"/>', "DTD holds more than", 1),
+        (
+            "x.jsonld",
+            '{"@context": "http://127.0.0.1:1/c"}',
+            "which would have to be fetched and never is",
+            None,
+        ),
+        (
+            "x.rdf",
+            f'<!DOCTYPE r [<!ENTITY a "&b;">]><rdf:RDF xmlns:rdf="{RDF_NS}"/>',
+            "DTD holds more than",
+            1,
+        ),
         ("x.ttl.gz", gzip.compress(FILES["a.ttl"].encode(), mtime=0)[:-9], "ends too early", None),
         ("x.html", "<html><body/></html>", "HTML page", None),
         ("x.ttl", "", "0 bytes", None),
@@ -181,13 +211,17 @@ def test_each_kind_of_query_has_its_answer(many):
     assert many.query("ASK { ?s <http://e/no> 7 }").boolean is True
     assert many.query("ASK { ?s <http://e/no> 700 }").boolean is False
     graph = many.query("CONSTRUCT { ?s a <http://e/N> } WHERE { ?s <http://e/no> 7 }")
-    assert graph.kind == "graph" and graph.triples == [(iri(E + "n7"), iri(RDF_NS + "type"), iri(E + "N"))]
+    assert graph.kind == "graph" and graph.triples == [
+        (iri(E + "n7"), iri(RDF_NS + "type"), iri(E + "N"))
+    ]
     assert graph.text_rows() == [{"s": "<http://e/n7>", "p": "rdf:type", "o": "<http://e/N>"}]
     assert len(many.query("DESCRIBE <http://e/n7>")) == 2
     assert many.query("SELECT ?s ?x { ?s <http://e/no> 7 }").rows == [{"s": iri(E + "n7")}]
 
 
-@pytest.mark.parametrize(("limit", "rows", "cut"), [(10, 10, True), (0, 0, True), (299, 299, True), (300, 300, False)])
+@pytest.mark.parametrize(
+    ("limit", "rows", "cut"), [(10, 10, True), (0, 0, True), (299, 299, True), (300, 300, False)]
+)
 @pytest.mark.parametrize(
     "text",
     [
@@ -225,7 +259,9 @@ def test_a_text_that_is_too_long_is_told(make):
     engine = make(f'<http://e/a> <http://e/p> "{"é" * 50_000}" .', answer_bytes=100_000)
     with pytest.raises(QueryRefused, match=r"ask for SUBSTR\(STR"):
         engine.query("SELECT ?o { ?s ?p ?o }")
-    assert engine.query("SELECT (SUBSTR(?o, 1, 3) AS ?x) { ?s ?p ?o }").rows == [{"x": literal("ééé")}]
+    assert engine.query("SELECT (SUBSTR(?o, 1, 3) AS ?x) { ?s ?p ?o }").rows == [
+        {"x": literal("ééé")}
+    ]
 
 
 def test_a_long_text_comes_whole(make):
@@ -245,7 +281,12 @@ def test_values_are_bound_and_never_pasted(many, make):
     ):
         assert len(engine.query("SELECT ?o { ?s ?p ?o }", bindings={"o": value})) == 1
     assert len(many.query("SELECT ?o { ?s ?p ?o }", bindings={"s": iri(E + "n7")})) == 2
-    for bad in ({"t": "iri", "v": "a b"}, {"t": "lit", "v": "x", "lang": "a b"}, {"t": "what", "v": "x"}, {}):
+    for bad in (
+        {"t": "iri", "v": "a b"},
+        {"t": "lit", "v": "x", "lang": "a b"},
+        {"t": "what", "v": "x"},
+        {},
+    ):
         with pytest.raises(QueryRefused):
             many.query("ASK { ?s ?p ?o }", bindings={"s": bad})
     with pytest.raises(QueryRefused, match="variable name is invalid"):
@@ -254,10 +295,14 @@ def test_values_are_bound_and_never_pasted(many, make):
 
 def test_blank_nodes_have_short_names_that_last(make):
     engine = make("<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] .")
-    first = engine.query("SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n").rows
+    first = engine.query(
+        "SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n"
+    ).rows
     assert [row["o"]["v"] for row in first] == ["b0", "b1"]
     os.kill(engine._worker.pid, signal.SIGKILL)
-    again = engine.query("SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n").rows
+    again = engine.query(
+        "SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n"
+    ).rows
     assert again == first
     answer = engine.query("SELECT ?o ?n { ?o <http://e/q> ?n }", bindings={"o": first[1]["o"]})
     assert [row["n"]["v"] for row in answer.rows] == ["2"]
@@ -267,7 +312,9 @@ def test_blank_nodes_have_short_names_that_last(make):
 
 def test_the_files_prefixes_need_not_be_declared(make):
     engine = make("@prefix shop: <http://e/shop#> .\nshop:a a shop:B .")
-    assert engine.query("SELECT ?x { shop:a rdf:type ?x }").text_rows(engine.prefixes) == [{"x": "shop:B"}]
+    assert engine.query("SELECT ?x { shop:a rdf:type ?x }").text_rows(engine.prefixes) == [
+        {"x": "shop:B"}
+    ]
     assert engine.query("PREFIX shop: <http://other/> ASK { shop:a ?p ?x }").boolean is False
     with pytest.raises(QueryRefused, match="'shpo:' of 'shpo:a' is not bound: did you mean shop:"):
         engine.query("SELECT ?x { shpo:a rdf:type ?x }")
@@ -370,7 +417,9 @@ def test_threads_share_an_engine(many):
     found: dict[int, list] = {}
 
     def ask(n: int) -> None:
-        found[n] = [many.query(f"SELECT ?s {{ ?s <http://e/no> {k} }}").rows for k in (n, n + 1, n + 2)]
+        found[n] = [
+            many.query(f"SELECT ?s {{ ?s <http://e/no> {k} }}").rows for k in (n, n + 1, n + 2)
+        ]
 
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -416,7 +465,9 @@ def test_no_worker_outlives_its_host(many, cache, state):
         worker = os.pidfd_open(pid)
         if state == "busy":
             ends, before = time.monotonic() + 10, _cpu_ticks(pid)
-            while _cpu_ticks(pid) < before + 5 and time.monotonic() < ends:  # it works on the query by now
+            while (
+                _cpu_ticks(pid) < before + 5 and time.monotonic() < ends
+            ):  # it works on the query by now
                 time.sleep(0.01)
         host.kill()
     try:
@@ -487,8 +538,14 @@ def test_the_canary_would_sing(canary):
     ("name", "text"),
     [
         ("c.jsonld", '{{"@context": "http://127.0.0.1:{port}/c", "@id": "http://e/a", "p": 1}}'),
-        ("c.rdf", '<!DOCTYPE r SYSTEM "http://127.0.0.1:{port}/d"><rdf:RDF xmlns:rdf="' + RDF_NS + '"/>'),
-        ("c.ttl", "<http://e/> <http://www.w3.org/2002/07/owl#imports> <http://127.0.0.1:{port}/> ."),
+        (
+            "c.rdf",
+            '<!DOCTYPE r SYSTEM "http://127.0.0.1:{port}/d"><rdf:RDF xmlns:rdf="' + RDF_NS + '"/>',
+        ),
+        (
+            "c.ttl",
+            "<http://e/> <http://www.w3.org/2002/07/owl#imports> <http://127.0.0.1:{port}/> .",
+        ),
     ],
 )
 def test_loading_fetches_nothing(make, canary, name, text):
@@ -526,7 +583,10 @@ tried("kill", lambda: os.kill(os.getppid(), 0))
 
 def test_the_walls_hold(tmp_path, root):
     done = subprocess.run(
-        [sys.executable, "-c", WALLED, str(root / "src"), str(tmp_path)], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", WALLED, str(root / "src"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=30,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "rlimits no_new_privs landlock seccomp\n"
@@ -561,9 +621,13 @@ def test_a_statement_of_two_graphs_is_one_statement(tmp_path):
     )
     for memory_triples in (300_000, 0):
         limits = EngineLimits(memory_triples=memory_triples)
-        with LocalEngine(tmp_path / "two.trig", cache_dir=tmp_path / f"c{memory_triples}", limits=limits) as engine:
+        with LocalEngine(
+            tmp_path / "two.trig", cache_dir=tmp_path / f"c{memory_triples}", limits=limits
+        ) as engine:
             count = engine.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").rows[0]["n"]["v"]
             assert count == "3" and engine.meta().triple_count == 3
-            graphs = engine.query("SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g ORDER BY ?g")
+            graphs = engine.query(
+                "SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g ORDER BY ?g"
+            )
             assert [row["n"]["v"] for row in graphs.rows] == ["3", "1"]
             assert len(engine.query("SELECT ?o { <http://e/a> <http://e/p> ?o }").rows) == 2

@@ -17,9 +17,7 @@ from rlm.ontology.formats import detect, format_named, sniff
 from rlm.ontology.reading import Reader, check_jsonld, check_prolog
 
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-XML = (
-    f'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="{RDF_NS}" xmlns:e="http://e/"><e:C rdf:about="http://e/a"/></rdf:RDF>'
-)
+XML = f'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="{RDF_NS}" xmlns:e="http://e/"><e:C rdf:about="http://e/a"/></rdf:RDF>'
 TEXTS = {
     "turtle": '@prefix e: <http://e/> .\ne:a a e:C ; e:p "a { b" .\n',
     "n-triples": '# x\n<http://e/a> <http://e/p> "c \\" d"@en .\n_:x <http://e/p> <http://e/b> .\n',
@@ -71,7 +69,9 @@ def test_a_wrong_extension_is_noted_and_the_content_believed(name, holds, note, 
     assert found.format == holds and note in found.notes[0]
 
 
-@pytest.mark.parametrize(("name", "holds"), [("x.ttl", "n-triples"), ("x.trig", "turtle"), ("x.nq", "n-triples")])
+@pytest.mark.parametrize(
+    ("name", "holds"), [("x.ttl", "n-triples"), ("x.trig", "turtle"), ("x.nq", "n-triples")]
+)
 def test_an_extension_whose_parser_reads_it_is_not_doubted(name, holds, tmp_path):
     path = tmp_path / name
     path.write_text(TEXTS[holds], "utf-8")
@@ -102,12 +102,24 @@ def test_a_format_that_is_given_is_believed(tmp_path):
         ("x.ttl", b"", "0 bytes"),
         ("x.ttl", b" \n\t\n", "nothing in it but blanks"),
         ("x.ttl", b"<!DOCTYPE html>\n<html><body>404</body></html>", "HTML page"),
-        ("x.rdf", b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD" "http://w/x.dtd"><html>', "HTML page"),
+        (
+            "x.rdf",
+            b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD" "http://w/x.dtd"><html>',
+            "HTML page",
+        ),
         ("x.owl", b"Prefix(:=<http://e/>)\nOntology(<http://e/>)", "OWL in functional syntax"),
         ("x.owl", b"Prefix: : <http://e/>\nOntology: <http://e/>", "Manchester"),
-        ("x.owl", b'<?xml version="1.0"?><Ontology xmlns="http://www.w3.org/2002/07/owl#"/>', "OWL/XML"),
+        (
+            "x.owl",
+            b'<?xml version="1.0"?><Ontology xmlns="http://www.w3.org/2002/07/owl#"/>',
+            "OWL/XML",
+        ),
         ("x.obo", b"format-version: 1.2\n", "OBO"),
-        ("x.xml", b'<?xml version="1.0"?><catalog><book/></catalog>', "XML with the root <catalog>"),
+        (
+            "x.xml",
+            b'<?xml version="1.0"?><catalog><book/></catalog>',
+            "XML with the root <catalog>",
+        ),
         ("x.zip", b"PK\x03\x04rest", "a zip archive"),
         ("x.ttl", TEXTS["turtle"].encode("utf-16"), "UTF-16"),
         ("x.ttl", TEXTS["turtle"].encode("utf-16-le"), "binary file, or text in UTF-16"),
@@ -138,14 +150,19 @@ def test_what_is_not_there_is_told(tmp_path):
         detect("a\0b.ttl")
 
 
-@given(st.text(alphabet=st.sampled_from("<>{}[]\"'\\@#.:;, \n\tabPrefixOntology!?-/_=&%"), max_size=400))
+@given(
+    st.text(
+        alphabet=st.sampled_from("<>{}[]\"'\\@#.:;, \n\tabPrefixOntology!?-/_=&%"), max_size=400
+    )
+)
 def test_any_text_is_told_or_not_but_never_fails(text):
     with contextlib.suppress(NotRDF):
         assert sniff(text) in (None, *TEXTS)
 
 
 @pytest.mark.parametrize(
-    "start", ["<!DOCTYPE [", "<!--", '"', '"""', "<", "_:a ", "Prefix(", "[", "<a> <b> _:", "{", "#"]
+    "start",
+    ["<!DOCTYPE [", "<!--", '"', '"""', "<", "_:a ", "Prefix(", "[", "<a> <b> _:", "{", "#"],
 )
 def test_long_odd_text_is_sniffed_at_once(start):
     """A pattern that goes over the text again and again would take minutes here."""
@@ -160,7 +177,9 @@ def test_long_odd_text_is_sniffed_at_once(start):
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-@given(st.binary(max_size=3000), st.lists(st.integers(1, 700), min_size=1, max_size=8), st.booleans())
+@given(
+    st.binary(max_size=3000), st.lists(st.integers(1, 700), min_size=1, max_size=8), st.booleans()
+)
 def test_a_reader_gives_the_files_bytes_whatever_is_asked_for(data, sizes, packed):
     raw = gzip.compress(data) if packed else data
     reader = Reader(io.BytesIO(raw), "turtle", gzipped=packed)
@@ -257,7 +276,15 @@ PIECE = 65_536
 
 
 @pytest.mark.parametrize(
-    "start", [300, PIECE - 5, (1 << 20) - 200, *((1 << 20) + PIECE - cut for cut in range(10)), (1 << 20) - 3, 3 << 20]
+    "start",
+    [
+        300,
+        PIECE - 5,
+        (1 << 20) - 200,
+        *((1 << 20) + PIECE - cut for cut in range(10)),
+        (1 << 20) - 3,
+        3 << 20,
+    ],
 )
 def test_a_dtd_in_the_middle_is_refused_wherever_it_lies(start):
     filled = XML.replace("</rdf:RDF>", "").ljust(start)
@@ -281,7 +308,9 @@ def test_a_dtd_cut_at_every_border_of_a_piece_is_refused():
 
 def test_a_dtd_after_a_very_long_prolog_is_refused():
     with pytest.raises(NotRDF, match="DTD"):
-        _read(b'<?xml version="1.0"?>' + b"<!-- x -->" * 110_000 + _with_dtd(SIMPLE)[21:], "rdf-xml")
+        _read(
+            b'<?xml version="1.0"?>' + b"<!-- x -->" * 110_000 + _with_dtd(SIMPLE)[21:], "rdf-xml"
+        )
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,15 @@ def count(store: ox.Store, pattern: str) -> int:
 
 
 @settings(max_examples=40)
-@given(triples=st.integers(1_000, 6_000), seed=st.integers(0, 2**40), form=st.sampled_from(["nt", "ttl"]))
+@given(
+    triples=st.integers(1_000, 6_000),
+    seed=st.integers(0, 2**40),
+    form=st.sampled_from(["nt", "ttl"]),
+)
 @example(triples=1_000, seed=563, form="nt")  # whole blocks and a single triple
-def test_the_number_of_triples_is_exact_and_none_comes_twice(data, tmp_path_factory, triples, seed, form):
+def test_the_number_of_triples_is_exact_and_none_comes_twice(
+    data, tmp_path_factory, triples, seed, form
+):
     path = tmp_path_factory.mktemp("generated") / f"sample.{form}"
     made = data.write_ontology(path, triples, seed)
     assert made.triples == triples
@@ -55,7 +61,11 @@ def test_the_number_of_triples_is_exact_and_none_comes_twice(data, tmp_path_fact
     assert len(parsed) == triples
     assert len(set(parsed)) == triples
     typed, labelled = (
-        {quad.subject for quad in parsed if quad.predicate.value.endswith(name) and "/data#" in quad.subject.value}
+        {
+            quad.subject
+            for quad in parsed
+            if quad.predicate.value.endswith(name) and "/data#" in quad.subject.value
+        }
         for name in ("#type", "#label")
     )
     assert typed == labelled
@@ -103,8 +113,20 @@ def test_the_summary_tells_what_is_there(data, tmp_path):
 
 def test_everything_has_a_label_and_nothing_leads_nowhere(store):
     assert count(store, "?s a ?kind FILTER NOT EXISTS { ?s rdfs:label ?l }") == 0
-    assert count(store, "?s ?p ?o FILTER(STRSTARTS(STR(?o), 'https://example.org/')) MINUS { ?o a ?kind }") == 0
-    assert count(store, "?s ?p ?o FILTER(STRSTARTS(STR(?p), 'https://example.org/')) MINUS { ?p a ?kind }") == 0
+    assert (
+        count(
+            store,
+            "?s ?p ?o FILTER(STRSTARTS(STR(?o), 'https://example.org/')) MINUS { ?o a ?kind }",
+        )
+        == 0
+    )
+    assert (
+        count(
+            store,
+            "?s ?p ?o FILTER(STRSTARTS(STR(?p), 'https://example.org/')) MINUS { ?p a ?kind }",
+        )
+        == 0
+    )
     labels = "{ SELECT ?l { ?c a owl:Class ; rdfs:label ?l } GROUP BY ?l HAVING(COUNT(?c) > 1) }"
     assert count(store, labels) == 0
 
@@ -118,7 +140,10 @@ def test_the_tree_is_deep_and_has_no_cycle(store):
 
 def test_links_keep_domains_and_ranges(store):
     assert count(store, "?p rdfs:domain ?d . ?s ?p ?o") > 1_000
-    assert count(store, "?p rdfs:domain ?d . ?s ?p ?o FILTER NOT EXISTS { ?s a/rdfs:subClassOf* ?d }") == 0
+    assert (
+        count(store, "?p rdfs:domain ?d . ?s ?p ?o FILTER NOT EXISTS { ?s a/rdfs:subClassOf* ?d }")
+        == 0
+    )
     linked = "?p a owl:ObjectProperty ; rdfs:range ?r . ?s ?p ?o"
     assert count(store, linked) > 1_000
     assert count(store, f"{linked} FILTER NOT EXISTS {{ ?o a/rdfs:subClassOf* ?r }}") == 0
@@ -126,7 +151,9 @@ def test_links_keep_domains_and_ranges(store):
     assert count(store, f"{valued} FILTER(DATATYPE(?o) != ?r)") == 0
 
 
-@pytest.mark.parametrize(("triples", "name"), [(999, "a.nt"), (60_000_000, "a.nt"), (10_000, "a.rdf"), (10_000, "a")])
+@pytest.mark.parametrize(
+    ("triples", "name"), [(999, "a.nt"), (60_000_000, "a.nt"), (10_000, "a.rdf"), (10_000, "a")]
+)
 def test_what_cannot_be_written_is_refused(data, tmp_path, triples, name):
     with pytest.raises(ValueError, match="cannot write"):
         data.write_ontology(tmp_path / name, triples, 7)
@@ -152,7 +179,9 @@ def test_the_tool_writes_the_file_and_says_what_it_wrote(root, tmp_path):
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", str(tool), *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
 
     done = run("--triples", "5000", "--seed", "7", "--out", "big.nt")
     assert done.returncode == 0, done.stderr

@@ -83,7 +83,22 @@ def test_the_caps_can_be_set() -> None:
 def test_every_kind_of_token() -> None:
     text = """SELECT ?a $b1 ex:c.d\\-e%41 :f ex: _:g.h <urn:i#> "j\\"" '''k'l''' @en-GB-x 1 .5 1.5e-3 . << >= a.b:c"""
     found = [(token.kind, token.text) for token in tokenize(text)]
-    kinds = [WORD, VAR, VAR, PNAME, PNAME, PNAME, BNODE, IRI, STRING, STRING, LANG, NUMBER, NUMBER, NUMBER]
+    kinds = [
+        WORD,
+        VAR,
+        VAR,
+        PNAME,
+        PNAME,
+        PNAME,
+        BNODE,
+        IRI,
+        STRING,
+        STRING,
+        LANG,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+    ]
     assert found == list(zip([*kinds, PUNCT, PUNCT, PUNCT, PNAME], text.split(), strict=True))
 
 
@@ -210,7 +225,12 @@ def _calls_out(engine: Store, text: str) -> bool:
 def test_the_calls_are_no_blanks(engine: Store) -> None:
     """Without the guard most of them do call: silent ones hide it, some are never evaluated."""
     calling = {hostile.name for hostile in CALLS if _calls_out(engine, hostile.text)}
-    assert {"service", "read as a name by the grammar", "glued to a name", "an IRI that opens a comment"} <= calling
+    assert {
+        "service",
+        "read as a name by the grammar",
+        "glued to a name",
+        "an IRI that opens a comment",
+    } <= calling
     assert len(calling) >= 15
 
 
@@ -280,7 +300,9 @@ _CALLS = [hostile.text.removeprefix(PREFIXES) for hostile in CALLS]
 )
 @example(_CALLS[0], [])
 @settings(max_examples=400)
-def test_nothing_that_passes_calls_out(engine: Store, call: str, edits: list[tuple[float, str, int]]) -> None:
+def test_nothing_that_passes_calls_out(
+    engine: Store, call: str, edits: list[tuple[float, str, int]]
+) -> None:
     """Calls, cut and patched at random: what the guard lets pass does not make pyoxigraph open a connection."""
     for where, piece, cut in edits:
         at = int(where * len(call))

@@ -88,7 +88,8 @@ def test_everything_else_stays_in_the_text(query: Query) -> None:
     limited = enforce_limit(query.text, 4242)
     if query.own is None and query not in ASKS:
         assert (
-            limited.replace("LIMIT 4242 ", "", 1) == query.text or limited.replace(" LIMIT 4242", "", 1) == query.text
+            limited.replace("LIMIT 4242 ", "", 1) == query.text
+            or limited.replace(" LIMIT 4242", "", 1) == query.text
         )
     elif query.own is not None and query.own > 4242:
         assert len(limited) <= len(query.text)
@@ -106,7 +107,10 @@ def test_enforcing_twice_is_enforcing_the_smaller(query: Query, first: int, seco
 @given(st.integers(0, 10**40), st.integers(0, 2000), st.sampled_from(["", "0", "000"]))
 def test_an_own_limit_gives_way_to_a_smaller_one_only(own: int, limit: int, zeros: str) -> None:
     limited = enforce_limit(f"SELECT * {{ ?s ?p ?o }} LIMIT {zeros}{own} OFFSET 3", limit)
-    assert limited == f"SELECT * {{ ?s ?p ?o }} LIMIT {limit if limit < own else zeros + str(own)} OFFSET 3"
+    assert (
+        limited
+        == f"SELECT * {{ ?s ?p ?o }} LIMIT {limit if limit < own else zeros + str(own)} OFFSET 3"
+    )
 
 
 def test_a_limit_of_more_digits_than_an_int_may_have() -> None:
@@ -190,7 +194,9 @@ def test_the_worker_is_sent_a_query_with_its_limit(
 
 
 @pytest.mark.req("UT-04")
-def test_the_worker_stops_at_so_many_triples(engine: LocalEngine, sent: list[dict[str, Any]]) -> None:
+def test_the_worker_stops_at_so_many_triples(
+    engine: LocalEngine, sent: list[dict[str, Any]]
+) -> None:
     """Where a LIMIT would count solutions, the text stays and the number goes beside it."""
     for query in GRAPHS:
         sent.clear()

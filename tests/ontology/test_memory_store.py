@@ -20,8 +20,12 @@ from rlm.ontology.cache import Entry, hash_file
 from rlm.ontology.engine import EngineLimits, LocalEngine
 from rlm.ontology.gathering import gather
 
-TEXT = "@prefix e: <http://e/> .\n" + "".join(f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200))
-BLANK = "<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x <http://e/q> 3 ."
+TEXT = "@prefix e: <http://e/> .\n" + "".join(
+    f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
+)
+BLANK = (
+    "<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x <http://e/q> 3 ."
+)
 BLANKS = "SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n"
 COUNT = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
 FOREVER = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
@@ -67,11 +71,17 @@ def counted(engine: LocalEngine) -> int:
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(path for path in (folder / "ontologies").iterdir() if not path.name.startswith("."))
+    return sorted(
+        path for path in (folder / "ontologies").iterdir() if not path.name.startswith(".")
+    )
 
 
 def leftovers(folder: Path) -> list[str]:
-    return [path.name for path in (folder / "ontologies").iterdir() if path.name.startswith((".building", ".dropped"))]
+    return [
+        path.name
+        for path in (folder / "ontologies").iterdir()
+        if path.name.startswith((".building", ".dropped"))
+    ]
 
 
 def until_in_memory(engine: LocalEngine, wait_s: float) -> bool:
@@ -208,7 +218,9 @@ def test_a_file_that_is_a_little_wrong_is_read_alike_twice(opening):
     text = BLANK + '\n<http://e/a b> <http://e/r> "x"@toolongatag .'
     engine = opening(text)
     first = engine.query(BLANKS).rows
-    assert engine.in_memory and engine.triples == 7 and "not quite by the standard" in engine.notes[0]
+    assert (
+        engine.in_memory and engine.triples == 7 and "not quite by the standard" in engine.notes[0]
+    )
     assert engine._loader.settle(WAIT_S)
     os.kill(engine._worker.pid, signal.SIGKILL)
     assert engine.query(BLANKS).rows == first and counted(engine) == 7
@@ -216,7 +228,9 @@ def test_a_file_that_is_a_little_wrong_is_read_alike_twice(opening):
 
 @pytest.mark.parametrize("beside", [True, False])
 def test_one_thread_or_two_read_the_same(tmp_path, beside):
-    text = "".join(f"_:a{n} <http://e/p> _:a{n + 1} .\n_:a{n} <http://e/q> {n} .\n" for n in range(3000))
+    text = "".join(
+        f"_:a{n} <http://e/p> _:a{n + 1} .\n_:a{n} <http://e/q> {n} .\n" for n in range(3000)
+    )
     path = tmp_path / "x.ttl"
     path.write_text(text, "utf-8")
     order = {"format": "turtle", "gzipped": False, "most_triples": 6000, "most_bytes": 1 << 20}
@@ -241,7 +255,9 @@ def test_what_goes_wrong_in_the_second_thread_is_told_in_the_first():
 
 
 def test_a_statement_that_is_said_twice_counts_once(opening):
-    engine = opening("<http://e/a> <http://e/p> 1 , 1 . <http://e/a> <http://e/p> 1 .", memory_triples=2)
+    engine = opening(
+        "<http://e/a> <http://e/p> 1 , 1 . <http://e/a> <http://e/p> 1 .", memory_triples=2
+    )
     assert engine.triples == 1 and engine.in_memory
 
 
@@ -277,7 +293,9 @@ def test_what_was_counted_while_loading_is_used_only_where_it_holds(tmp_path, na
 
 
 @pytest.mark.parametrize(
-    "path", sorted((Path(__file__).parents[2] / "ontology").glob("*.ttl")), ids=lambda path: path.name
+    "path",
+    sorted((Path(__file__).parents[2] / "ontology").glob("*.ttl")),
+    ids=lambda path: path.name,
 )
 def test_a_graph_meta_is_the_same_whoever_counts(path):
     order = {"format": "turtle", "gzipped": False, "most_triples": 300_000, "most_bytes": 1 << 25}
@@ -293,12 +311,16 @@ def test_counting_is_told_when_it_is_asked_for(opening, monkeypatch):
     meta = engine.meta()
     assert (engine.triples, meta.triple_count, meta.subject_count) == (5, 5, 4)
     assert "5 triples" in repr(engine)
-    assert list(meta.individuals.sample) == ["http://e/i", "http://e/u"] and meta.labels["http://e/u"]
+    assert (
+        list(meta.individuals.sample) == ["http://e/i", "http://e/u"] and meta.labels["http://e/u"]
+    )
 
 
 def test_a_worker_that_may_take_little_gets_its_memory_in_small_pieces(monkeypatch):
     given = []
-    monkeypatch.setattr(worker, "_spawn", lambda environment: given.append(environment) or sys.exit(0))
+    monkeypatch.setattr(
+        worker, "_spawn", lambda environment: given.append(environment) or sys.exit(0)
+    )
     for memory_mb in (0, 64, 512, 1024, 4096):
         with pytest.raises(SystemExit):
             worker.Worker(frame_bytes=1, memory_mb=memory_mb)
@@ -306,7 +328,9 @@ def test_a_worker_that_may_take_little_gets_its_memory_in_small_pieces(monkeypat
 
 
 @pytest.mark.parametrize("asked_before", [True, False])
-def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(opening, monkeypatch, asked_before):
+def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(
+    opening, monkeypatch, asked_before
+):
     monkeypatch.setattr(worker, "_START", worker._START.replace("main()", SPARE + "main()"))
     engine = opening(TYPED)
     if asked_before:
@@ -359,7 +383,9 @@ def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monk
         assert "cannot be used" in engine.notes[0]
         engine.close()
     again = opening()
-    assert not again.loaded_from_cache and again._loader.settle(WAIT_S) and len(entries(folder)) == 1
+    assert (
+        not again.loaded_from_cache and again._loader.settle(WAIT_S) and len(entries(folder)) == 1
+    )
 
 
 def test_closing_gives_a_build_time_to_end(opening, folder):
@@ -380,13 +406,18 @@ def test_a_program_that_ends_without_closing_leaves_nothing_half(tmp_path, folde
     path = tmp_path / "x.ttl"
     path.write_text(TEXT, "utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(path), str(folder)], capture_output=True, text=True, timeout=WAIT_S
+        [sys.executable, "-c", SCRIPT, str(path), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("400\n", "", 0)
     assert leftovers(folder) == []
 
 
-def test_a_file_that_changes_before_the_cache_is_written_is_not_kept(opening, folder, held, tmp_path):
+def test_a_file_that_changes_before_the_cache_is_written_is_not_kept(
+    opening, folder, held, tmp_path
+):
     engine = opening()
     (tmp_path / "x.ttl").write_text("<http://e/a> <http://e/b> 1 .", "utf-8")
     held.set()
@@ -420,7 +451,11 @@ def test_what_cannot_be_copied_whole_stays_on_the_disk(tmp_path, triples, memory
     store.bulk_load(input=TEXT.encode(), format=ox.RdfFormat.TURTLE)
     server = child.Server(store, {"quads": triples}, print, memory_mb=memory_mb, in_memory=False)
     server._copy()
-    assert server._in_memory is copied and (server._store is not store) is copied and len(server._store) == 400
+    assert (
+        server._in_memory is copied
+        and (server._store is not store) is copied
+        and len(server._store) == 400
+    )
 
 
 def test_a_timeout_in_memory_says_nothing_of_the_cache(opening, folder, monkeypatch):
@@ -456,7 +491,10 @@ def test_what_is_no_rdf_is_told_from_memory_too(opening, folder):
 
 
 def test_peak_memory_of_a_small_graph_is_bounded(opening):
-    lines = "".join(f"<http://e/n{n}> <http://e/p{n % 7}> <http://e/n{n * 7 % 20_000}> .\n" for n in range(20_000))
+    lines = "".join(
+        f"<http://e/n{n}> <http://e/p{n % 7}> <http://e/n{n * 7 % 20_000}> .\n"
+        for n in range(20_000)
+    )
     engine = opening(lines, "x.nt")
     assert engine.in_memory and counted(engine) == 20_000
     status = Path(f"/proc/{engine._worker.pid}/status").read_text()

@@ -16,7 +16,15 @@ from rlm.errors import OntologyError
 from rlm.ontology import build_meta as building
 from rlm.ontology.build_meta import build_meta
 from rlm.ontology.build_read import Counts, Reader
-from rlm.ontology.labels import first_sentence, is_opaque, pick, plain, split_name, stem, telling_sentence
+from rlm.ontology.labels import (
+    first_sentence,
+    is_opaque,
+    pick,
+    plain,
+    split_name,
+    stem,
+    telling_sentence,
+)
 from rlm.ontology.meta import GraphMeta, IRISet
 
 SHARED = ("prov", "skos", "void")
@@ -48,7 +56,9 @@ def test_an_intersection_puts_a_class_below_its_named_parts_and_a_union_does_not
 
 
 def test_owl_thing_is_no_superclass_and_no_root() -> None:
-    meta = meta_of("owl:Thing a owl:Class . ex:A a owl:Class ; rdfs:subClassOf owl:Thing . ex:B rdfs:subClassOf ex:A .")
+    meta = meta_of(
+        "owl:Thing a owl:Class . ex:A a owl:Class ; rdfs:subClassOf owl:Thing . ex:B rdfs:subClassOf ex:A ."
+    )
     assert meta.roots == [EX + "A"]
     assert EX + "A" not in meta.supers
     assert set(meta.classes) == ex("A", "B") | {str(OWL.Thing)}
@@ -71,7 +81,9 @@ def test_a_superclass_that_another_file_declares_is_a_root() -> None:
 
 
 def test_data_without_a_schema_has_the_classes_it_uses() -> None:
-    meta = meta_of("ex:leo a ex:Lion ; ex:eats ex:gnu ; ex:age 3 . ex:lea a ex:Lion . ex:gnu a ex:Gnu . _:b a ex:Gnu .")
+    meta = meta_of(
+        "ex:leo a ex:Lion ; ex:eats ex:gnu ; ex:age 3 . ex:lea a ex:Lion . ex:gnu a ex:Gnu . _:b a ex:Gnu ."
+    )
     assert meta.classes == {EX + "Lion": 2, EX + "Gnu": 2}
     assert meta.kinds == {EX + "eats": "object", EX + "age": "datatype"}
     assert meta.roots == sorted(ex("Lion", "Gnu"))
@@ -179,9 +191,20 @@ def test_labels_come_from_five_vocabularies_and_in_a_chosen_language() -> None:
         ex:B a owl:Class ; skos:prefLabel "panthère"@fr . ex:C a owl:Class ; dcterms:title "gnu" .
         ex:d a ex:C ; foaf:name "Dora" . ex:e a ex:C ; schema:name "Emil"@en . ex:HouseCat_2 a owl:Class .
     """)
-    assert [meta.label(EX + "A", lang) for lang in (None, "de", "en-GB", "it")] == ["lion", "Löwe", "lion", "leo"]
+    assert [meta.label(EX + "A", lang) for lang in (None, "de", "en-GB", "it")] == [
+        "lion",
+        "Löwe",
+        "lion",
+        "leo",
+    ]
     names = {name: meta.label(EX + name) for name in ("B", "C", "d", "e", "HouseCat_2")}
-    assert names == {"B": "panthère", "C": "gnu", "d": "Dora", "e": "Emil", "HouseCat_2": "House Cat 2"}
+    assert names == {
+        "B": "panthère",
+        "C": "gnu",
+        "d": "Dora",
+        "e": "Emil",
+        "HouseCat_2": "House Cat 2",
+    }
     assert meta.by_label["big cat"] == [EX + "A"]
     assert meta.by_label["house cat 2"] == [EX + "HouseCat_2"]
     assert meta.languages == {"": 3, "de": 1, "en": 1, "en-gb": 1, "fr": 1}
@@ -189,7 +212,12 @@ def test_labels_come_from_five_vocabularies_and_in_a_chosen_language() -> None:
 
 def test_a_regional_form_is_taken_for_what_it_is() -> None:
     meta = meta_of('ex:A rdfs:label "colour"@en-GB, "color"@en, "Farbe"@de-AT .')
-    assert [meta.label(EX + "A", lang) for lang in ("en", "en-GB", "de", "fr")] == ["color", "colour", "Farbe", "Farbe"]
+    assert [meta.label(EX + "A", lang) for lang in ("en", "en-GB", "de", "fr")] == [
+        "color",
+        "colour",
+        "Farbe",
+        "Farbe",
+    ]
 
 
 def test_the_order_of_labels_does_not_depend_on_the_file() -> None:
@@ -210,8 +238,15 @@ def test_local_names_become_words(name: str, words: str) -> None:
 def test_text_helpers() -> None:
     assert plain("Crème-BrûléeDessert") == "creme brulee dessert"
     assert {stem(word) for word in ("activities", "activity")} == {"activity"}
-    assert stem("purposes") == stem("purpose") and stem("classes") == stem("class") and stem("boxes") == stem("box")
-    assert first_sentence("A Dr. No film, e.g. One.  It has parts. More.", 200) == "A Dr. No film, e.g. One."
+    assert (
+        stem("purposes") == stem("purpose")
+        and stem("classes") == stem("class")
+        and stem("boxes") == stem("box")
+    )
+    assert (
+        first_sentence("A Dr. No film, e.g. One.  It has parts. More.", 200)
+        == "A Dr. No film, e.g. One."
+    )
     assert first_sentence("One two three four five", 12) == "One two…"
     assert telling_sentence("This document is published by a group.") == ""
     names = ("GO_0008150", "Q42", "C12345", "Activity", "Step2")
@@ -243,7 +278,9 @@ def test_no_namespace_is_given_the_prefix_of_another_vocabulary() -> None:
 
 
 def test_prefixes_of_the_file_are_kept_and_others_found() -> None:
-    turtle = "ex:A a owl:Class . ex:B a owl:Class . ex:p a owl:ObjectProperty . foaf:Agent a owl:Class ."
+    turtle = (
+        "ex:A a owl:Class . ex:B a owl:Class . ex:p a owl:ObjectProperty . foaf:Agent a owl:Class ."
+    )
     both = meta_of(turtle, {"": EX, "z": EX})
     assert (both.curie(EX + "A"), list(both.namespaces)[-1]) == ("z:A", "")
     assert meta_of(turtle, {"": EX}).curie(EX + "A") == "zoo:A"
@@ -255,7 +292,8 @@ def test_prefixes_of_the_file_are_kept_and_others_found() -> None:
 def test_a_statement_in_two_graphs_counts_once() -> None:
     store = ox.Store()
     store.load(
-        f"<{EX}g1> {{ <{EX}a> a <{EX}C> }} <{EX}g2> {{ <{EX}a> a <{EX}C> ; <{EX}p> 1 }}", format=ox.RdfFormat.TRIG
+        f"<{EX}g1> {{ <{EX}a> a <{EX}C> }} <{EX}g2> {{ <{EX}a> a <{EX}C> ; <{EX}p> 1 }}",
+        format=ox.RdfFormat.TRIG,
     )
     meta = build_meta(store)
     assert (meta.triple_count, meta.classes, meta.pred_freq[EX + "p"]) == (2, {EX + "C": 1}, 1)
@@ -294,10 +332,19 @@ def test_individuals_are_sampled_when_there_are_many(monkeypatch: pytest.MonkeyP
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.sampled_from(("", "en", "EN-gb")), st.booleans())),
+    st.lists(
+        st.tuples(
+            st.integers(0, 9),
+            st.sampled_from("abc"),
+            st.sampled_from(("", "en", "EN-gb")),
+            st.booleans(),
+        )
+    ),
     st.sets(st.integers(0, 11), max_size=4),
 )
-def test_texts_looked_up_one_by_one_are_those_that_are_read(said: list[tuple[int, str, str, bool]], some: set[int]):
+def test_texts_looked_up_one_by_one_are_those_that_are_read(
+    said: list[tuple[int, str, str, bool]], some: set[int]
+):
     store = ox.Store()
     for number, text, lang, named in said:
         literal = ox.Literal(text, language=lang) if lang else ox.Literal(text)
@@ -325,7 +372,9 @@ def test_an_empty_graph_has_nothing() -> None:
 
 
 def test_json_round_trip_and_what_is_refused() -> None:
-    meta = meta_of('ex:A a owl:Class ; rdfs:subClassOf ex:B ; rdfs:label "a"@en . ex:a a ex:A ; ex:p ex:b .')
+    meta = meta_of(
+        'ex:A a owl:Class ; rdfs:subClassOf ex:B ; rdfs:label "a"@en . ex:a a ex:A ; ex:p ex:b .'
+    )
     again = GraphMeta.from_dict(json.loads(json.dumps(meta.to_dict())))
     assert again == meta
     assert isinstance(again.subs[EX + "B"], IRISet) and again.label(EX + "A") == "a"
@@ -398,12 +447,17 @@ def test_real_ontologies_agree_with_rdflib(name: str, shared_dir: Path) -> None:
     path = shared_dir / "ontologies" / f"{name}.ttl"
     meta, graph = meta_of_file(path), Graph().parse(path, publicID="urn:base/")
     declared = {
-        str(c) for kind in (OWL.Class, RDFS.Class) for c in graph.subjects(RDF.type, kind) if isinstance(c, URIRef)
+        str(c)
+        for kind in (OWL.Class, RDFS.Class)
+        for c in graph.subjects(RDF.type, kind)
+        if isinstance(c, URIRef)
     }
     assert meta.triple_count == len(graph)
     assert meta.declared == declared
     edges = {
-        (str(a), str(b)) for a, b in graph.subject_objects(RDFS.subClassOf) if isinstance(b, URIRef) and b != OWL.Thing
+        (str(a), str(b))
+        for a, b in graph.subject_objects(RDFS.subClassOf)
+        if isinstance(b, URIRef) and b != OWL.Thing
     }
     assert {(a, b) for a in meta.supers for b in meta.supers[a]} == edges
     predicates = [str(p) for p in graph.predicates()]
@@ -416,7 +470,11 @@ def test_real_ontologies_agree_with_rdflib(name: str, shared_dir: Path) -> None:
     for side, found in ((RDFS.domain, meta.doms), (RDFS.range, meta.rngs)):
         expected: dict[str, set[str]] = {}
         for prop, end in graph.subject_objects(side):
-            ends = list(graph.items(graph.value(end, OWL.unionOf))) if isinstance(end, BNode) else [end]
+            ends = (
+                list(graph.items(graph.value(end, OWL.unionOf)))
+                if isinstance(end, BNode)
+                else [end]
+            )
             expected.setdefault(str(prop), set()).update(map(str, ends))
         assert found == expected
 
@@ -427,9 +485,15 @@ def test_prov_as_its_readers_know_it(shared_dir: Path) -> None:
     assert (meta.triple_count, len(meta.declared)) == (1664, 51)
     assert meta.label(prov + "Activity") == "Activity"
     assert prov + "Entity" in meta.disjoint[prov + "Activity"]
-    several = [p for p in meta.properties if len(meta.dom_groups.get(p, ())) > 1 or len(meta.rng_groups.get(p, ())) > 1]
+    several = [
+        p
+        for p in meta.properties
+        if len(meta.dom_groups.get(p, ())) > 1 or len(meta.rng_groups.get(p, ())) > 1
+    ]
     assert prov + "hadRole" in several
     assert meta.is_union(prov + "wasInfluencedBy") and not meta.is_union(prov + "used")
     assert len(meta.imports) == 6
-    assert meta.comments[prov + "Activity"].startswith("An activity is something that occurs over a period of time")
+    assert meta.comments[prov + "Activity"].startswith(
+        "An activity is something that occurs over a period of time"
+    )
     assert "Working Group" not in meta.summary()

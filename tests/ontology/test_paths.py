@@ -65,11 +65,16 @@ def test_through_a_blank_node(family: Views) -> None:
 def test_ways_that_say_nothing_are_not_taken(family: Views) -> None:
     """No shared type, no shared literal, not through owl:Class, owl:Thing or the file that defines both."""
     assert texts(family.find_path("ex:Person", "ex:Dog", max_depth=4)) == []
-    assert not any("born" in text or "rdf:type" in text for text in texts(family.find_path("ex:ann", "ex:bob", 3)))
+    assert not any(
+        "born" in text or "rdf:type" in text
+        for text in texts(family.find_path("ex:ann", "ex:bob", 3))
+    )
 
 
 def test_a_type_is_taken_to_the_class_that_was_asked_for(family: Views) -> None:
-    assert texts(family.find_path("ex:ann", "ex:Person", max_depth=1)) == ["ex:ann -rdf:type-> ex:Person"]
+    assert texts(family.find_path("ex:ann", "ex:Person", max_depth=1)) == [
+        "ex:ann -rdf:type-> ex:Person"
+    ]
     assert texts(family.find_path("ex:Dog", "ex:rex", max_depth=1)) == ["ex:Dog <-rdf:type- ex:rex"]
 
 
@@ -93,7 +98,12 @@ class _SlowFromLength2:
     """The engine of `family`, out of time as soon as a query has two statements."""
 
     def __init__(self, views: Views) -> None:
-        self._engine, self.name, self.source, self.meta = views.engine, "slow", "slow", views.engine.meta
+        self._engine, self.name, self.source, self.meta = (
+            views.engine,
+            "slow",
+            "slow",
+            views.engine.meta,
+        )
         self.close = views.engine.close
 
     def query(self, sparql: str, **options: object) -> Answer:
@@ -141,7 +151,9 @@ def test_no_path_is_missed_or_given_twice(tmp_path: Path) -> None:
     assert compared > 50, EX
 
 
-@pytest.mark.parametrize(("one", "two"), [("prov:Activity", "prov:Agent"), ("prov:Plan", "prov:Association")])
+@pytest.mark.parametrize(
+    ("one", "two"), [("prov:Activity", "prov:Agent"), ("prov:Plan", "prov:Association")]
+)
 def test_paths_of_a_real_schema(one: str, two: str, shared_dir: Path, tmp_path: Path) -> None:
     from rlm.ontology.engine import LocalEngine
 

@@ -60,7 +60,12 @@ def boats(real, request):
 @pytest.mark.req("UT-12")
 def test_every_form_of_query(boats):
     found = boats.query(SELECT)
-    assert (found.kind, found.variables, names(found), found.truncated) == ("select", ["x"], ["gull", "tern"], False)
+    assert (found.kind, found.variables, names(found), found.truncated) == (
+        "select",
+        ["x"],
+        ["gull", "tern"],
+        False,
+    )
     assert found.seconds > 0
     assert boats.query(EX + "ASK { ex:gull ex:builtBy ex:north }").boolean is True
     assert boats.query(EX + "ASK { ex:gull ex:builtBy ex:south }").boolean is False
@@ -73,7 +78,11 @@ def test_every_form_of_query(boats):
     }
     described = boats.query(EX + "DESCRIBE ex:gull")
     assert {"t": "lit", "v": 'the "Gull"\n'} in [o for _, _, o in described.triples]
-    assert boats.query(EX + "SELECT ?n { ex:gull ex:length ?n }").rows[0]["n"]["dt"].endswith("#decimal")
+    assert (
+        boats.query(EX + "SELECT ?n { ex:gull ex:length ?n }")
+        .rows[0]["n"]["dt"]
+        .endswith("#decimal")
+    )
 
 
 def test_limits_hold_and_are_told(boats):
@@ -145,7 +154,11 @@ def test_meta_of_an_endpoint_that_answers_little():
         meta = opened.meta()
     assert meta.sampled
     assert "without the number of triples, the classes, the properties" in meta.description
-    with BadServer(refused) as server, engine(server.url) as opened, pytest.raises(EndpointError, match="too heavy"):
+    with (
+        BadServer(refused) as server,
+        engine(server.url) as opened,
+        pytest.raises(EndpointError, match="too heavy"),
+    ):
         opened.meta()
 
 
@@ -186,7 +199,10 @@ def test_a_server_that_takes_no_get_is_asked_by_post():
 
 def test_connections_are_kept_and_a_stale_one_is_made_anew():
     naps = Naps()
-    with BadServer(rows("a"), rows("b"), drop, rows("c")) as server, engine(server.url, naps) as opened:
+    with (
+        BadServer(rows("a"), rows("b"), drop, rows("c")) as server,
+        engine(server.url, naps) as opened,
+    ):
         found = [names(opened.query(SELECT)) for _ in range(3)]
     assert found == [["a"], ["b"], ["c"]]
     assert naps == [], "nothing was wrong with the server"
@@ -198,14 +214,20 @@ def test_gzip_is_unpacked():
 
 
 def test_a_cap_that_the_server_tells_of_counts_as_truncated():
-    with BadServer((200, {"X-SPARQL-MaxRows": "1"}, rows("a"))) as server, engine(server.url) as opened:
+    with (
+        BadServer((200, {"X-SPARQL-MaxRows": "1"}, rows("a"))) as server,
+        engine(server.url) as opened,
+    ):
         assert opened.query(SELECT).truncated
 
 
 def test_it_can_be_asked_from_many_threads():
     found = []
     with BadServer() as server, engine(server.url) as opened:
-        threads = [threading.Thread(target=lambda: found.append(names(opened.query(SELECT)))) for _ in range(8)]
+        threads = [
+            threading.Thread(target=lambda: found.append(names(opened.query(SELECT))))
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -230,10 +252,18 @@ def text(status, body=b"", **headers):
         (b'{"head": {"vars"', EndpointError, "is not JSON"),
         (b"", EndpointError, "is not JSON"),
         (b"[1]", EndpointError, "no SPARQL result"),
-        ((200, {"Content-Type": "application/sparql-results+xml"}, b"<sparql/>"), EndpointError, "though JSON was"),
+        (
+            (200, {"Content-Type": "application/sparql-results+xml"}, b"<sparql/>"),
+            EndpointError,
+            "though JSON was",
+        ),
         ((200, {"Content-Encoding": "br"}, b"abc"), EndpointError, "'br', which was not asked for"),
         ((200, {"Content-Encoding": "gzip"}, b"abc"), EndpointError, "not gzip"),
-        ((200, {"Content-Encoding": "gzip"}, gzip.compress(b"{}", mtime=0) * 2), EndpointError, "after the end"),
+        (
+            (200, {"Content-Encoding": "gzip"}, gzip.compress(b"{}", mtime=0) * 2),
+            EndpointError,
+            "after the end",
+        ),
         (text(400, b"no such\x1b[31m  prefix\n"), QueryRefused, r'saying "no such \[31m prefix"'),
         (text(400, b"x" * 5000), QueryRefused, "x…"),
         (text(404), EndpointError, "answered 404"),
@@ -309,7 +339,10 @@ def test_a_greeting_that_drips_is_broken_off():
         thread = threading.Thread(target=greet, args=(listener,))
         thread.start()
         url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
-        with engine(url, timeout_s=0.3) as opened, pytest.raises(EndpointError, match=r"within 0.3 s|in time"):
+        with (
+            engine(url, timeout_s=0.3) as opened,
+            pytest.raises(EndpointError, match=r"within 0.3 s|in time"),
+        ):
             opened.query(SELECT)
         over.set()
         thread.join()
@@ -333,7 +366,10 @@ def test_an_endpoint_that_is_down():
     with BadServer() as server:
         url = server.url
     naps = Naps()
-    with engine(url, naps) as opened, pytest.raises(EndpointError, match=r"cannot be reached.*is it running"):
+    with (
+        engine(url, naps) as opened,
+        pytest.raises(EndpointError, match=r"cannot be reached.*is it running"),
+    ):
         opened.query(SELECT)
     assert naps == []
 
@@ -360,8 +396,13 @@ def test_too_many_requests_are_waited_out():
 
 def test_retries_end():
     naps = Naps()
-    with BadServer(text(429, b"slow down", **{"Retry-After": "1"})) as server, engine(server.url, naps) as opened:
-        with pytest.raises(EndpointError, match=r'too many requests.*"slow down", and asks to wait 1 s'):
+    with (
+        BadServer(text(429, b"slow down", **{"Retry-After": "1"})) as server,
+        engine(server.url, naps) as opened,
+    ):
+        with pytest.raises(
+            EndpointError, match=r'too many requests.*"slow down", and asks to wait 1 s'
+        ):
             opened.query(SELECT)
         assert len(server.requests) == 3
     assert naps == [1.0, 1.0]
@@ -370,7 +411,10 @@ def test_retries_end():
 @pytest.mark.parametrize("header", ["3600", "9", "inf", "Wed, 01 Jan 2098 00:00:00 GMT"])
 def test_a_wait_that_is_too_long_is_not_begun(header):
     naps = Naps()
-    with BadServer(text(503, **{"Retry-After": header})) as server, engine(server.url, naps) as opened:
+    with (
+        BadServer(text(503, **{"Retry-After": header})) as server,
+        engine(server.url, naps) as opened,
+    ):
         with pytest.raises(EndpointError, match="answered 503"):
             opened.query(SELECT, timeout_s=8.0)
         assert len(server.requests) == 1
@@ -380,7 +424,10 @@ def test_a_wait_that_is_too_long_is_not_begun(header):
 @pytest.mark.parametrize("header", ["", "soon", "nan", "-5", "Wed, 99 Foo"])
 def test_a_wait_that_means_nothing(header):
     naps = Naps()
-    with BadServer(text(503, **{"Retry-After": header}), rows("a")) as server, engine(server.url, naps) as opened:
+    with (
+        BadServer(text(503, **{"Retry-After": header}), rows("a")) as server,
+        engine(server.url, naps) as opened,
+    ):
         assert names(opened.query(SELECT)) == ["a"]
     assert naps in ([0.5], [0.0])
 
@@ -409,7 +456,10 @@ def test_a_redirect_on_the_same_host_is_followed(status):
 
 
 def test_see_other_is_followed_by_get():
-    with BadServer(to("/result/7", 303), rows("a")) as server, engine(server.url, method="post") as opened:
+    with (
+        BadServer(to("/result/7", 303), rows("a")) as server,
+        engine(server.url, method="post") as opened,
+    ):
         assert names(opened.query(SELECT)) == ["a"]
     assert server.requests[1][:2] == ("GET", "/result/7")
     assert server.requests[1][3] == b""
@@ -427,11 +477,17 @@ def test_credentials_never_reach_another_host_or_port(status):
     """The other server is on the loopback too, under another name or another port."""
     settings = {"auth": "bearer", "token": TOKEN, "resolver": lambda *_: ["127.0.0.1"]}
     with BadServer() as other:
-        urls = [other.url.replace("127.0.0.1", host) for host in ("127.0.0.1", "other.test", "boats.test")]
+        urls = [
+            other.url.replace("127.0.0.1", host)
+            for host in ("127.0.0.1", "other.test", "boats.test")
+        ]
         for target in (*urls, f"//other.test:{other.port}/"):
             with BadServer(to(target, status)) as server:
                 url = server.url.replace("127.0.0.1", "boats.test")
-                with engine(url, **settings) as opened, pytest.raises(EndpointError, match="which is not followed"):
+                with (
+                    engine(url, **settings) as opened,
+                    pytest.raises(EndpointError, match="which is not followed"),
+                ):
                     opened.query(SELECT)
                 assert server.requests[0][2]["authorization"] == f"Bearer {TOKEN}"
         assert other.requests == []
@@ -458,11 +514,16 @@ def test_other_redirects_are_refused(target):
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "169.254.169.254", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "169.254.169.254", "0.0.0.0"]
+)
 def test_private_addresses_get_nothing_unless_allowed(host):
     with BadServer() as server:
         url = server.url.replace("127.0.0.1", host)
-        with engine(url, allow_private=False) as opened, pytest.raises(EndpointError, match="nothing was sent"):
+        with (
+            engine(url, allow_private=False) as opened,
+            pytest.raises(EndpointError, match="nothing was sent"),
+        ):
             opened.query(SELECT)
         assert server.requests == []
 
@@ -477,11 +538,17 @@ def test_a_name_that_changes_its_address_gains_nothing():
 
     with BadServer() as server:
         url = server.url.replace("127.0.0.1", "boats.test")
-        with engine(url, resolver=rebinding) as opened, pytest.raises(EndpointError, match="cannot be reached"):
+        with (
+            engine(url, resolver=rebinding) as opened,
+            pytest.raises(EndpointError, match="cannot be reached"),
+        ):
             opened.query(SELECT)
         assert asked == [("boats.test", server.port)]
         said = r"boats.test \(127.0.0.1\) is this machine itself"
-        with engine(url, resolver=rebinding, allow_private=False) as opened, pytest.raises(EndpointError, match=said):
+        with (
+            engine(url, resolver=rebinding, allow_private=False) as opened,
+            pytest.raises(EndpointError, match=said),
+        ):
             opened.query(SELECT)
         assert server.requests == []
 
@@ -536,7 +603,9 @@ def certificate(tmp_path_factory):
     )
     path = tmp_path_factory.mktemp("tls") / "both.pem"
     pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     path.write_bytes(private + made.public_bytes(pem))
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(path)
@@ -550,7 +619,9 @@ def over_tls(certificate, host):
     served.sni_callback = lambda _, name, __: seen.append(name)
     with BadServer(tls=served) as server:
         url = f"https://{host}:{server.port}/sparql"
-        with engine(url, tls=trusting, resolver=lambda *_: ["127.0.0.1"], auth="bearer", token=TOKEN) as opened:
+        with engine(
+            url, tls=trusting, resolver=lambda *_: ["127.0.0.1"], auth="bearer", token=TOKEN
+        ) as opened:
             return names(opened.query(SELECT)), seen
 
 
@@ -567,10 +638,14 @@ IRI = {"t": "iri", "v": "http://example.org/north"}
 
 
 def test_values_are_bound_at_the_server(boats):
-    found = boats.query(EX + "SELECT ?x WHERE { ?x ex:builtBy ?y } ORDER BY ?x", bindings={"y": IRI})
+    found = boats.query(
+        EX + "SELECT ?x WHERE { ?x ex:builtBy ?y } ORDER BY ?x", bindings={"y": IRI}
+    )
     assert names(found) == ["gull", "tern"]
     label = {"t": "lit", "v": 'the "Gull"\n'}
-    assert names(boats.query("SELECT ?x WHERE { ?x ?p ?label }", bindings={"?label": label})) == ["gull"]
+    assert names(boats.query("SELECT ?x WHERE { ?x ?p ?label }", bindings={"?label": label})) == [
+        "gull"
+    ]
     assert boats.query(EX + "ASK { ?x ex:builtBy ?y }", bindings={"y": IRI}).boolean is True
     german = {"t": "lit", "v": "Boot", "lang": "de"}
     assert names(boats.query("SELECT ?x WHERE { ?x ?p $l }", bindings={"l": german})) == ["Boat"]
@@ -636,9 +711,11 @@ def test_what_cannot_be_bound_is_refused_and_not_sent(query, bindings):
 
 NASTY = st.one_of(
     st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=40),
-    st.lists(st.sampled_from(['"', "\\", "\\u0022", "u0022", "U", "'", "\n", "\r", "\t", "\f", "} #", "?x"])).map(
-        "".join
-    ),
+    st.lists(
+        st.sampled_from(
+            ['"', "\\", "\\u0022", "u0022", "U", "'", "\n", "\r", "\t", "\f", "} #", "?x"]
+        )
+    ).map("".join),
 )
 
 

@@ -37,11 +37,17 @@ def boats(real: str) -> Iterator[RemoteEngine]:
 
 
 @pytest.fixture(scope="module")
-def calls(boats: RemoteEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Call, Call]]:
+def calls(
+    boats: RemoteEngine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Call, Call]]:
     """The tools over the endpoint, and over the same data in a file whose prefix is the one that the endpoint gets."""
     path = tmp_path_factory.mktemp("file") / "boats.ttl"
     path.write_text(DATA.replace("ex:", "example:"), "utf-8")
-    with LocalEngine(path, cache_dir=path.parent / "cache") as file, Store() as far, Store() as near:
+    with (
+        LocalEngine(path, cache_dir=path.parent / "cache") as file,
+        Store() as far,
+        Store() as near,
+    ):
         yield caller(boats, far), caller(file, near)
 
 
@@ -91,15 +97,26 @@ def test_the_schema_of_an_endpoint(calls: tuple[Call, Call]) -> None:
     for mode in ("classes", "properties"):
         entries = far("sparql_schema", mode, filter_prefix="example:")[mode]
         assert {entry["uri"]: entry["count"] for entry in entries} == {
-            entry["uri"]: entry["count"] for entry in near("sparql_schema", mode, filter_prefix="example:")[mode]
+            entry["uri"]: entry["count"]
+            for entry in near("sparql_schema", mode, filter_prefix="example:")[mode]
         }
-    assert {"prefix": "example", "iri": EX, "terms": 7} in far("sparql_schema", "namespaces")["namespaces"]
+    assert {"prefix": "example", "iri": EX, "terms": 7} in far("sparql_schema", "namespaces")[
+        "namespaces"
+    ]
     assert far("sparql_schema", "classes", use_cache=False)["total"] == 3
 
 
 def test_a_described_entity(calls: tuple[Call, Call]) -> None:
     far, near = (call("describe_entity", "Sloop") for call in calls)
-    for field in ("uri", "label", "types", "superclasses", "instances", "outgoing_sample", "incoming_count"):
+    for field in (
+        "uri",
+        "label",
+        "types",
+        "superclasses",
+        "instances",
+        "outgoing_sample",
+        "incoming_count",
+    ):
         assert far[field] == near[field]
 
 
@@ -116,13 +133,20 @@ def test_names_that_the_tools_show_can_be_asked(calls: tuple[Call, Call]) -> Non
 
 def test_every_form_of_query_has_its_handle(calls: tuple[Call, Call]) -> None:
     for call in calls:
-        assert call("sparql_query", "ASK { example:gull example:builtBy example:north }") == {"boolean": True}
+        assert call("sparql_query", "ASK { example:gull example:builtBy example:north }") == {
+            "boolean": True
+        }
         described = call("sparql_slice", call("sparql_query", "DESCRIBE example:north"))
         assert described["rows"] == [{"s": "example:north", "p": "rdf:type", "o": "example:Yard"}]
         ref = call("sparql_query", "SELECT ?s ?p ?o { ?s ?p ?o }", limit=9)
         first = call("sparql_slice", ref, limit=5)
         rest = call("sparql_slice", ref, limit=5, offset=first["next_offset"])
-        assert (len(first["rows"]), first["has_more"], len(rest["rows"]), rest["has_more"]) == (5, True, 4, False)
+        assert (len(first["rows"]), first["has_more"], len(rest["rows"]), rest["has_more"]) == (
+            5,
+            True,
+            4,
+            False,
+        )
         assert first["limit_reached"] is True
         hints = call("sparql_query", "SELECT ?x { ?x a example:Slop }", explain=True)["hints"]
         assert hints == ["there is no term example:Slop in this graph; did you mean example:Sloop?"]
@@ -161,7 +185,10 @@ def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:
 
 def test_known_prefixes_are_declared_and_others_are_left_to_the_server() -> None:
     with BadServer(rows("a")) as server, engine(server.url) as opened:
-        opened.query("SELECT ?x { ?x rdfs:label ?l ; skos:note ?n ; a rdfs:Class ; wikibase:rank ?r }", limit=3)
+        opened.query(
+            "SELECT ?x { ?x rdfs:label ?l ; skos:note ?n ; a rdfs:Class ; wikibase:rank ?r }",
+            limit=3,
+        )
         assert server.query() == (
             "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
             "PREFIX skos: <http://www.w3.org/2004/02/skos/core#>\n"
@@ -178,6 +205,7 @@ def test_known_prefixes_are_declared_and_others_are_left_to_the_server() -> None
 def test_a_prefix_that_nobody_knows_is_told_with_the_nearest(boats: RemoteEngine) -> None:
     boats.meta()
     with pytest.raises(
-        QueryRefused, match=r"the prefix 'exmple:' .* is not bound: did you mean example: .*answered 400"
+        QueryRefused,
+        match=r"the prefix 'exmple:' .* is not bound: did you mean example: .*answered 400",
     ):
         boats.query("SELECT ?x { ?x a exmple:Sloop }")

@@ -44,9 +44,19 @@ def test_an_individual_has_a_local_name_and_labels(yard, name, local):
 
 def test_a_name_of_several_is_told_and_of_none_too(yard):
     for name in ("Two", "pet"):
-        with pytest.raises(OntologyError, match=rf"'{name}' is the name of 2 terms \(.*more:T\w+.*\): write which one"):
+        with pytest.raises(
+            OntologyError,
+            match=rf"'{name}' is the name of 2 terms \(.*more:T\w+.*\): write which one",
+        ):
             resolve(*yard, name)
-    for name in ("Nobody", "no } body", 'x" . ?s ?p "', "a\nb\\", "x" * (MOST_CHARS + 1), "only object"):
+    for name in (
+        "Nobody",
+        "no } body",
+        'x" . ?s ?p "',
+        "a\nb\\",
+        "x" * (MOST_CHARS + 1),
+        "only object",
+    ):
         assert called(*yard, name) == []
         with pytest.raises(OntologyError, match="there is no term"):
             resolve(*yard, name)
@@ -54,5 +64,7 @@ def test_a_name_of_several_is_told_and_of_none_too(yard):
 
 def test_what_is_only_an_object_occurs(yard):
     engine, _ = yard
-    assert occurs(engine, "http://example.org/yard#only_object") and occurs(engine, "http://example.org/yard#beside")
+    assert occurs(engine, "http://example.org/yard#only_object") and occurs(
+        engine, "http://example.org/yard#beside"
+    )
     assert not occurs(engine, "http://example.org/yard#beside_it")

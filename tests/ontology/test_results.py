@@ -10,13 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import EndpointError
-from rlm.ontology.results import looks_like_html, read_boolean, read_rows, read_triples, readable_text
+from rlm.ontology.results import (
+    looks_like_html,
+    read_boolean,
+    read_rows,
+    read_triples,
+    readable_text,
+)
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def results(*bindings, names=("x",)):
-    return json.dumps({"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}}).encode()
+    return json.dumps(
+        {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}}
+    ).encode()
 
 
 def test_every_kind_of_term():
@@ -109,7 +117,9 @@ def test_ask():
 # -- N-Triples -------------------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
-IRIS = st.builds(lambda tail: pyoxigraph.NamedNode("http://e/" + tail), st.text("aZ09-._~/?é漢😀", max_size=10))
+IRIS = st.builds(
+    lambda tail: pyoxigraph.NamedNode("http://e/" + tail), st.text("aZ09-._~/?é漢😀", max_size=10)
+)
 LITERALS = st.one_of(
     st.builds(pyoxigraph.Literal, TEXT),
     st.builds(lambda text, iri: pyoxigraph.Literal(text, datatype=iri), TEXT, IRIS),
@@ -129,14 +139,20 @@ def as_term(node, names):
     return {"t": "lit", "v": node.value, **({} if plain else {"dt": node.datatype.value})}
 
 
-@given(st.lists(st.builds(pyoxigraph.Triple, IRIS | BNODES, IRIS, IRIS | BNODES | LITERALS), max_size=5))
+@given(
+    st.lists(
+        st.builds(pyoxigraph.Triple, IRIS | BNODES, IRIS, IRIS | BNODES | LITERALS), max_size=5
+    )
+)
 def test_what_a_real_serialiser_writes_is_read_back(triples):
     body = pyoxigraph.serialize(triples, format=pyoxigraph.RdfFormat.N_TRIPLES)
     names: dict[str, str] = {}
     expected = []
     for triple in dict.fromkeys(map(str, triples)):
         found = next(t for t in triples if str(t) == triple)
-        expected.append(tuple(as_term(node, names) for node in (found.subject, found.predicate, found.object)))
+        expected.append(
+            tuple(as_term(node, names) for node in (found.subject, found.predicate, found.object))
+        )
     got, more = read_triples(body, 100)
     assert not more
     assert {_shape(t) for t in got} == {_shape(t) for t in expected}
@@ -144,7 +160,9 @@ def test_what_a_real_serialiser_writes_is_read_back(triples):
 
 
 def _shape(triple):
-    return json.dumps([{**term, "v": "_"} if term["t"] == "bnode" else term for term in triple], sort_keys=True)
+    return json.dumps(
+        [{**term, "v": "_"} if term["t"] == "bnode" else term for term in triple], sort_keys=True
+    )
 
 
 LINES = st.lists(

@@ -21,7 +21,14 @@ WEATHER = Namespace("https://example.org/rlm/weather#")
 SAMPLES = {"prov": PROV, "harbour": HARBOUR, "skos": SKOS}
 KINDS = (OWL.ObjectProperty, OWL.DatatypeProperty)
 SHAPE = (RDFS.subClassOf, RDFS.subPropertyOf, RDFS.domain, RDFS.range)
-FORMS = ("inverse", "qualifiedForm", "unqualifiedForm", "category", "component", "sharesDefinitionWith")
+FORMS = (
+    "inverse",
+    "qualifiedForm",
+    "unqualifiedForm",
+    "category",
+    "component",
+    "sharesDefinitionWith",
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,9 @@ def shown(graph: Graph, node: Node) -> object:
     return ("node", frozenset((str(p), str(o)) for p, o in graph.predicate_objects(node)))
 
 
-def shape_of(graph: Graph, predicates: Iterable[Node], space: Namespace = PROV) -> set[tuple[object, ...]]:
+def shape_of(
+    graph: Graph, predicates: Iterable[Node], space: Namespace = PROV
+) -> set[tuple[object, ...]]:
     return {
         (subject, predicate, shown(graph, value))
         for predicate in predicates
@@ -118,7 +127,9 @@ def test_every_term_has_one_english_label_and_schema_terms_a_comment(graphs, nam
         assert len(english) == 1, term
         assert str(english[0]).strip() == str(english[0]) != "", term
     schema = classes_of(graph) | {node for kind in KINDS for node in graph.subjects(RDF.type, kind)}
-    assert {node for node in schema if node.startswith(space) and not graph.value(node, RDFS.comment)} == set()
+    assert {
+        node for node in schema if node.startswith(space) and not graph.value(node, RDFS.comment)
+    } == set()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -141,7 +152,13 @@ def test_the_licence_is_stated(root, graphs, name):
 def test_prov_has_the_structure_of_the_original(graphs, original):
     assert terms_of(graphs["prov"], PROV) == terms_of(original, PROV)
     assert classes_of(graphs["prov"]) == classes_of(original) - {OWL.Thing}
-    for predicate in (*SHAPE, OWL.inverseOf, OWL.disjointWith, OWL.propertyChainAxiom, *(PROV[form] for form in FORMS)):
+    for predicate in (
+        *SHAPE,
+        OWL.inverseOf,
+        OWL.disjointWith,
+        OWL.propertyChainAxiom,
+        *(PROV[form] for form in FORMS),
+    ):
         ours, theirs = (shape_of(graph, [predicate]) for graph in (graphs["prov"], original))
         assert ours == theirs, predicate
         assert ours
@@ -174,7 +191,9 @@ def test_skos_has_the_structure_of_the_original(graphs, original_skos):
     assert terms_of(ours, SKOS) == terms_of(original_skos, SKOS)
     assert {node for node in classes_of(ours) if node.startswith(SKOS)} == classes_of(original_skos)
     for predicate in (*SHAPE, RDF.type, OWL.inverseOf, OWL.disjointWith):
-        assert shape_of(ours, [predicate], SKOS) == shape_of(original_skos, [predicate], SKOS), predicate
+        assert shape_of(ours, [predicate], SKOS) == shape_of(original_skos, [predicate], SKOS), (
+            predicate
+        )
         assert shape_of(ours, [predicate], SKOS)
 
 
@@ -200,13 +219,13 @@ def test_the_scheme_in_skos_uses_the_terms_as_they_are_meant(graphs):
     (strength,) = graph.objects(None, SKOS.memberList)
     assert set(Collection(graph, strength)) <= concepts
     own = {node for node in classes_of(graph) if node.startswith(WEATHER)}
-    assert {above for node in own for above in graph.objects(node, RDFS.subClassOf)} <= classes_of(graph)
+    assert {above for node in own for above in graph.objects(node, RDFS.subClassOf)} <= classes_of(
+        graph
+    )
 
 
 def ask(store: ox.Store, pattern: str) -> list[tuple[str, ...]]:
-    prefixes = (
-        f"PREFIX : <{HARBOUR}> PREFIX rdf: <{RDF}> PREFIX rdfs: <{RDFS}> PREFIX owl: <{OWL}> PREFIX skos: <{SKOS}> "
-    )
+    prefixes = f"PREFIX : <{HARBOUR}> PREFIX rdf: <{RDF}> PREFIX rdfs: <{RDFS}> PREFIX owl: <{OWL}> PREFIX skos: <{SKOS}> "
     answer = store.query(prefixes + pattern)
     return [tuple(str(term.value).removeprefix(str(HARBOUR)) for term in row) for row in answer]
 
@@ -219,14 +238,30 @@ def ask(store: ox.Store, pattern: str) -> list[tuple[str, ...]]:
         ("all subclasses", "SELECT ?c { ?c rdfs:subClassOf+ :Vessel }", 13),
         ("superclasses", "SELECT ?c { :FeederShip rdfs:subClassOf+ ?c FILTER isIRI(?c) }", 4),
         ("by domain", "SELECT ?p { ?p rdfs:domain :PortCall }", 4),
-        ("by domain, unions too", "SELECT ?p { ?p rdfs:domain/(owl:unionOf/rdf:rest*/rdf:first)? :PortCall }", 5),
+        (
+            "by domain, unions too",
+            "SELECT ?p { ?p rdfs:domain/(owl:unionOf/rdf:rest*/rdf:first)? :PortCall }",
+            5,
+        ),
         ("by range", "SELECT ?p { ?p rdfs:range :Harbour }", 5),
-        ("search", 'SELECT ?c { ?c rdfs:label ?l FILTER regex(?l, "ferry", "i") FILTER(lang(?l) = "en") }', 3),
+        (
+            "search",
+            'SELECT ?c { ?c rdfs:label ?l FILTER regex(?l, "ferry", "i") FILTER(lang(?l) = "en") }',
+            3,
+        ),
         ("search, opaque", 'SELECT ?c { ?c rdfs:label|skos:altLabel "ro-pax"@en }', 1),
         ("path of two", "SELECT ?m { :GreyPetrel ?p ?m . ?m ?q :EastYard }", 1),
-        ("roots", "SELECT ?c { ?c a owl:Class FILTER(isIRI(?c)) MINUS { ?c rdfs:subClassOf ?d FILTER isIRI(?d) } }", 6),
+        (
+            "roots",
+            "SELECT ?c { ?c a owl:Class FILTER(isIRI(?c)) MINUS { ?c rdfs:subClassOf ?d FILTER isIRI(?d) } }",
+            6,
+        ),
         ("instances", "SELECT ?i { ?i a :Tug }", 2),
-        ("instances, subclasses too", "SELECT DISTINCT ?i { ?i a/rdfs:subClassOf* :WaterCraft }", 15),
+        (
+            "instances, subclasses too",
+            "SELECT DISTINCT ?i { ?i a/rdfs:subClassOf* :WaterCraft }",
+            15,
+        ),
         ("no instances", "SELECT ?i { ?i a/rdfs:subClassOf* :SailingVessel }", 0),
         ("does not exist", "SELECT ?p { :Submarine ?p ?o }", 0),
         ("deprecated", "SELECT ?c { ?c owl:deprecated true }", 2),
@@ -251,7 +286,9 @@ def test_harbour_is_as_awkward_as_it_says(graphs):
     assert len(list(graph.subject_objects(OWL.unionOf))) >= 5
     assert len(list(graph.subject_objects(OWL.disjointWith))) >= 4
     assert len(list(graph.subject_objects(SKOS.altLabel))) >= 30
-    bare = {p for p in properties if not graph.value(p, RDFS.domain) and not graph.value(p, RDFS.range)}
+    bare = {
+        p for p in properties if not graph.value(p, RDFS.domain) and not graph.value(p, RDFS.range)
+    }
     assert bare == {HARBOUR.relatedTo, HARBOUR.remark}
     german = {s for s, text in graph.subject_objects(RDFS.label) if text.language == "de"}
     assert classes | properties <= german
@@ -268,16 +305,23 @@ def test_the_links_of_harbour_keep_domains_and_ranges(graphs):
 
     def types(node: Node) -> set[Node]:
         return {
-            above for kind in graph.objects(node, RDF.type) for above in graph.transitive_objects(kind, RDFS.subClassOf)
+            above
+            for kind in graph.objects(node, RDF.type)
+            for above in graph.transitive_objects(kind, RDFS.subClassOf)
         }
 
     for subject, predicate, value in graph:
         if not str(predicate).startswith(HARBOUR):
             continue
-        assert all(types(subject) & able for able in allowed(predicate, RDFS.domain)), (subject, predicate)
+        assert all(types(subject) & able for able in allowed(predicate, RDFS.domain)), (
+            subject,
+            predicate,
+        )
         for able in allowed(predicate, RDFS.range):
             kinds = {value.datatype} if isinstance(value, Literal) else types(value)
             plain = isinstance(value, Literal) and value.datatype is None and not value.language
-            assert kinds & able or (plain and any(str(node).endswith("#string") for node in able)), (subject, predicate)
+            assert kinds & able or (
+                plain and any(str(node).endswith("#string") for node in able)
+            ), (subject, predicate)
             if isinstance(value, Literal):
                 assert not value.ill_typed, value

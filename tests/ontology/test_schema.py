@@ -43,8 +43,14 @@ def test_disjointness_names_the_weightier_first() -> None:
 @pytest.mark.parametrize(
     ("turtle", "line"),
     [
-        ("ex:B rdfs:subClassOf ex:A . ex:b a ex:B .", "Avoid `?x a A` for all of its kinds: write a/rdfs:subClassOf*"),
-        ('ex:A rdfs:label "a"@en .', 'Avoid ?label = "text": labels have a language, compare STR(?label)'),
+        (
+            "ex:B rdfs:subClassOf ex:A . ex:b a ex:B .",
+            "Avoid `?x a A` for all of its kinds: write a/rdfs:subClassOf*",
+        ),
+        (
+            'ex:A rdfs:label "a"@en .',
+            'Avoid ?label = "text": labels have a language, compare STR(?label)',
+        ),
         (
             "ex:A owl:deprecated true ; dcterms:isReplacedBy ex:B . ex:B a owl:Class .",
             "Avoid 1 deprecated, as A (use B)",

@@ -17,12 +17,19 @@ _WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
 _IRIS = st.builds(
     lambda space, name: space + name.replace(" ", "_"),
     st.sampled_from(
-        ["http://example.org/zoo#", "http://a.b/" + "long/" * 30, "urn:x:", "http://www.w3.org/2002/07/owl#"]
+        [
+            "http://example.org/zoo#",
+            "http://a.b/" + "long/" * 30,
+            "urn:x:",
+            "http://www.w3.org/2002/07/owl#",
+        ]
     ),
     _WORDS,
 )
 _SETS = st.dictionaries(_IRIS, st.lists(_IRIS, max_size=4).map(IRISet), max_size=6)
-_GROUPS = st.dictionaries(_IRIS, st.lists(st.lists(_IRIS, min_size=1, max_size=6), max_size=3), max_size=4)
+_GROUPS = st.dictionaries(
+    _IRIS, st.lists(st.lists(_IRIS, min_size=1, max_size=6), max_size=3), max_size=4
+)
 METAS = st.builds(
     GraphMeta,
     triple_count=st.integers(0, 10**12),
@@ -31,10 +38,16 @@ METAS = st.builds(
     ),
     classes=st.dictionaries(_IRIS, st.integers(0, 10**9), max_size=30),
     properties=st.dictionaries(_IRIS, st.integers(0, 10**9), max_size=30),
-    kinds=st.dictionaries(_IRIS, st.sampled_from(["object", "datatype", "annotation"]), max_size=10),
+    kinds=st.dictionaries(
+        _IRIS, st.sampled_from(["object", "datatype", "annotation"]), max_size=10
+    ),
     individuals=st.integers(0, 10**9).map(lambda n: Individuals(n, ())),
-    labels=st.dictionaries(_IRIS, st.lists(st.tuples(_WORDS, st.sampled_from(["", "en"])), min_size=1, max_size=2)),
-    languages=st.dictionaries(st.sampled_from(["", "en", "de", "fr", "zh-hant-cn-x-private"]), st.integers(1, 10**9)),
+    labels=st.dictionaries(
+        _IRIS, st.lists(st.tuples(_WORDS, st.sampled_from(["", "en"])), min_size=1, max_size=2)
+    ),
+    languages=st.dictionaries(
+        st.sampled_from(["", "en", "de", "fr", "zh-hant-cn-x-private"]), st.integers(1, 10**9)
+    ),
     title=st.text(max_size=400),
     description=st.text(max_size=400),
     subs=_SETS,
@@ -60,9 +73,15 @@ def test_never_over_budget(meta: GraphMeta, budget: int) -> None:
 def test_real_cards(name: str, shared_dir: Path) -> None:
     card = sense_card(meta_of_file(shared_dir / "ontologies" / f"{name}.ttl"))
     assert 300 < len(card) <= 600
-    assert not any(word in card for word in ("owl:Thing", "rdfs:label", "rdfs:comment", "Working Group"))
+    assert not any(
+        word in card for word in ("owl:Thing", "rdfs:label", "rdfs:comment", "Working Group")
+    )
     assert f"Prefixes: {name}: <http" in card
-    own = {"prov": "prov:Entity, prov:Activity, prov:Agent", "skos": "skos:Concept", "void": "void:Dataset"}[name]
+    own = {
+        "prov": "prov:Entity, prov:Activity, prov:Agent",
+        "skos": "skos:Concept",
+        "void": "void:Dataset",
+    }[name]
     assert f"Key classes: {own}" in card
 
 
@@ -92,7 +111,9 @@ def test_a_small_budget_keeps_whole_lines_and_names() -> None:
     meta, whole = meta_of(ZOO), sense_card(meta_of(ZOO)).split("\n")
     for budget in range(len(whole[0]), 400, 7):
         for line in sense_card(meta, budget).split("\n"):
-            assert line in whole or any(line.startswith(head) for head in ("Key classes: ", "Key properties: "))
+            assert line in whole or any(
+                line.startswith(head) for head in ("Key classes: ", "Key properties: ")
+            )
             assert not line.endswith((",", '"enclos', "ex:"))
     assert sense_card(meta, 0) == ""
 
@@ -107,7 +128,10 @@ def test_a_small_budget_keeps_whole_lines_and_names() -> None:
             "2 terms have none: try the local name",
         ),
         ('ex:A a owl:Class ; rdfs:label "lion" .', 'e.g. ex:A is "lion"'),
-        ('ex:A a owl:Class ; rdfs:label "a"@en, "b"@de, "c"@fr, "d"@it, "e"@es, "f"@pt .', ", 2 more"),
+        (
+            'ex:A a owl:Class ; rdfs:label "a"@en, "b"@de, "c"@fr, "d"@it, "e"@es, "f"@pt .',
+            ", 2 more",
+        ),
     ],
 )
 def test_how_the_labels_look(turtle: str, line: str) -> None:

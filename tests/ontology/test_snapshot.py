@@ -23,34 +23,58 @@ A, P = "http://e/a", "http://e/p"
 # -- round trips -----------------------------------------------------------------------------------------
 
 IRIS = st.builds(
-    "http://e/{}".format, st.text(st.sampled_from("abcXYZ019-._~:/?#@!$&'()*+,;=éλ中\u2028\U0001f600"), max_size=8)
+    "http://e/{}".format,
+    st.text(st.sampled_from("abcXYZ019-._~:/?#@!$&'()*+,;=éλ中\u2028\U0001f600"), max_size=8),
 ).filter(lambda text: text.count("#") <= 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
-    ['"', "\\", "\n", "\r\n", '"""', "\x00", "\x7f\x85\u2028\ufffe", " .\n}\n", "\\u0041", "<x> {", "'"]
+    [
+        '"',
+        "\\",
+        "\n",
+        "\r\n",
+        '"""',
+        "\x00",
+        "\x7f\x85\u2028\ufffe",
+        " .\n}\n",
+        "\\u0041",
+        "<x> {",
+        "'",
+    ]
 )
 NUMBERS = st.builds(
     lambda value, kind: literal(value, datatype=XSD + kind),
     st.from_regex(r"[+-]?[0-9]{1,20}(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
     | st.sampled_from(["NaN", "-0"]),
-    st.sampled_from(["integer", "decimal", "double", "float", "boolean", "dateTime", "duration", "unsignedByte"]),
+    st.sampled_from(
+        ["integer", "decimal", "double", "float", "boolean", "dateTime", "duration", "unsignedByte"]
+    ),
 )
 LITERALS = (
     st.builds(literal, TEXTS)
     | st.builds(
-        lambda text, lang: literal(text, lang=lang), TEXTS, st.sampled_from(["en", "de-AT", "zh-Hant-TW", "x-a"])
+        lambda text, lang: literal(text, lang=lang),
+        TEXTS,
+        st.sampled_from(["en", "de-AT", "zh-Hant-TW", "x-a"]),
     )
     | st.builds(lambda text, kind: literal(text, datatype=kind), TEXTS, IRIS)
     | NUMBERS
 )
 NODES = st.integers(1, 6).map(lambda number: {"t": "bnode", "v": f"n{number}"})
 SUBJECTS = st.builds(iri, IRIS) | NODES
-STATEMENTS = st.lists(st.tuples(st.sampled_from(["mem", "t1", "t2"]), SUBJECTS, IRIS, SUBJECTS | LITERALS), max_size=15)
-SESSIONS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20).filter(str.isprintable)
+STATEMENTS = st.lists(
+    st.tuples(st.sampled_from(["mem", "t1", "t2"]), SUBJECTS, IRIS, SUBJECTS | LITERALS),
+    max_size=15,
+)
+SESSIONS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20).filter(
+    str.isprintable
+)
 
 
 def canonical(dataset: DatasetMeta) -> ox.Dataset:
     """Blank nodes by their place in the graph, not by their names."""
-    found = ox.Dataset(ox.parse(input=dataset.image()[1], format=ox.RdfFormat.TRIG, rename_blank_nodes=True))
+    found = ox.Dataset(
+        ox.parse(input=dataset.image()[1], format=ox.RdfFormat.TRIG, rename_blank_nodes=True)
+    )
     found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
     return found
 
@@ -69,7 +93,11 @@ def test_what_is_saved_comes_back(statements, session_id, empty, tmp_path_factor
         dataset.mem_add(s, p, o) if where == "mem" else dataset.work_add(where, s, p, o)
     path = save_snapshot(dataset, folder / "a.trig")
     found = load_snapshot(path)
-    assert (found.name, found.session_id, found.graphs()) == (dataset.name, session_id, dataset.graphs())
+    assert (found.name, found.session_id, found.graphs()) == (
+        dataset.name,
+        session_id,
+        dataset.graphs(),
+    )
     assert sorted(map(str, found.quads(limit=1000))) == sorted(map(str, dataset.quads(limit=1000)))
     assert canonical(found) == canonical(dataset)
     assert found.stats()["bytes"] == dataset.stats()["bytes"]
@@ -181,7 +209,10 @@ HOSTILE = {
     "nested": (lambda body: body + f"<urn:a> <urn:p> {NEST}", "none of a snapshot"),
     "blank with content": (lambda body: body + '[] <urn:p> "x" .\n', "none of a snapshot"),
     "base": (lambda body: "@base <http://e/> .\n" + body, "none of a snapshot"),
-    "two on a line": (lambda body: body.replace('"x" .', '"x" . <urn:a> <urn:p> "y" .'), "none of a snapshot"),
+    "two on a line": (
+        lambda body: body.replace('"x" .', '"x" . <urn:a> <urn:p> "y" .'),
+        "none of a snapshot",
+    ),
     "a label of its own": (lambda body: body.replace("_:n1", "_:evil"), "none of a snapshot"),
     "label too large": (lambda body: body.replace("_:n1", "_:n" + "9" * 13), "none of a snapshot"),
     "relative": (lambda body: body.replace("<http://e/a>", "<a>"), "not valid TriG"),
@@ -190,12 +221,21 @@ HOSTILE = {
     "open": (lambda body: body[:-2], "not valid TriG"),
     "closed twice": (lambda body: body + "}\n", "not valid TriG"),
     "no head": (lambda body: body.split("\n", 3)[3], "says its format"),
-    "two sessions": (lambda body: '<urn:rlm:demo> <urn:rlm:vocab#session> "t" .\n' + body, "says its format"),
+    "two sessions": (
+        lambda body: '<urn:rlm:demo> <urn:rlm:vocab#session> "t" .\n' + body,
+        "says its format",
+    ),
     "session is no text": (lambda body: body.replace('"s-1"', "<urn:s>"), "says its format"),
     "other format": (lambda body: body.replace('"1"^^', '"2"^^'), "says its format"),
-    "other subject": (lambda body: body.replace("<urn:rlm:demo> ", "<urn:rlm:other> "), "another dataset"),
+    "other subject": (
+        lambda body: body.replace("<urn:rlm:demo> ", "<urn:rlm:other> "),
+        "another dataset",
+    ),
     "bad session": (lambda body: body.replace('"s-1"', '"a\\nb"'), "no session id"),
-    "bad name": (lambda body: body.replace('"demo"', '"a/b"').replace("urn:rlm:demo", "urn:rlm:a/b"), "cannot name"),
+    "bad name": (
+        lambda body: body.replace('"demo"', '"a/b"').replace("urn:rlm:demo", "urn:rlm:a/b"),
+        "cannot name",
+    ),
     "graph of another": (lambda body: body.replace("demo:work", "other:work"), "is no graph of"),
     "no such graph": (lambda body: body.replace(":work/t", ":else"), "no graph 'else'"),
     "graph outside": (lambda body: body.replace(":work/t", ":work/t/u"), "cannot name"),
@@ -203,11 +243,16 @@ HOSTILE = {
     "long term": (lambda body: body.replace('"x"', '"' + "x" * 64_001 + '"'), "too long"),
     "long predicate": (lambda body: body.replace(P, P + "x" * 64_001), "too long"),
     "too many graphs": (lambda body: body + "<urn:rlm:demo:mem> {\n}\n" * 300, "256 graphs"),
-    "too many statements": (lambda body: body[:-2] + '_:n1 <urn:p> "" .\n' * 100_010 + "}\n", "100,000 statements"),
+    "too many statements": (
+        lambda body: body[:-2] + '_:n1 <urn:p> "" .\n' * 100_010 + "}\n",
+        "100,000 statements",
+    ),
     "no UTF-8": (lambda body: body.encode().replace(b'"x"', b'"\xff"'), "not UTF-8"),
     "empty": (lambda body: "", "says its format"),
     "language type without one": (
-        lambda body: body.replace('"x"', '"x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>'),
+        lambda body: body.replace(
+            '"x"', '"x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>'
+        ),
         "TriG|no language",
     ),
 }
@@ -228,7 +273,9 @@ def test_a_sum_that_is_right_does_not_make_a_snapshot(tmp_path, case):
 
 def test_numbers_that_grow_in_the_store_count_as_what_they_become(tmp_path, monkeypatch):
     path = tmp_path / "d.trig"
-    body = body_of(tmp_path).replace('"x" .', '"1e300"^^<http://www.w3.org/2001/XMLSchema#double> .')
+    body = body_of(tmp_path).replace(
+        '"x" .', '"1e300"^^<http://www.w3.org/2001/XMLSchema#double> .'
+    )
     path.write_bytes(sealed(body))
     monkeypatch.setattr("rlm.ontology.graphs.MAX_BYTES", 300)
     with pytest.raises(OntologyError, match="at most 300 bytes"):
@@ -319,7 +366,10 @@ def test_a_snapshot_that_cannot_be_loaded_is_left_alone(tmp_path):
         pytest.fail("the block must not run")
     assert path.read_text() == "something else"
     save_snapshot(small(), path)
-    with pytest.raises(OntologyError, match="holds the dataset demo, not other"), persisted(path, "other"):
+    with (
+        pytest.raises(OntologyError, match="holds the dataset demo, not other"),
+        persisted(path, "other"),
+    ):
         pytest.fail("the block must not run")
 
 

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import OntologyError
-from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, iri, literal, local_name, term_plain, term_text
+from rlm.ontology.terms import (
+    WELL_KNOWN,
+    XSD,
+    Prefixes,
+    iri,
+    literal,
+    local_name,
+    term_plain,
+    term_text,
+)
 
 OWN = Prefixes({"ex": "http://example.org/", "deep": "http://example.org/deep#"})
 
@@ -63,8 +72,16 @@ def test_the_longest_namespace_that_leaves_a_plain_name_is_taken():
 
 
 def test_the_files_own_prefix_wins_and_the_empty_one_comes_last():
-    own = Prefixes({"": "http://www.w3.org/ns/prov#", "o": "http://www.w3.org/2002/07/owl#", "rdf": "http://mine/"})
-    assert own.shrink("http://www.w3.org/2002/07/owl#Class") == "owl:Class"  # the machinery keeps its name
+    own = Prefixes(
+        {
+            "": "http://www.w3.org/ns/prov#",
+            "o": "http://www.w3.org/2002/07/owl#",
+            "rdf": "http://mine/",
+        }
+    )
+    assert (
+        own.shrink("http://www.w3.org/2002/07/owl#Class") == "owl:Class"
+    )  # the machinery keeps its name
     assert own.shrink("http://www.w3.org/ns/prov#Agent") == "prov:Agent"
     assert own["rdf"] == "http://mine/" and own[""] == "http://www.w3.org/ns/prov#"
     assert Prefixes({"": "http://a/"}).shrink("http://a/b") == ":b"
@@ -82,7 +99,14 @@ def test_a_short_name_leads_back_to_its_iri(prefix, rest):
 
 @pytest.mark.parametrize(
     ("whole", "local"),
-    [("http://a/b#c", "c"), ("http://a/b/c", "c"), ("http://a/b/", "b"), ("urn:x:y", "y"), ("x", "x"), ("#", "#")],
+    [
+        ("http://a/b#c", "c"),
+        ("http://a/b/c", "c"),
+        ("http://a/b/", "b"),
+        ("urn:x:y", "y"),
+        ("x", "x"),
+        ("#", "#"),
+    ],
 )
 def test_the_local_name(whole, local):
     assert local_name(whole) == local
@@ -102,7 +126,10 @@ def test_the_local_name(whole, local):
         (literal("2020-01-01", datatype=XSD + "date"), '"2020-01-01"^^xsd:date', "2020-01-01"),
         (literal("x", datatype=XSD + "string"), '"x"', "x"),
         (
-            {"t": "triple", "v": [iri("http://example.org/a"), iri("http://example.org/b"), literal("c")]},
+            {
+                "t": "triple",
+                "v": [iri("http://example.org/a"), iri("http://example.org/b"), literal("c")],
+            },
             '<<( ex:a ex:b "c" )>>',
             '<<( <http://example.org/a> <http://example.org/b> "c" )>>',
         ),
@@ -124,17 +151,23 @@ def test_of_two_prefixes_for_one_namespace_the_well_known_is_taken(order):
     assert prefixes.expand("ns3:label") == WELL_KNOWN["rdfs"] + "label"
 
 
-@pytest.mark.parametrize(("local", "short"), [("a.b", True), ("v1.2.3", False), ("a.b.c", False), ("DCC.S1", True)])
+@pytest.mark.parametrize(
+    ("local", "short"), [("a.b", True), ("v1.2.3", False), ("a.b.c", False), ("DCC.S1", True)]
+)
 def test_a_short_name_is_one_that_the_engine_can_read(local, short):
     shown = OWN.shrink(f"http://example.org/{local}")
     assert shown == (f"ex:{local}" if short else f"<http://example.org/{local}>")
 
 
-_PIECES = st.sampled_from(("http://a/", "http://a/b#", "http://a/b/", "http://www.w3.org/2002/07/owl#", "http://a/bc"))
+_PIECES = st.sampled_from(
+    ("http://a/", "http://a/b#", "http://a/b/", "http://www.w3.org/2002/07/owl#", "http://a/bc")
+)
 
 
 @given(
-    st.dictionaries(st.sampled_from(("", "p", "q", "r", "owl", "rdf")), _PIECES), _PIECES, st.text("ab.c#/", max_size=4)
+    st.dictionaries(st.sampled_from(("", "p", "q", "r", "owl", "rdf")), _PIECES),
+    _PIECES,
+    st.text("ab.c#/", max_size=4),
 )
 def test_a_short_form_is_the_one_that_looking_at_every_prefix_finds(given_, start, rest):
     prefixes, iri = Prefixes(given_, well_known=False), start + rest
@@ -146,7 +179,13 @@ def test_a_short_form_is_the_one_that_looking_at_every_prefix_finds(given_, star
 def _by_looking(prefixes, iri):
     best, chosen = "", None
     for prefix, namespace in prefixes.items():
-        longer = len(namespace) > len(best) or (namespace == best and prefix in ("rdf", "rdfs", "owl", "xsd"))
-        if longer and iri.startswith(namespace) and Prefixes({"p": namespace}, well_known=False).shrink(iri)[0] == "p":
+        longer = len(namespace) > len(best) or (
+            namespace == best and prefix in ("rdf", "rdfs", "owl", "xsd")
+        )
+        if (
+            longer
+            and iri.startswith(namespace)
+            and Prefixes({"p": namespace}, well_known=False).shrink(iri)[0] == "p"
+        ):
             best, chosen = namespace, prefix
     return f"<{iri}>" if chosen is None else f"{chosen}:{iri[len(best) :]}"

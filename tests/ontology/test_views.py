@@ -48,7 +48,9 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
 
 @pytest.fixture(scope="module")
 def prov(tmp_path_factory: pytest.TempPathFactory, shared_dir: Path) -> Iterator[Views]:
-    with LocalEngine(shared_dir / "ontologies" / "prov.ttl", cache_dir=tmp_path_factory.mktemp("cache")) as engine:
+    with LocalEngine(
+        shared_dir / "ontologies" / "prov.ttl", cache_dir=tmp_path_factory.mktemp("cache")
+    ) as engine:
         yield Views(engine)
 
 
@@ -111,20 +113,28 @@ def test_what_is_deprecated_comes_after_what_is_not(tmp_path: Path) -> None:
     )
     with views.engine as engine:  # type: ignore[attr-defined]
         assert engine
-        assert [hit["curie"] for hit in views.search_entity("lion")] == ["ex:Blion", "ex:Alion", "ex:Clion"]
+        assert [hit["curie"] for hit in views.search_entity("lion")] == [
+            "ex:Blion",
+            "ex:Alion",
+            "ex:Clion",
+        ]
         assert nearest(views.meta, "ex:lino") == [EX + "Blion", EX + "Alion"]
         assert views.meta.by_label["lion"] == [EX + "Blion", EX + "Alion"]
 
 
 def test_search_in_one_field_only(zoo: Views) -> None:
     assert hits(zoo.search_entity("dandelion", search_in="label")) == []
-    assert hits(zoo.search_entity("dandelion", search_in="localname")) == [("ex:Dandelion", "exact", "localname")]
+    assert hits(zoo.search_entity("dandelion", search_in="localname")) == [
+        ("ex:Dandelion", "exact", "localname")
+    ]
     assert {how for _, _, how in hits(zoo.search_entity("zoo", search_in="iri"))} == {"iri"}
     assert hits(zoo.search_by_label("king")) == [("ex:Lion", "prefix", "alternative")]
     assert zoo.search_by_label("king")[0]["matched"] == "king of beasts"
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": True}, {"search_in": "title"}, {"query": "  "}])
+@pytest.mark.parametrize(
+    "wrong", [{"limit": 0}, {"limit": True}, {"search_in": "title"}, {"query": "  "}]
+)
 def test_search_refuses_what_makes_no_sense(zoo: Views, wrong: dict[str, object]) -> None:
     with pytest.raises(OntologyError):
         zoo.search_entity(**{"query": "lion", **wrong})  # type: ignore[arg-type]
@@ -138,7 +148,10 @@ def test_search_is_capped_and_survives_odd_text(zoo: Views, prov: Views) -> None
 
 
 def test_individuals_beyond_the_sample_are_asked_for(tmp_path: Path) -> None:
-    many = "".join(f'ex:i{n:03} a ex:C ; rdfs:label "thing {n}"@en .\n' for n in range(40)) + "ex:zebra a ex:C ."
+    many = (
+        "".join(f'ex:i{n:03} a ex:C ; rdfs:label "thing {n}"@en .\n' for n in range(40))
+        + "ex:zebra a ex:C ."
+    )
     views = views_of(many, tmp_path)
     with pytest.MonkeyPatch.context() as patch, views.engine as engine:  # type: ignore[attr-defined]
         import pyoxigraph as ox
@@ -173,10 +186,18 @@ def test_describe_a_class(zoo: Views) -> None:
     assert (found["label"], found["kind"], found["types"]) == ("animal", "class", ["owl:Class"])
     assert found["comment"] == "Something that lives."
     assert found["subclasses"] == ["ex:Lion", "ex:SeaLion"]
-    assert (found["subclass_count"], found["instances"], found["disjoint_with"]) == (2, 0, ["ex:Dandelion"])
+    assert (found["subclass_count"], found["instances"], found["disjoint_with"]) == (
+        2,
+        0,
+        ["ex:Dandelion"],
+    )
     assert found["properties"] == ["ex:livesIn"]
     lion = zoo.describe_entity("ex:Lion")
-    assert (lion["superclasses"], lion["instances"], lion["examples"]) == (["ex:Animal"], 2, ["ex:lea", "ex:leo"])
+    assert (lion["superclasses"], lion["instances"], lion["examples"]) == (
+        ["ex:Animal"],
+        2,
+        ["ex:lea", "ex:leo"],
+    )
     assert (lion["properties"], lion["inherited_property_count"]) == (["ex:age"], 1)
 
 
@@ -194,13 +215,22 @@ def test_describe_a_property(zoo: Views) -> None:
     )
     assert (lives["uses"], lives["kind"]) == (2, "object property")
     age = zoo.describe_entity("ex:age")
-    assert (age["domain"], age["domain_is_union"], age["traits"]) == (["ex:Lion", "ex:SeaLion"], True, ["functional"])
+    assert (age["domain"], age["domain_is_union"], age["traits"]) == (
+        ["ex:Lion", "ex:SeaLion"],
+        True,
+        ["functional"],
+    )
     assert "domain_is_union" not in lives
 
 
 def test_describe_an_individual_with_a_blank_node(zoo: Views) -> None:
     found = zoo.describe_entity("ex:leo")
-    assert (found["label"], found["types"], found["comment"], found["kind"]) == ("Léo", ["ex:Lion"], "", "individual")
+    assert (found["label"], found["types"], found["comment"], found["kind"]) == (
+        "Léo",
+        ["ex:Lion"],
+        "",
+        "individual",
+    )
     assert found["outgoing_sample"] == [
         {"predicate": "ex:age", "object": "4"},
         {"predicate": "ex:livesIn", "object": "ex:den", "label": "the den"},
@@ -213,13 +243,22 @@ def test_describe_an_individual_with_a_blank_node(zoo: Views) -> None:
 
 
 def test_long_values_are_cut(zoo: Views) -> None:
-    note = next(link for link in zoo.describe_entity("ex:lea")["outgoing_sample"] if link["predicate"] == "ex:note")
+    note = next(
+        link
+        for link in zoo.describe_entity("ex:lea")["outgoing_sample"]
+        if link["predicate"] == "ex:note"
+    )
     assert len(note["object"]) < 170 and note["object"].endswith('…"')
 
 
 def test_probe_gives_true_counts_and_bounded_lists(zoo: Views) -> None:
     found = zoo.probe_relationships("ex:leo", limit=2)
-    assert (len(found["outgoing"]), found["outgoing_count"], found["incoming"], found["incoming_count"]) == (
+    assert (
+        len(found["outgoing"]),
+        found["outgoing_count"],
+        found["incoming"],
+        found["incoming_count"],
+    ) == (
         2,
         7,
         [],
@@ -228,9 +267,16 @@ def test_probe_gives_true_counts_and_bounded_lists(zoo: Views) -> None:
     assert found["outgoing_predicates"]["ex:meets"] == 3
     both = zoo.probe_relationships("ex:lea")
     assert both["incoming_count"] == 2
-    assert {link["subject"] for link in both["incoming"]} == {"ex:leo", "[ a ex:Visit ; ex:guest ex:lea ]"}
+    assert {link["subject"] for link in both["incoming"]} == {
+        "ex:leo",
+        "[ a ex:Visit ; ex:guest ex:lea ]",
+    }
     one = zoo.probe_relationships("ex:leo", predicate="ex:meets", direction="out")
-    assert (one["outgoing_count"], set(one["outgoing_predicates"]), "incoming" in one) == (3, {"ex:meets"}, False)
+    assert (one["outgoing_count"], set(one["outgoing_predicates"]), "incoming" in one) == (
+        3,
+        {"ex:meets"},
+        False,
+    )
 
 
 @pytest.mark.parametrize("name", ["Activity", "Entity", "wasGeneratedBy", "hadRole", "Influence"])
@@ -246,7 +292,9 @@ def test_probe_counts_agree_with_rdflib(prov: Views, shared_dir: Path, name: str
 # -- names ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ex:Lion", EX + "Lion", f"<{EX}Lion>", " ex:Lion ", "Lion", "enclosure"])
+@pytest.mark.parametrize(
+    "name", ["ex:Lion", EX + "Lion", f"<{EX}Lion>", " ex:Lion ", "Lion", "enclosure"]
+)
 def test_every_way_to_write_a_name(zoo: Views, name: str) -> None:
     assert zoo.describe_entity(name)["uri"] in (EX + "Lion", EX + "ZOO_000776")
 
@@ -281,13 +329,24 @@ def test_a_node_that_is_only_an_object_exists(zoo: Views) -> None:
     assert zoo.describe_entity("ex:houses")["incoming_count"] == 1
 
 
-@given(st.text(alphabet="abcd", max_size=7), st.text(alphabet="abcd", max_size=7), st.integers(0, 4))
+@given(
+    st.text(alphabet="abcd", max_size=7), st.text(alphabet="abcd", max_size=7), st.integers(0, 4)
+)
 def test_distance_is_the_edit_distance_up_to_its_limit(one: str, two: str, most: int) -> None:
     def slow(a: str, b: str) -> int:  # optimal string alignment, from its definition
-        table = {(i, j): max(i, j) for i in range(len(a) + 1) for j in range(len(b) + 1) if not i or not j}
+        table = {
+            (i, j): max(i, j)
+            for i in range(len(a) + 1)
+            for j in range(len(b) + 1)
+            if not i or not j
+        }
         for i in range(1, len(a) + 1):
             for j in range(1, len(b) + 1):
-                best = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a[i - 1] != b[j - 1]))
+                best = min(
+                    table[i - 1, j] + 1,
+                    table[i, j - 1] + 1,
+                    table[i - 1, j - 1] + (a[i - 1] != b[j - 1]),
+                )
                 if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
                     best = min(best, table[i - 2, j - 2] + 1)
                 table[i, j] = best
@@ -306,13 +365,21 @@ def test_nothing_is_near_to_nonsense(zoo: Views) -> None:
 
 def test_predicate_frequency_counts_every_statement(zoo: Views) -> None:
     found = zoo.predicate_frequency(limit=3)
-    assert [(each["predicate"], each["count"]) for each in found][:2] == [("rdf:type", 15), ("rdfs:label", 9)]
+    assert [(each["predicate"], each["count"]) for each in found][:2] == [
+        ("rdf:type", 15),
+        ("rdfs:label", 9),
+    ]
     assert len(zoo.predicate_frequency(limit=500)) <= 25
 
 
 def test_graph_stats(zoo: Views, prov: Views) -> None:
     found = zoo.graph_stats()
-    assert (found["title"], found["classes"], found["properties"], found["individuals"]) == ("Zoo", 7, 9, 4)
+    assert (found["title"], found["classes"], found["properties"], found["individuals"]) == (
+        "Zoo",
+        7,
+        9,
+        4,
+    )
     assert found["deprecated"] == 1
     assert found["roots"] == [
         "ex:Animal",
@@ -320,12 +387,19 @@ def test_graph_stats(zoo: Views, prov: Views) -> None:
         "ex:ZOO_000776",
         "ex:OldLion",
     ]  # what is deprecated comes last
-    assert (found["deprecated_roots"], found["property_kinds"]["property"]) == (1, 6)  # of no kind that is stated
+    assert (found["deprecated_roots"], found["property_kinds"]["property"]) == (
+        1,
+        6,
+    )  # of no kind that is stated
     assert prov.graph_stats()["triples"] == 1664
 
 
 def test_no_answer_floods_a_prompt(prov: Views) -> None:
-    calls = [prov.graph_stats(), prov.predicate_frequency(100), prov.search_entity("influence", 100)]
+    calls = [
+        prov.graph_stats(),
+        prov.predicate_frequency(100),
+        prov.search_entity("influence", 100),
+    ]
     for iri in prov.meta.classes:
         calls += [prov.describe_entity(iri, 100), prov.probe_relationships(iri, limit=100)]
     for answer in calls:

@@ -18,17 +18,27 @@ AT = "2026-01-31T12:00:00.000000Z"
 TABLES = ("memory_items", "packs", "pack_items", "meta", "counters", "recall_dead")
 
 
-def memory(title: str = "Check the label first", content: str = "- search, then describe", **fields: Any) -> MemoryItem:
-    return MemoryItem(title=title, description="One sentence.", content=content, created_at=AT, **fields)
+def memory(
+    title: str = "Check the label first", content: str = "- search, then describe", **fields: Any
+) -> MemoryItem:
+    return MemoryItem(
+        title=title, description="One sentence.", content=content, created_at=AT, **fields
+    )
 
 
 def memories(count: int, **fields: Any) -> list[MemoryItem]:
-    return [memory(f"Lesson number {i}", f"- first do {i}\n- then check {i}", **fields) for i in range(count)]
+    return [
+        memory(f"Lesson number {i}", f"- first do {i}\n- then check {i}", **fields)
+        for i in range(count)
+    ]
 
 
 def pack_bytes(items: Iterable[MemoryItem], name: str = "p") -> bytes:
     admitted = [admit_item(item, LOCAL, origin="test") for item in items]
-    return b"".join(encode_line(record_of(item, name)) for item in sorted(admitted, key=lambda item: item.memory_id))
+    return b"".join(
+        encode_line(record_of(item, name))
+        for item in sorted(admitted, key=lambda item: item.memory_id)
+    )
 
 
 def write_pack(path: Path, items: Iterable[MemoryItem], *, manifest: bool = True) -> Path:
@@ -49,7 +59,9 @@ def seal(path: Path, **changes: Any) -> None:
         "count": data.count(b"\n"),
         "sha256": sha256(data).hexdigest(),
     }
-    manifest_path(path).write_bytes(Manifest(**{**values, **changes}).encode())  # our writer would refuse some
+    manifest_path(path).write_bytes(
+        Manifest(**{**values, **changes}).encode()
+    )  # our writer would refuse some
 
 
 def line(**fields: Any) -> bytes:

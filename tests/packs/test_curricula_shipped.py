@@ -46,15 +46,23 @@ class Suite:
     def terms(self, task: Task) -> set[str]:
         """The terms of the ontology itself that the query names."""
         assert task.verify is not None
-        names = [token.text for token in check_query(task.verify.sparql).tokens if token.kind in (IRI, PNAME)]
+        names = [
+            token.text
+            for token in check_query(task.verify.sparql).tokens
+            if token.kind in (IRI, PNAME)
+        ]
         iris = {self.meta.prefixes.expand(name) for name in names}
         return {iri for iri in iris if iri in self.meta.labels}
 
 
 @pytest.fixture(scope="module", params=LEAST)
-def suite(request: pytest.FixtureRequest, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Suite]:
+def suite(
+    request: pytest.FixtureRequest, root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Suite]:
     curriculum = read_curriculum(root / "docs" / "curricula" / f"{request.param}_v1.yaml")
-    with open_engine(curriculum.ontology_path, cache_dir=tmp_path_factory.mktemp("cache")) as engine:
+    with open_engine(
+        curriculum.ontology_path, cache_dir=tmp_path_factory.mktemp("cache")
+    ) as engine:
         yield Suite(curriculum, engine)
 
 
@@ -100,15 +108,27 @@ def test_no_question_is_asked_twice(suite):
 
 def test_what_is_held_out_is_about_other_terms(suite):
     """Of the same kind of question, that is. Roots, prefixes and names that nobody has are the same for all."""
-    asked = [task for task in suite.curriculum.tasks if task.kind not in ("namespaces", "roots", "search", "absent")]
+    asked = [
+        task
+        for task in suite.curriculum.tasks
+        if task.kind not in ("namespaces", "roots", "search", "absent")
+    ]
     trained: dict[str, set[str]] = {}
     for task in asked:
-        terms = {iri for iri in suite.terms(task) if task.kind != "path" or iri not in suite.meta.properties}
+        terms = {
+            iri
+            for iri in suite.terms(task)
+            if task.kind != "path" or iri not in suite.meta.properties
+        }
         if not task.held_out:
             trained.setdefault(task.kind, set()).update(terms)
-        elif task.kind != "is_subclass":  # in skos only one class has subclasses, and one is needed for a no
+        elif (
+            task.kind != "is_subclass"
+        ):  # in skos only one class has subclasses, and one is needed for a no
             assert not terms & trained[task.kind], task.id
-    texts = [task.verify.sparql for task in suite.curriculum.tasks if task.kind in ("search", "absent")]
+    texts = [
+        task.verify.sparql for task in suite.curriculum.tasks if task.kind in ("search", "absent")
+    ]
     assert len(set(texts)) == len(texts)
 
 
@@ -129,7 +149,9 @@ def test_the_answers_are_worth_asking_for(suite):
     assert max(sizes) >= 5
     numbers = [suite.values(task)[0] for task in suite.curriculum.tasks if task.kind == "count"]
     assert len(set(numbers)) >= 2
-    truths = [suite.values(task)[0] for task in suite.curriculum.tasks if task.verify.compare == "boolean"]
+    truths = [
+        suite.values(task)[0] for task in suite.curriculum.tasks if task.verify.compare == "boolean"
+    ]
     assert set(truths) == {"True", "False"}
 
 
@@ -139,7 +161,11 @@ def test_there_is_one_shortest_way_for_every_path(suite):
         if task.kind != "path":
             continue
         wanted = set(map(suite.meta.curie, suite.values(task)))
-        ends = [suite.meta.curie(iri) for iri in sorted(suite.terms(task)) if iri not in suite.meta.properties]
+        ends = [
+            suite.meta.curie(iri)
+            for iri in sorted(suite.terms(task))
+            if iri not in suite.meta.properties
+        ]
         assert len(ends) == 2, (task.id, ends)
         paths = find_path(suite.engine, suite.meta, *ends, max_depth=3, limit=25)["paths"]
         shortest = [path for path in paths if path["length"] == paths[0]["length"]]
@@ -156,12 +182,19 @@ def test_a_perfect_answer_passes_and_others_do_not(suite):
         verdict = check_answer(right, task.verify, suite.engine, suite.meta, task.query)
         assert verdict.ok, (task.id, right, verdict)
         for wrong in spoiled(suite, task, right):
-            assert not check_answer(wrong, task.verify, suite.engine, suite.meta, task.query).ok, (task.id, wrong)
+            assert not check_answer(wrong, task.verify, suite.engine, suite.meta, task.query).ok, (
+                task.id,
+                wrong,
+            )
 
 
 def spoiled(suite: Suite, task: Task, right: str) -> list[str]:
     """The same answer with one thing wrong."""
-    stranger = next(iri for iri in suite.meta.declared if f"<{iri}>" not in right and not named(suite, task, iri))
+    stranger = next(
+        iri
+        for iri in suite.meta.declared
+        if f"<{iri}>" not in right and not named(suite, task, iri)
+    )
     compare, lines = task.verify.compare, right.splitlines()
     if compare == "boolean":
         return ["No." if right == "Yes." else "Yes."]
@@ -175,7 +208,9 @@ def spoiled(suite: Suite, task: Task, right: str) -> list[str]:
 
 def named(suite: Suite, task: Task, iri: str) -> bool:
     """Whether the question may be about it; what a question names may be repeated in the answer."""
-    names = [text for text, _ in (*suite.meta.labels.get(iri, ()), *suite.meta.alternatives.get(iri, ()))]
+    names = [
+        text for text, _ in (*suite.meta.labels.get(iri, ()), *suite.meta.alternatives.get(iri, ()))
+    ]
     words = [name.casefold()[:4] for name in (*names, suite.meta.curie(iri).partition(":")[2])]
     return iri in suite.terms(task) or any(word in task.query.casefold() for word in words)
 

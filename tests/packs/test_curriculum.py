@@ -63,7 +63,11 @@ def refused(folder: Path, text: str | bytes) -> str:
 def test_a_good_file_is_read(folder):
     (folder / "shop_v1.yaml").write_text(GOOD)
     found = read_curriculum("shop_v1.yaml")
-    assert (found.id, found.ontology_name, found.description) == ("shop_v1", "shop", "Questions over a shop.")
+    assert (found.id, found.ontology_name, found.description) == (
+        "shop_v1",
+        "shop",
+        "Questions over a shop.",
+    )
     assert found.ontology_path == Path("shop.ttl")
     verify = Verify("SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }", "set")
     assert found.tasks == (
@@ -82,7 +86,12 @@ def test_the_file_of_the_specification_is_read(folder):
         '    tags: ["orientation"]\n'
     )
     (task,) = read_curriculum(folder / "seed.yaml").tasks
-    assert (task.tags, task.verify, task.held_out, task.kind) == (("orientation",), None, False, None)
+    assert (task.tags, task.verify, task.held_out, task.kind) == (
+        ("orientation",),
+        None,
+        False,
+        None,
+    )
 
 
 def test_the_kind_is_the_first_tag_that_is_one():
@@ -104,16 +113,31 @@ WRONG = [
     ("id: shop_v1\n", "", "1:1", "the key 'id' of a curriculum is missing"),
     ("description: Q", "descripton: Q", "2:1", "no key 'descripton': did you mean description?"),
     ("  name: shop\n", "", "4:3", "the key 'name' of ontology is missing"),
-    ("  path: shop.ttl", "  file: shop.ttl", "5:3", "ontology has no key 'file'; use one of: name, path"),
+    (
+        "  path: shop.ttl",
+        "  file: shop.ttl",
+        "5:3",
+        "ontology has no key 'file'; use one of: name, path",
+    ),
     ("path: shop.ttl", "path: stop.ttl", "5:9", "there is no ontology 'stop.ttl'"),
-    ("ontology:\n  name: shop\n  path: shop.ttl", "ontology: shop.ttl", "3:11", "ontology is the text 'shop.ttl'"),
+    (
+        "ontology:\n  name: shop\n  path: shop.ttl",
+        "ontology: shop.ttl",
+        "3:11",
+        "ontology is the text 'shop.ttl'",
+    ),
     ("tags: [search]", "tag: [search]", "15:5", "a task has no key 'tag': did you mean tags?"),
     ("    query: Find all terms\n", "", "13:5", "the key 'query' of a task is missing"),
     ("query: Find all terms", "query: ~", "14:12", "query is empty"),
     ("query: Find all terms", "query:", "14:11", "query is empty"),
     ("query: Find all terms", "query: '  '", "14:12", "query is empty"),
     ("query: Find all terms", "query: [a]", "14:12", "query is a list, expected text"),
-    ("query: Find all terms", f"query: {'x' * 5000}", "14:12", "query has 5,000 characters, at most 4,000"),
+    (
+        "query: Find all terms",
+        f"query: {'x' * 5000}",
+        "14:12",
+        "query has 5,000 characters, at most 4,000",
+    ),
     ("tags: [search]", "tags: []", "15:11", "tags is empty"),
     ("tags: [search]", "tags: search", "15:11", "tags is the text 'search', expected a list"),
     ("tags: [search]", "tags: [{a: b}]", "15:12", "a tag is a mapping, expected text"),
@@ -123,16 +147,41 @@ WRONG = [
     ("id: shop-02", "id: a b", "13:9", "id is 'a b': use 1 to 80 letters"),
     ("id: shop-02", "id: ../x", "13:9", "id is '../x'"),
     ("compare: set", "compare: sets", "12:16", "compare is 'sets': did you mean set?"),
-    ("compare: set", "compare: equal", "12:16", "use one of: set, contains_all, count, boolean, absent"),
-    ("compare: set", "comparison: set", "12:7", "verify has no key 'comparison': did you mean compare?"),
+    (
+        "compare: set",
+        "compare: equal",
+        "12:16",
+        "use one of: set, contains_all, count, boolean, absent",
+    ),
+    (
+        "compare: set",
+        "comparison: set",
+        "12:7",
+        "verify has no key 'comparison': did you mean compare?",
+    ),
     ("      compare: set\n", "", "11:7", "the key 'compare' of verify is missing"),
-    ("SELECT ?c WHERE { ?c", "Which ?c", "11:15", "query refused at line 1, column 1: 'Which' does not begin a query"),
+    (
+        "SELECT ?c WHERE { ?c",
+        "Which ?c",
+        "11:15",
+        "query refused at line 1, column 1: 'Which' does not begin a query",
+    ),
     ("rdfs:subClassOf ex:Item }", "rdfs:subClassOf ex:Item", "11:15", "{ is never closed"),
     ("SELECT ?c WHERE {", "DELETE WHERE {", "11:15", "DELETE would change the data"),
     ("SELECT ?c WHERE {", "ASK {", "11:15", "sparql is ASK, but compare: set needs SELECT"),
     ("SELECT ?c WHERE {", "DESCRIBE ?c WHERE {", "11:15", "sparql is DESCRIBE"),
-    ("id: shop-02\n", "id: shop-02\n    id: shop-03\n", "14:5", "the key 'id' is here twice, first in line 13"),
-    ("  - id: shop-02\n    query: Find all terms\n    tags: [search]\n", "  - just text\n", "14:13", "is no YAML"),
+    (
+        "id: shop-02\n",
+        "id: shop-02\n    id: shop-03\n",
+        "14:5",
+        "the key 'id' is here twice, first in line 13",
+    ),
+    (
+        "  - id: shop-02\n    query: Find all terms\n    tags: [search]\n",
+        "  - just text\n",
+        "14:13",
+        "is no YAML",
+    ),
 ]
 
 
@@ -149,18 +198,38 @@ def test_what_is_wrong_is_told_with_its_line(folder, old, new, where, told):
 @pytest.mark.parametrize(
     ("text", "where", "told"),
     [
-        ("- id: a\n- id: b\n", "1:1", "a curriculum is a list, expected the keys id, description, ontology, tasks"),
+        (
+            "- id: a\n- id: b\n",
+            "1:1",
+            "a curriculum is a list, expected the keys id, description, ontology, tasks",
+        ),
         ("just a sentence", "1:1", "a curriculum is the text 'just a sentence'"),
         ("", "1:1", "there is nothing in it"),
         ("# only a comment\n", "1:1", "there is nothing in it"),
-        ("id: a\n\tname: b\n", "2:1", "is no YAML: found character '\\t' that cannot start any token; indent with"),
+        (
+            "id: a\n\tname: b\n",
+            "2:1",
+            "is no YAML: found character '\\t' that cannot start any token; indent with",
+        ),
         ("id: a\nontology: [b\ntasks: c\n", "3:6", "is no YAML"),
-        ("id: a: b\n", "1:6", "is no YAML: mapping values are not allowed here; put quotes around a value"),
+        (
+            "id: a: b\n",
+            "1:6",
+            "is no YAML: mapping values are not allowed here; put quotes around a value",
+        ),
         ("id: 'a\n", "2:1", "is no YAML: found unexpected end of stream"),
         (GOOD.split("tasks:")[0] + "tasks: []\n", "6:8", "tasks is empty"),
         (GOOD.split("tasks:")[0] + "tasks:\n", "6:7", "tasks is empty, expected a list"),
-        (GOOD.split("tasks:")[0] + "tasks:\n  a: b\n", "7:3", "tasks is a mapping, expected a list"),
-        (GOOD.split("tasks:")[0] + "tasks:\n  - text\n", "7:5", "a task is the text 'text', expected the keys id"),
+        (
+            GOOD.split("tasks:")[0] + "tasks:\n  a: b\n",
+            "7:3",
+            "tasks is a mapping, expected a list",
+        ),
+        (
+            GOOD.split("tasks:")[0] + "tasks:\n  - text\n",
+            "7:5",
+            "a task is the text 'text', expected the keys id",
+        ),
         ("a: &x [1]\nb: *x\n", "1:4", "&x is an anchor"),
         ("b: *x\n", "1:4", "*x is an alias: write the value out"),
         ("a: 1\n<<: {b: c}\n", "1:1", "a curriculum has no key 'a'"),
@@ -202,7 +271,9 @@ def test_where_the_ontology_is_looked_for(folder, monkeypatch):
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    with pytest.raises(ConfigError, match=r"shop_v1.yaml:5:9: .*looked in the working directory, .*curricula and "):
+    with pytest.raises(
+        ConfigError, match=r"shop_v1.yaml:5:9: .*looked in the working directory, .*curricula and "
+    ):
         read_curriculum(path)
     above = folder / "repository" / "shop.ttl"
     above.write_text(SHOP)
@@ -222,9 +293,17 @@ def test_where_the_ontology_is_looked_for(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("rdfs:subClassOf ex:Item", "rdfs:subClassOf shop:Item", "the prefix 'shop:' of 'shop:Item' is not bound"),
+        (
+            "rdfs:subClassOf ex:Item",
+            "rdfs:subClassOf shop:Item",
+            "the prefix 'shop:' of 'shop:Item' is not bound",
+        ),
         ("?c rdfs:subClassOf ex:Item", "?c rdfs:subClassOf", "query refused"),
-        ("SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }", "SELECT ?c WHERE { ex:Book rdfs:subClassOf ?c }", "blank"),
+        (
+            "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }",
+            "SELECT ?c WHERE { ex:Book rdfs:subClassOf ?c }",
+            "blank",
+        ),
         ("compare: set", "compare: absent", "finds something, so the thing is there"),
         ("compare: set", "compare: boolean", "is no ASK"),
         (
@@ -232,7 +311,11 @@ def test_where_the_ontology_is_looked_for(folder, monkeypatch):
             "rdfs:subClassOf ex:Itme",
             "ex:Itme occurs nowhere in the ontology (did you mean ex:Item",
         ),
-        ("rdfs:subClassOf ex:Item", "rdfs:subClasOf|rdfs:subClassOf ex:Item", "rdfs:subClasOf occurs nowhere"),
+        (
+            "rdfs:subClassOf ex:Item",
+            "rdfs:subClasOf|rdfs:subClassOf ex:Item",
+            "rdfs:subClasOf occurs nowhere",
+        ),
         (
             "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Item }\n      compare: set",
             "ASK { ex:Tem a owl:Class }\n      compare: boolean",
@@ -243,15 +326,23 @@ def test_where_the_ontology_is_looked_for(folder, monkeypatch):
             "SELECT ?c WHERE { ?c ex:sold ex:Item }\n      compare: count",
             "ex:sold occurs nowhere",
         ),
-        ("?c rdfs:subClassOf ex:Item", "?c rdfs:subClassOf ex:Book", "it finds nothing, so compare: set would expect"),
+        (
+            "?c rdfs:subClassOf ex:Item",
+            "?c rdfs:subClassOf ex:Book",
+            "it finds nothing, so compare: set would expect",
+        ),
     ],
 )
-def test_a_query_that_the_ontology_does_not_answer_is_told_with_its_line(folder, tmp_path, old, new, told):
+def test_a_query_that_the_ontology_does_not_answer_is_told_with_its_line(
+    folder, tmp_path, old, new, told
+):
     (folder / "a.yaml").write_text(GOOD)
     (folder / "b.yaml").write_text(GOOD.replace(old, new))
     with open_engine(folder / "shop.ttl", cache_dir=tmp_path / "cache") as engine:
         check_curriculum(read_curriculum("a.yaml"), engine)
-        with pytest.raises(ConfigError, match=r"^b\.yaml:11: the verify of shop-01 cannot be asked: ") as caught:
+        with pytest.raises(
+            ConfigError, match=r"^b\.yaml:11: the verify of shop-01 cannot be asked: "
+        ) as caught:
             check_curriculum(read_curriculum("b.yaml"), engine)
     assert told in str(caught.value)
 
@@ -282,7 +373,9 @@ def test_what_is_no_slip_is_accepted(folder, tmp_path):
 
 
 def test_a_tag_that_is_nearly_a_kind_is_told(folder):
-    (folder / "a.yaml").write_text(GOOD.replace("[subclasses, hierarchy]", "[sub-clases, hierarchy]"))
+    (folder / "a.yaml").write_text(
+        GOOD.replace("[subclasses, hierarchy]", "[sub-clases, hierarchy]")
+    )
     (slip,) = odd_tags(read_curriculum("a.yaml"))
     assert slip.startswith(
         "a.yaml:7: no tag of task shop-01 is a kind of question; 'sub-clases' is none: did you mean "
@@ -300,7 +393,9 @@ def test_every_part_of_the_tree_knows_its_place():
     tree = parse_tree("a: [x, 'y']\nb:\n  c: |\n    two\n    lines\n")
     assert isinstance(tree, Mapping)
     assert tree.keys == {"a": Spot(1, 1), "b": Spot(2, 1)}
-    assert tree.values["a"] == Listing(Spot(1, 4), [Text(Spot(1, 5), "x", True), Text(Spot(1, 8), "y", False)])
+    assert tree.values["a"] == Listing(
+        Spot(1, 4), [Text(Spot(1, 5), "x", True), Text(Spot(1, 8), "y", False)]
+    )
     inner = tree.values["b"]
     assert isinstance(inner, Mapping)
     assert inner.values == {"c": Text(Spot(3, 6), "two\nlines\n", False)}

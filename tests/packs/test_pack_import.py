@@ -22,7 +22,11 @@ def test_what_is_imported_is_marked(tmp_path: Path) -> None:
     assert (report.name, report.count, report.added, report.present) == ("p", 3, 3, 0)
     assert len(found) == 3
     for item in found:
-        assert (item.source_type, item.provenance["source"], item.origin) == ("pack", "pack", "pack:p")
+        assert (item.source_type, item.provenance["source"], item.origin) == (
+            "pack",
+            "pack",
+            "pack:p",
+        )
         assert item.provenance["trajectory_id"] == "t-9"
         assert item.provenance["exported_in_pack"] == "p"
 
@@ -71,8 +75,18 @@ def test_the_import_is_on_record(tmp_path: Path) -> None:
     with store(tmp_path / "m.db") as db:
         report = import_pack(path, db)
         (row,) = list_packs(db)
-    assert (row.pack_no, row.name, row.sha256, row.source) == (report.pack_no, "p", report.sha256, str(path))
-    assert (row.item_count, row.added_count, row.trust, row.rolled_back_at) == (2, 2, "quarantined", None)
+    assert (row.pack_no, row.name, row.sha256, row.source) == (
+        report.pack_no,
+        "p",
+        report.sha256,
+        str(path),
+    )
+    assert (row.item_count, row.added_count, row.trust, row.rolled_back_at) == (
+        2,
+        2,
+        "quarantined",
+        None,
+    )
     assert "space_id" not in row.to_dict()
 
 
@@ -120,7 +134,9 @@ def test_a_pack_that_changes_while_it_is_read(tmp_path: Path, workers: int) -> N
 def test_secrets_are_scrubbed_on_the_way_in(tmp_path: Path) -> None:
     secret = "ghp_" + "aB3" * 12
     item = memory(content=f"- call it with {secret}")
-    raw = pack_bytes([memory()])  # the gate scrubs what pack_bytes makes, so the line is made by hand
+    raw = pack_bytes(
+        [memory()]
+    )  # the gate scrubs what pack_bytes makes, so the line is made by hand
     path = tmp_path / "p.jsonl"
     path.write_bytes(raw + line(title=item.title, content=item.content, memory_id=item.memory_id))
     with store(tmp_path / "m.db") as db:
@@ -184,5 +200,7 @@ def test_an_empty_file_is_no_pack_unless_its_manifest_says_so(tmp_path: Path) ->
     with store(tmp_path / "m.db") as db:
         assert import_pack(path, db).count == 0
         (tmp_path / "p.manifest.json").unlink()
-        with pytest.raises(PackError, match="is empty, it holds no memory: get it again, or export it again"):
+        with pytest.raises(
+            PackError, match="is empty, it holds no memory: get it again, or export it again"
+        ):
             import_pack(path, db)

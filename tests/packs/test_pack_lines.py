@@ -22,7 +22,9 @@ SEED_KEYS = {"memory_id", "title", "description", "content", "tags", "scope", "p
 
 @pytest.mark.req("RB-12")
 def test_a_line_has_the_seeds_keys_and_is_canonical() -> None:
-    text = pack_bytes([memory(tags=["b", "a"], session_id="s-1", task_query="ask: ünïcode?")]).decode()
+    text = pack_bytes(
+        [memory(tags=["b", "a"], session_id="s-1", task_query="ask: ünïcode?")]
+    ).decode()
     record = json.loads(text)
     assert record.keys() >= SEED_KEYS
     assert text == canonical_json(record) + "\n"
@@ -33,7 +35,16 @@ def test_a_line_has_the_seeds_keys_and_is_canonical() -> None:
 @pytest.mark.req("RB-12")
 def test_no_counter_trust_or_tenant_leaves_the_store() -> None:
     record = json.loads(pack_bytes([memory(access_count=7, last_used=AT, trust="trusted")]))
-    left = {"access_count", "success_count", "failure_count", "last_used", "trust", "origin", "org", "level"}
+    left = {
+        "access_count",
+        "success_count",
+        "failure_count",
+        "last_used",
+        "trust",
+        "origin",
+        "org",
+        "level",
+    }
     assert not left & record.keys()
 
 
@@ -49,7 +60,9 @@ def test_lines_are_sorted_by_id(tmp_path: Path) -> None:
     with store(tmp_path / "m.db") as db:
         db.add_many(memory(f"Title {i}") for i in range(20))
         export_pack(db, tmp_path / "p.jsonl")
-    ids = [json.loads(text)["memory_id"] for text in (tmp_path / "p.jsonl").read_text().splitlines()]
+    ids = [
+        json.loads(text)["memory_id"] for text in (tmp_path / "p.jsonl").read_text().splitlines()
+    ]
     assert len(ids) == 20
     assert ids == sorted(ids)
 
@@ -59,12 +72,18 @@ def test_a_line_with_only_the_seeds_keys_is_accepted(tmp_path: Path) -> None:
     scope = {"ontology": None, "task_types": ["entity_description"], "transferable": True}
     provenance = {"source": "pack", "pack": "core_v1"}
     path = tmp_path / "hand.jsonl"
-    path.write_bytes(line(title="By hand", description="d", tags=["x"], scope=scope, provenance=provenance))
+    path.write_bytes(
+        line(title="By hand", description="d", tags=["x"], scope=scope, provenance=provenance)
+    )
     with store(tmp_path / "m.db") as db:
         assert import_pack(path, db, trust=True).added == 1
         item = db.list_items()[0]
     expected = memory_id("By hand", "- do it", {**scope, "tools": []})
-    assert (item.memory_id, item.tags, item.scope.task_types) == (expected, ["x"], ("entity_description",))
+    assert (item.memory_id, item.tags, item.scope.task_types) == (
+        expected,
+        ["x"],
+        ("entity_description",),
+    )
 
 
 @pytest.mark.req("RB-12")
@@ -163,7 +182,9 @@ def test_blocks_are_the_whole_file_and_the_last_are_smaller(
 ) -> None:
     monkeypatch.setattr(format_, "PIECE_BYTES", 64)
     path = tmp_path / "lines.jsonl"
-    path.write_bytes(b"".join(b"%d %s\n" % (number, b"x" * (number % 7)) for number in range(2_000)))
+    path.write_bytes(
+        b"".join(b"%d %s\n" % (number, b"x" * (number % 7)) for number in range(2_000))
+    )
     reader = PackReader(path)
     found = list(reader.blocks(100, taper))
     assert b"".join(block for _, block in found) == path.read_bytes()

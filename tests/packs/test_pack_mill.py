@@ -33,11 +33,18 @@ def big(tmp_path_factory):
     words = "alpha beta gamma delta epsilon zeta eta theta iota kappa " * 16
     with open_store(folder / "source.db", embedder="none") as db:
         db.add_many(
-            MemoryItem(title=f"Step {n} of many", description=f"about {n}", content=f"{n}: {words}", tags=[f"t{n % 7}"])
+            MemoryItem(
+                title=f"Step {n} of many",
+                description=f"about {n}",
+                content=f"{n}: {words}",
+                tags=[f"t{n % 7}"],
+            )
             for n in range(LINES)
         )
         export_pack(db, folder / "big_v1.jsonl", name="big_v1", threshold=0.0)
-    assert (folder / "big_v1.jsonl").stat().st_size > WORTH_BYTES, "else nobody would start workers for it"
+    assert (folder / "big_v1.jsonl").stat().st_size > WORTH_BYTES, (
+        "else nobody would start workers for it"
+    )
     return folder / "big_v1.jsonl"
 
 
@@ -71,7 +78,9 @@ def test_workers_and_one_process_give_the_same_store(big, tmp_path):
                 export_pack(db, tmp_path / f"{name}_v1.jsonl", name="same_v1", threshold=0.0)
             found = [[(h.item.memory_id, round(h.why.similarity, 5)) for h in db.retrieve(q, k=5, explain=True)]
                      for q in (f"step {n} epsilon" for n in (5, 800, LINES - 1))]  # fmt: skip
-            stores.append((db.db.rows(f"SELECT {columns} FROM memory_items ORDER BY memory_id"), found))
+            stores.append(
+                (db.db.rows(f"SELECT {columns} FROM memory_items ORDER BY memory_id"), found)
+            )
     assert stores[0] == stores[1] == stores[2]
     assert (tmp_path / "milled_v1.jsonl").read_bytes() == (tmp_path / "plain_v1.jsonl").read_bytes()
     assert children() is None
@@ -97,7 +106,9 @@ def test_importing_again_adds_nothing_and_quarantine_holds(big, tmp_path):
 def test_one_memory_that_the_gate_holds_back_takes_none_with_it(big, tmp_path, workers):
     lines = big.read_bytes().splitlines(keepends=True)
     record = {"title": "Recalled", "content": f"{RECALLED_HEADING} and more"}
-    lines.insert(1_100, json.dumps(record).encode() + b"\n")  # not among the first that a worker looks at together
+    lines.insert(
+        1_100, json.dumps(record).encode() + b"\n"
+    )  # not among the first that a worker looks at together
     mixed = tmp_path / "mixed_v1.jsonl"
     mixed.write_bytes(b"".join(lines))
     with open_store(tmp_path / "m.db", embedder="none") as db:
@@ -116,7 +127,9 @@ def test_an_error_in_a_worker_names_its_line_and_leaves_nothing(big, tmp_path, w
     bad = tmp_path / "bad_v1.jsonl"
     bad.write_bytes(b"".join(lines))
     with open_store(tmp_path / "m.db", embedder="none") as db:
-        with pytest.raises(PackError, match=rf"bad_v1\.jsonl:{where}: .*sha256 does not match") as caught:
+        with pytest.raises(
+            PackError, match=rf"bad_v1\.jsonl:{where}: .*sha256 does not match"
+        ) as caught:
             import_pack(bad, db, trust=True, workers=2)
         assert caught.value.line == where
         assert db.stats()["memories"] == 0
@@ -129,7 +142,10 @@ def test_an_id_that_is_there_twice_is_found_across_bundles(big, tmp_path):
     bad = tmp_path / "twice_v1.jsonl"
     bad.write_bytes(b"".join([*lines, lines[0]]))
     with open_store(tmp_path / "m.db", embedder="none") as db:
-        with pytest.raises(PackError, match=rf"twice_v1\.jsonl:{LINES + 1}: memory_id \w+ is there twice: delete one"):
+        with pytest.raises(
+            PackError,
+            match=rf"twice_v1\.jsonl:{LINES + 1}: memory_id \w+ is there twice: delete one",
+        ):
             import_pack(bad, db, trust=True, workers=2)
         assert db.stats()["memories"] == 0
 
@@ -140,7 +156,9 @@ def test_results_come_back_in_order():
         return frame * 2
 
     with Mill.forked(slow_first, 2) as mill:
-        assert list(mill.map(str(n).encode() for n in range(9))) == [str(n).encode() * 2 for n in range(9)]
+        assert list(mill.map(str(n).encode() for n in range(9))) == [
+            str(n).encode() * 2 for n in range(9)
+        ]
     assert children() is None
 
 
@@ -151,7 +169,10 @@ def test_large_frames_both_ways():
 
 
 def test_a_bug_in_a_worker_is_an_error_here():
-    with Mill.forked(lambda frame: 1 // 0, 1) as mill, pytest.raises(RLMError, match="ZeroDivisionError"):
+    with (
+        Mill.forked(lambda frame: 1 // 0, 1) as mill,
+        pytest.raises(RLMError, match="ZeroDivisionError"),
+    ):
         list(mill.map([b"x"]))
     assert children() is None
 
@@ -161,7 +182,10 @@ def test_a_killed_worker_is_an_error_here_and_not_a_wait():
         os.kill(os.getpid(), signal.SIGKILL)
         return frame
 
-    with Mill.forked(die, 2) as mill, pytest.raises(RLMError, match="worker process of the import died"):
+    with (
+        Mill.forked(die, 2) as mill,
+        pytest.raises(RLMError, match="worker process of the import died"),
+    ):
         list(mill.map([b"a", b"b", b"c"]))
     assert children() is None
 
@@ -206,7 +230,9 @@ needs_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core nee
 
 
 @needs_cores
-def test_beside_other_threads_workers_are_started_and_give_the_same_store(big, tmp_path, threaded, started):
+def test_beside_other_threads_workers_are_started_and_give_the_same_store(
+    big, tmp_path, threaded, started
+):
     columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding, origin"
     stores = []
     for name, workers in (("started", None), ("plain", 0)):
@@ -220,7 +246,9 @@ def test_beside_other_threads_workers_are_started_and_give_the_same_store(big, t
 
 
 @needs_cores
-def test_an_error_in_a_worker_that_was_started_names_its_line(big, tmp_path, threaded, started, monkeypatch):
+def test_an_error_in_a_worker_that_was_started_names_its_line(
+    big, tmp_path, threaded, started, monkeypatch
+):
     lines = big.read_bytes().splitlines(keepends=True)
     lines[1_900] = b'{"title": "no end"\n'
     (tmp_path / "bad_v1.jsonl").write_bytes(b"".join(lines))
@@ -234,7 +262,9 @@ def test_an_error_in_a_worker_that_was_started_names_its_line(big, tmp_path, thr
 
 @needs_cores
 @pytest.mark.parametrize("program", ["", "exit 1", "exec cat", "exec sleep 20"])
-def test_where_no_worker_starts_the_import_does_without(big, tmp_path, threaded, started, monkeypatch, program):
+def test_where_no_worker_starts_the_import_does_without(
+    big, tmp_path, threaded, started, monkeypatch, program
+):
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\n{program}\n")
     script.chmod(0o755)

@@ -11,7 +11,14 @@ import pytest
 from pack_making import memory, state, store
 
 from rlm.errors import PackError
-from rlm.packs import apply_candidates, candidates, import_pack, seal_pack, verify_pack, write_candidates
+from rlm.packs import (
+    apply_candidates,
+    candidates,
+    import_pack,
+    seal_pack,
+    verify_pack,
+    write_candidates,
+)
 from rlm.packs.candidates import ReviewReport, is_review_of
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import MemoryItem
@@ -45,7 +52,11 @@ def test_candidates_say_why(tmp_path: Path) -> None:
     found = records(tmp_path / "c.jsonl")
     assert (report.count, report.ready) == (3, 1)
     assert [record["title"] for record in found] == ["Fit to ship", "Plain", "Names an ontology"]
-    assert found[0]["_ready"] and found[0]["_score"] == 0.7 and found[0]["_why"] == ["source_type success"]
+    assert (
+        found[0]["_ready"]
+        and found[0]["_score"] == 0.7
+        and found[0]["_why"] == ["source_type success"]
+    )
     assert "it names an IRI or a prefix: prov:Activity" in found[2]["_why"]
     assert not any("sha256" in record or "memory_id" in record for record in found)
 
@@ -88,7 +99,10 @@ def test_applying_a_review_changes_the_memories_themselves(tmp_path: Path, kind:
         assert items["Fit to ship"].source_type == "success"
         assert "prov:" not in items["Names an ontology"].content
         assert items["Names an ontology"].provenance["edited_from"] == found[2]["_memory_id"]
-        assert (items["New from the reviewer"].source_type, items["New from the reviewer"].trust) == (
+        assert (
+            items["New from the reviewer"].source_type,
+            items["New from the reviewer"].trust,
+        ) == (
             "human",
             "trusted",
         )
@@ -119,7 +133,9 @@ def shared(db: Any) -> None:
     db.add_many(
         [
             memory("Fit to ship", STEPS, source_type="success", level="org"),
-            memory("Names an ontology", f"{STEPS} of prov:Activity", source_type="success", level="org"),
+            memory(
+                "Names an ontology", f"{STEPS} of prov:Activity", source_type="success", level="org"
+            ),
         ]
     )
 
@@ -133,7 +149,11 @@ def levels(db: Any) -> dict[str, str]:
 
 @pytest.fixture(params=["sqlite", "json"])
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    opened = store(tmp_path / "m.db") if request.param == "sqlite" else MemoryStore.open(tmp_path / "m.json")
+    opened = (
+        store(tmp_path / "m.db")
+        if request.param == "sqlite"
+        else MemoryStore.open(tmp_path / "m.json")
+    )
     with opened:
         yield opened
 
@@ -161,7 +181,12 @@ def test_a_file_that_is_edited_further_changes_the_same_memory(tmp_path: Path, d
     shared(db)
     write_candidates(db, path)
     found = records(path)
-    for change in ({"title": "Once"}, {"description": "Better said."}, {"title": "Twice"}, {"tags": ["x"]}):
+    for change in (
+        {"title": "Once"},
+        {"description": "Better said."},
+        {"title": "Twice"},
+        {"tags": ["x"]},
+    ):
         found[0].update(change)
         write(path, found)
         assert apply_candidates(path, db) == ReviewReport(changed=1, added=0, unchanged=1), change
@@ -182,8 +207,12 @@ def test_a_line_takes_no_memory_that_another_line_describes(tmp_path: Path, db: 
     assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2)
     assert levels(db) == {"One": "org", "Two": "org"}
     write(path, [{**found, "title": "Three"}, {**found, "title": "Four"}])
-    assert apply_candidates(path, db) == ReviewReport(changed=1, added=1, unchanged=0, not_mentioned=1)
-    assert apply_candidates(path, db) == ReviewReport(changed=0, added=0, unchanged=2, not_mentioned=1)
+    assert apply_candidates(path, db) == ReviewReport(
+        changed=1, added=1, unchanged=0, not_mentioned=1
+    )
+    assert apply_candidates(path, db) == ReviewReport(
+        changed=0, added=0, unchanged=2, not_mentioned=1
+    )
     assert levels(db) == {"Two": "org", "Three": "org", "Four": "org"}
 
 
@@ -197,7 +226,9 @@ def test_two_edits_of_one_memory_leave_a_third_to_be_new(tmp_path: Path, db: Any
     db.update(found["_memory_id"], title="Two")
     db.update(db.add(first), title="Three")
     write(path, [{**found, "title": "Four"}])
-    assert apply_candidates(path, db) == ReviewReport(changed=0, added=1, unchanged=0, not_mentioned=2)
+    assert apply_candidates(path, db) == ReviewReport(
+        changed=0, added=1, unchanged=0, not_mentioned=2
+    )
     assert levels(db) == {"Two": "org", "Three": "org", "Four": "org"}
 
 
@@ -207,7 +238,9 @@ def test_a_line_that_was_deleted_is_counted_and_its_memory_stays(tmp_path: Path,
     shared(db)
     write_candidates(db, path)
     write(path, [{**records(path)[0], "title": "Fit for all"}])
-    assert apply_candidates(path, db) == ReviewReport(changed=1, added=0, unchanged=0, not_mentioned=1)
+    assert apply_candidates(path, db) == ReviewReport(
+        changed=1, added=0, unchanged=0, not_mentioned=1
+    )
     assert levels(db) == {"Fit for all": "org", "Names an ontology": "org"}
     write(path, [])
     assert apply_candidates(path, db).not_mentioned == 2
@@ -227,7 +260,16 @@ def test_candidates_are_known_by_the_memories_they_name(tmp_path: Path, db: Any)
     apply_candidates(path, db)
     assert db.get(found[0]["_memory_id"]) is None and is_review_of(path, db)
     named = found[1]["_memory_id"]
-    write(path, [{"title": "Words", "content": f'"_memory_id":"{named}"', "provenance": {"_memory_id": named}}])
+    write(
+        path,
+        [
+            {
+                "title": "Words",
+                "content": f'"_memory_id":"{named}"',
+                "provenance": {"_memory_id": named},
+            }
+        ],
+    )
     assert not is_review_of(path, db)
     write(path, [{**found[1], "_memory_id": 5}, {**found[1], "unknown": 1}])
     assert not is_review_of(path, db), "what cannot be read is told by the import"
@@ -266,14 +308,18 @@ def test_what_was_removed_comes_back_at_its_level(tmp_path: Path, db: Any) -> No
 
 
 @pytest.mark.req("RB-11")
-def test_a_new_line_with_the_words_of_a_shared_memory_makes_no_copy(tmp_path: Path, db: Any) -> None:
+def test_a_new_line_with_the_words_of_a_shared_memory_makes_no_copy(
+    tmp_path: Path, db: Any
+) -> None:
     path = tmp_path / "reviewed.jsonl"
     shared(db)
     kept = db.list_items()[0]
     write(path, [{"title": kept.title, "content": kept.content}])
     assert apply_candidates(path, db).added == 0
     assert levels(db) == {"Fit to ship": "org", "Names an ontology": "org"}
-    assert db.get(kept.memory_id).description == kept.description, "what the line does not say stays"
+    assert db.get(kept.memory_id).description == kept.description, (
+        "what the line does not say stays"
+    )
 
 
 @pytest.mark.req("RB-11")

@@ -64,7 +64,9 @@ def test_use_and_feedback_are_no_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("RB-14")
-def test_importing_after_a_rollback_brings_the_memories_back_with_their_counts(tmp_path: Path) -> None:
+def test_importing_after_a_rollback_brings_the_memories_back_with_their_counts(
+    tmp_path: Path,
+) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(3))
     with store(tmp_path / "m.db") as db:
         import_pack(path, db, trust=True)

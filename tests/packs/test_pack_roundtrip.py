@@ -20,7 +20,11 @@ from rlm.store.types import LOCAL, MemoryItem, Scope
 WORD = st.text(min_size=1, max_size=8).map(lambda text: "".join(text.split())).filter(bool)
 TEXT = st.text(max_size=80)
 JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=6,
 )
@@ -31,7 +35,8 @@ PROVENANCE = st.dictionaries(TEXT, JSON, max_size=3) | st.fixed_dictionaries(
         "pack": st.sampled_from(["p", "other"]),
         "trajectory_id": TEXT,
         "exported_in_pack": TEXT,
-        "before_pack": st.none() | st.dictionaries(st.sampled_from(["source", "source_type"]), TEXT),
+        "before_pack": st.none()
+        | st.dictionaries(st.sampled_from(["source", "source_type"]), TEXT),
     },
 )
 ITEM = st.builds(
@@ -79,9 +84,13 @@ def admissible(item: MemoryItem) -> bool:
 @pytest.mark.req("RB-06", "RB-12")
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ITEM, min_size=1, max_size=5), st.sampled_from(["onto", None]))
-def test_export_import_export_gives_the_same_bytes(items: list[MemoryItem], ontology: str | None) -> None:
+def test_export_import_export_gives_the_same_bytes(
+    items: list[MemoryItem], ontology: str | None
+) -> None:
     if ontology is None:
-        items = [replace(item, scope=replace(item.scope, ontology=None), memory_id="") for item in items]
+        items = [
+            replace(item, scope=replace(item.scope, ontology=None), memory_id="") for item in items
+        ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "one").mkdir()
@@ -89,7 +98,9 @@ def test_export_import_export_gives_the_same_bytes(items: list[MemoryItem], onto
         with store(folder / "a.db") as first, store(folder / "b.db") as second:
             first.add_many(item for item in items if admissible(item))
             try:
-                out = export_pack(first, folder / "one" / "p.jsonl", ontology=ontology, threshold=0.0)
+                out = export_pack(
+                    first, folder / "one" / "p.jsonl", ontology=ontology, threshold=0.0
+                )
             except PackError:
                 assert not list((folder / "one").iterdir()), "there was nothing to share"
                 return
@@ -99,7 +110,9 @@ def test_export_import_export_gives_the_same_bytes(items: list[MemoryItem], onto
                 original = first.get(item.memory_id)
                 assert original is not None
                 same = KEPT if ontology else tuple(name for name in KEPT if name != "task_query")
-                assert [getattr(item, n) or None for n in same] == [getattr(original, n) or None for n in same]
+                assert [getattr(item, n) or None for n in same] == [
+                    getattr(original, n) or None for n in same
+                ]
             assert len(second.list_items()) == out.count
         for file in ("p.jsonl", "p.manifest.json"):
             assert (folder / "one" / file).read_bytes() == (folder / "two" / file).read_bytes()
@@ -114,7 +127,10 @@ def test_exporting_twice_gives_the_same_bytes_though_counters_moved(tmp_path: Pa
         assert db.retrieve("Lesson number 3")
         db.record_usage("t-1", [(db.list_items()[0], 0.5)])
         export_pack(db, tmp_path / "p.jsonl")
-    assert before == ((tmp_path / "p.jsonl").read_bytes(), (tmp_path / "p.manifest.json").read_bytes())
+    assert before == (
+        (tmp_path / "p.jsonl").read_bytes(),
+        (tmp_path / "p.manifest.json").read_bytes(),
+    )
 
 
 @pytest.mark.req("RB-12")
@@ -125,7 +141,11 @@ def test_what_an_import_replaces_comes_back(tmp_path: Path) -> None:
         export_pack(first, tmp_path / "p.jsonl")
         import_pack(tmp_path / "p.jsonl", second, trust=True)
         item = second.list_items()[0]
-        assert (item.source_type, item.provenance["source"], item.provenance["pack"]) == ("pack", "pack", "p")
+        assert (item.source_type, item.provenance["source"], item.provenance["pack"]) == (
+            "pack",
+            "pack",
+            "p",
+        )
         assert item.provenance["before_pack"] == {"source_type": "success", "source": "extracted"}
         export_pack(second, tmp_path / "q.jsonl")
     assert '"source_type":"success"' in (tmp_path / "q.jsonl").read_text()

@@ -65,7 +65,9 @@ def test_hard_coded_names(text: str, found: str | None) -> None:
 @pytest.mark.req("RB-10")
 def test_sources_and_judgments_decide(tmp_path: Path) -> None:
     with store(tmp_path / "m.db") as db:
-        for number, (confidence, source) in enumerate([("high", "failure"), ("low", "failure"), ("low", "success")]):
+        for number, (confidence, source) in enumerate(
+            [("high", "failure"), ("low", "failure"), ("low", "success")]
+        ):
             trajectory = Trajectory("a task", trajectory_id=f"t-{number}")
             db.save_artifacts(
                 Run(),
@@ -81,11 +83,29 @@ def test_sources_and_judgments_decide(tmp_path: Path) -> None:
                 ],
             )
         db.add(memory("failure without a run", STEPS, source_type="failure"))
-        db.add(memory("failure of an unknown run", STEPS, source_type="failure", provenance={"trajectory_id": "t-x"}))
-        db.add(memory("odd provenance", STEPS, source_type="failure", provenance={"trajectory_id": ["t-0"]}))
+        db.add(
+            memory(
+                "failure of an unknown run",
+                STEPS,
+                source_type="failure",
+                provenance={"trajectory_id": "t-x"},
+            )
+        )
+        db.add(
+            memory(
+                "odd provenance",
+                STEPS,
+                source_type="failure",
+                provenance={"trajectory_id": ["t-0"]},
+            )
+        )
         db.add(memory("from a person", STEPS))
         report = export_pack(db, tmp_path / "p.jsonl")
-    assert titles(tmp_path / "p.jsonl") == {"failure judged high", "success judged low", "from a person"}
+    assert titles(tmp_path / "p.jsonl") == {
+        "failure judged high",
+        "success judged low",
+        "from a person",
+    }
     assert sum(report.left_out.values()) == 4
 
 
@@ -138,7 +158,10 @@ def test_archived_and_foreign_memories_stay_at_home(tmp_path: Path) -> None:
         db.delete(memories(1)[0].memory_id)
         assert export_pack(db, tmp_path / "p.jsonl").count == 1
     before = (tmp_path / "p.jsonl").read_bytes()
-    with store(tmp_path / "m.db", tenant=Tenant("other")) as db, pytest.raises(PackError, match="no memory is fit"):
+    with (
+        store(tmp_path / "m.db", tenant=Tenant("other")) as db,
+        pytest.raises(PackError, match="no memory is fit"),
+    ):
         export_pack(db, tmp_path / "p.jsonl")
     assert (tmp_path / "p.jsonl").read_bytes() == before, "a pack is never replaced by nothing"
 

@@ -41,7 +41,12 @@ def test_both_packs_are_there_and_sound() -> None:
     for name, kind, count in (("core_v1", "universal", 7), ("prov_v1", "universal", 21)):
         report = verify_pack(name)
         assert report.ok, report.problem
-        assert (report.kind, report.count, report.trust, report.shipped) == (kind, count, "trusted", name)
+        assert (report.kind, report.count, report.trust, report.shipped) == (
+            kind,
+            count,
+            "trusted",
+            name,
+        )
 
 
 @pytest.mark.req("PM-10")
@@ -62,7 +67,10 @@ def test_they_go_into_any_store_and_are_found(tmp_path: Path) -> None:
         assert len(db.memories) == 7
     with store(tmp_path / "m.db") as db:
         import_pack("core_v1", db)
-        assert db.retrieve("find all subclasses of Activity", 1)[0].item.title == "Find Subclasses Using GraphMeta"
+        assert (
+            db.retrieve("find all subclasses of Activity", 1)[0].item.title
+            == "Find Subclasses Using GraphMeta"
+        )
         assert db.add_many(bootstrap_general_strategies()) and db.stats()["memories"] == 7
 
 
@@ -81,8 +89,14 @@ def test_they_are_valid() -> None:
         (lambda items: [*items[:-1], replace(items[0], title="w " * 12)], "types"),
         (lambda items: [*items[:-1], replace(items[0], content="- other")], "unique_titles"),
         (lambda items: [*items[:-1], replace(items[-1], tags=["x"])], "universal_tag"),
-        (lambda items: [*items[:-1], replace(items[-1], content="- ask prov:Agent")], "no_ontology_iris"),
-        (lambda items: [*items[:-1], replace(items[-1], content="- http://x.org/y")], "no_ontology_iris"),
+        (
+            lambda items: [*items[:-1], replace(items[-1], content="- ask prov:Agent")],
+            "no_ontology_iris",
+        ),
+        (
+            lambda items: [*items[:-1], replace(items[-1], content="- http://x.org/y")],
+            "no_ontology_iris",
+        ),
     ],
 )
 def test_what_is_not_valid_is_named(broken, check: str) -> None:  # type: ignore[no-untyped-def]
@@ -97,8 +111,12 @@ def test_what_training_taught_is_found_by_the_kind_of_task(tmp_path: Path) -> No
         import_pack("prov_v1", db)
         import_pack("core_v1", db)
         taught = db.list_items(provenance={"curriculum_id": "prov_curriculum_v1"})
-        assert len(taught) == 21 and all(item.scope.transferable and item.scope.ontology is None for item in taught)
-        found = db.retrieve("Which classes are below Vessel?", 1, scope=Scope("harbour", ("all_subclasses",)))
+        assert len(taught) == 21 and all(
+            item.scope.transferable and item.scope.ontology is None for item in taught
+        )
+        found = db.retrieve(
+            "Which classes are below Vessel?", 1, scope=Scope("harbour", ("all_subclasses",))
+        )
         assert found[0].item.title == "Find all subclasses of a class"
 
 
@@ -120,7 +138,12 @@ def test_exporting_a_shipped_pack_gives_it_back(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize("all_of_it", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_files_are_what_their_source_gives(all_of_it: bool) -> None:
     """All of it trains anew, which takes some ten seconds."""
-    command = [sys.executable, str(ROOT / "tools" / "make_packs.py"), "--check", *([] if all_of_it else ["--core"])]
+    command = [
+        sys.executable,
+        str(ROOT / "tools" / "make_packs.py"),
+        "--check",
+        *([] if all_of_it else ["--core"]),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

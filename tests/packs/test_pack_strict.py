@@ -26,7 +26,12 @@ GOOD = line(title="A good one")
 
 
 def nested(depth: int) -> bytes:
-    text = '{"title":"t","content":"c","provenance":{"x":' + "[" * (depth - 2) + "]" * (depth - 2) + "}}\n"
+    text = (
+        '{"title":"t","content":"c","provenance":{"x":'
+        + "[" * (depth - 2)
+        + "]" * (depth - 2)
+        + "}}\n"
+    )
     return text.encode()
 
 
@@ -50,8 +55,14 @@ BAD_SECOND_LINES = {
     "key twice, odd blanks": (b'{"title" :"a", "title":"a","content": "c"}\n', "twice"),
     "NaN": (b'{"title":"a","content":"c","confidence":NaN}\n', "NaN"),
     "Infinity": (b'{"title":"a","content":"c","provenance":{"x":-Infinity}}\n', "Infinity"),
-    "beyond float": (b'{"title":"a","content":"c","provenance":{"x":1e999}}\n', "too large a number"),
-    "huge integer": (b'{"title":"a","content":"c","confidence":' + b"9" * 5000 + b"}\n", "not a JSON object"),
+    "beyond float": (
+        b'{"title":"a","content":"c","provenance":{"x":1e999}}\n',
+        "too large a number",
+    ),
+    "huge integer": (
+        b'{"title":"a","content":"c","confidence":' + b"9" * 5000 + b"}\n",
+        "not a JSON object",
+    ),
     "unknown key": (line(level="org"), "unknown key 'level'"),
     "trust claimed": (line(trust="trusted"), "unknown key 'trust'"),
     "deep": (nested(9), "deeper than 8: make the lists and objects in it flatter"),
@@ -73,7 +84,10 @@ BAD_SECOND_LINES = {
     "time": (line(created_at="yesterday"), "created_at"),
     "hash wrong": (with_hash(lambda r: r.update(description="other")), "sha256"),
     "hash no text": (with_hash(lambda r: r.update(sha256=5)), "sha256"),
-    "hash of another": (with_hash(lambda r: r.update(sha256="0" * 64)), "take sha256 and memory_id out of the line"),
+    "hash of another": (
+        with_hash(lambda r: r.update(sha256="0" * 64)),
+        "take sha256 and memory_id out of the line",
+    ),
     "same id": (GOOD, "twice: delete one of the two lines"),
 }
 
@@ -81,7 +95,9 @@ BAD_SECOND_LINES = {
 @pytest.mark.req("RB-12", "RB-14")
 @pytest.mark.parametrize("bad", BAD_SECOND_LINES)
 @pytest.mark.parametrize("sealed", [False, True], ids=["bare", "manifest"])
-def test_a_bad_line_is_refused_and_nothing_is_stored(tmp_path: Path, bad: str, sealed: bool) -> None:
+def test_a_bad_line_is_refused_and_nothing_is_stored(
+    tmp_path: Path, bad: str, sealed: bool
+) -> None:
     data, message = BAD_SECOND_LINES[bad]
     path = tmp_path / "p.jsonl"
     path.write_bytes(GOOD + data)
@@ -100,14 +116,22 @@ def test_a_bad_line_is_refused_and_nothing_is_stored(tmp_path: Path, bad: str, s
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-_SPELLINGS = st.sampled_from(((",", ":"), (", ", ": "), (" ,", ": "), (",  ", ":  "), ("\t,", ":\n")))
+_SPELLINGS = st.sampled_from(
+    ((",", ":"), (", ", ": "), (" ,", ": "), (",  ", ":  "), ("\t,", ":\n"))
+)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(("a", 'b":', 'c, "')), _VALUES), max_size=3), _SPELLINGS, st.booleans())
+@given(
+    st.lists(st.tuples(st.sampled_from(("a", 'b":', 'c, "')), _VALUES), max_size=3),
+    _SPELLINGS,
+    st.booleans(),
+)
 def test_a_line_read_the_quick_way_is_read_as_the_strict_way_does(
     pairs: list[tuple[str, object]], separators: tuple[str, str], escaped: bool
 ) -> None:
@@ -129,7 +153,9 @@ def test_nesting_of_eight_is_fine(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("RB-12")
-@pytest.mark.parametrize("data", [GOOD[:-1], GOOD + line()[:-1], GOOD + b"{"], ids=["one", "two", "cut"])
+@pytest.mark.parametrize(
+    "data", [GOOD[:-1], GOOD + line()[:-1], GOOD + b"{"], ids=["one", "two", "cut"]
+)
 def test_a_torn_last_line(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(data)
@@ -160,7 +186,9 @@ def test_a_sparse_file_beyond_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(GOOD)
     os.truncate(path, (2 << 30) + 1)
-    assert "at most 2,147,483,648: is it the right file? If so, split it" in str(verify_pack(path).problem)
+    assert "at most 2,147,483,648: is it the right file? If so, split it" in str(
+        verify_pack(path).problem
+    )
 
 
 @pytest.mark.req("RB-12")
@@ -171,7 +199,12 @@ def test_a_compressed_file_is_told_as_one(tmp_path: Path, kind: str) -> None:
         with zipfile.ZipFile(path, "w") as made:
             made.writestr("q.jsonl", GOOD)
     else:
-        packers = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": ZSTD.__add__}
+        packers = {
+            "gzip": gzip.compress,
+            "bzip2": bz2.compress,
+            "xz": lzma.compress,
+            "zstd": ZSTD.__add__,
+        }
         path.write_bytes(packers[kind](GOOD))
     assert str(verify_pack(path).problem) == f"{path}: is compressed ({kind}): unpack it first"
 
@@ -216,7 +249,9 @@ def test_a_folder_is_told_as_one(name: str) -> None:
 
 @pytest.mark.req("RB-12", "RB-13")
 @pytest.mark.parametrize("name", ["p", "core_v2", "...", "", "core_v1 "])
-def test_a_bare_name_means_a_shipped_pack_only(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_name_means_a_shipped_pack_only(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_pack(tmp_path / "p.jsonl", [memory()])
     monkeypatch.chdir(tmp_path)
     with store(tmp_path / "m.db") as db, pytest.raises(PackError, match="ships with rlm"):
@@ -225,9 +260,15 @@ def test_a_bare_name_means_a_shipped_pack_only(tmp_path: Path, name: str, monkey
 
 BAD_MANIFESTS: dict[str, tuple[dict[str, object], str]] = {
     "count": ({"count": 2}, "its manifest says 2: get both files again"),
-    "hash": ({"sha256": "0" * 64}, "get both files again, or if you changed it, delete p.manifest.json"),
+    "hash": (
+        {"sha256": "0" * 64},
+        "get both files again, or if you changed it, delete p.manifest.json",
+    ),
     "hash form": ({"sha256": "x"}, "64 hexadecimal"),
-    "other file": ({"file": "other.jsonl"}, "manifest of 'other.jsonl': give both files their names back, or delete"),
+    "other file": (
+        {"file": "other.jsonl"},
+        "manifest of 'other.jsonl': give both files their names back, or delete",
+    ),
     "parent": ({"file": "../x.jsonl"}, "own folder"),
     "absolute": ({"file": "/etc/x.jsonl"}, "own folder"),
     "backslash": ({"file": "..\\x.jsonl"}, "own folder"),
@@ -259,7 +300,9 @@ def test_a_bad_manifest(tmp_path: Path, bad: str, by: str) -> None:
 
 
 @pytest.mark.req("RB-12")
-@pytest.mark.parametrize("text", ["", "[]", '{"name":"a","name":"b"}', "{}", "x" * 70_000, '{"format":NaN}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"name":"a","name":"b"}', "{}", "x" * 70_000, '{"format":NaN}']
+)
 def test_a_manifest_that_is_none(tmp_path: Path, text: str) -> None:
     path = write_pack(tmp_path / "p.jsonl", [memory()])
     (tmp_path / "p.manifest.json").write_text(text)
@@ -293,4 +336,6 @@ def test_a_damaged_pack_never_imports_in_part(data: st.DataObject) -> None:
             else:
                 assert report.count == report.added == damaged.count(b"\n")
                 assert bytes(damaged) == good or not sealed
-                assert {item.title for item in db.list_items()} <= {item.title for item in memories(3)}
+                assert {item.title for item in db.list_items()} <= {
+                    item.title for item in memories(3)
+                }

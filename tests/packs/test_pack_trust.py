@@ -87,7 +87,9 @@ def test_signed_by_a_trusted_key(tmp_path: Path, key: Path, keys: Path) -> None:
 
 
 @pytest.mark.req("RB-14")
-def test_an_export_can_be_signed_at_once_and_again_alike(tmp_path: Path, key: Path, keys: Path) -> None:
+def test_an_export_can_be_signed_at_once_and_again_alike(
+    tmp_path: Path, key: Path, keys: Path
+) -> None:
     with store(tmp_path / "m.db") as db:
         db.add_many(memories(2))
         export_pack(db, tmp_path / "p.jsonl", key=key)
@@ -131,7 +133,9 @@ def test_a_tampered_signature_is_an_error_and_never_a_downgrade(
     else:
         stranger = generate_key(tmp_path / "mallory.pem")
         swapped = {
-            "signature": {"signature": base64.b64encode(made[:-1] + bytes([made[-1] ^ 1])).decode()},
+            "signature": {
+                "signature": base64.b64encode(made[:-1] + bytes([made[-1] ^ 1])).decode()
+            },
             "short": {"signature": base64.b64encode(made[:-1]).decode()},
             "algorithm": {"algorithm": "none"},
             "key swapped": {"public_key": stranger},

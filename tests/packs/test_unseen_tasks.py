@@ -32,7 +32,9 @@ def unseen(root: Path) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def skos(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with open_engine(root / "ontology" / "skos.ttl", cache_dir=tmp_path_factory.mktemp("cache")) as engine:
+    with open_engine(
+        root / "ontology" / "skos.ttl", cache_dir=tmp_path_factory.mktemp("cache")
+    ) as engine:
         yield engine
 
 
@@ -54,7 +56,9 @@ def test_every_kind_is_asked_as_often_as_wanted(unseen, maker, tasks):
 
 def test_the_seed_decides(unseen, skos, tasks):
     again = unseen.make_tasks(skos, skos.meta(), per_kind=2, seed=1)
-    assert [(task.query, task.verify) for task in again] == [(task.query, task.verify) for task in tasks]
+    assert [(task.query, task.verify) for task in again] == [
+        (task.query, task.verify) for task in tasks
+    ]
     other = unseen.make_tasks(skos, skos.meta(), per_kind=2, seed=2)
     assert {task.query for task in other} != {task.query for task in tasks}
 
@@ -82,7 +86,10 @@ def test_what_is_wrong_counts_in_its_kind(root, unseen, tasks):
     running = import_module("bench.unseen")
     one, two = tasks[:2]
     shown = running.summary(
-        [running.Outcome("a.ttl", one, "x", True, "", 2), running.Outcome("a.ttl", two, "", False, "no", 4)]
+        [
+            running.Outcome("a.ttl", one, "x", True, "", 2),
+            running.Outcome("a.ttl", two, "", False, "no", 4),
+        ]
     )
     assert shown.splitlines() == [
         "| ontology | namespaces | all | turns |",

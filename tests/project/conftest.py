@@ -26,12 +26,23 @@ def gendocs(root: Path) -> ModuleType:
 
 
 @pytest.fixture
-def run_python(root: Path, clean_environment: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def run_python(
+    root: Path, clean_environment: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run Python with these arguments, the source on its path, and an empty HOME."""
 
-    def run(*arguments: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONIOENCODING": "utf-8", **variables}
+    def run(
+        *arguments: str | Path, cwd: Path, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(root / "src"),
+            "PYTHONIOENCODING": "utf-8",
+            **variables,
+        }
         command = [sys.executable, *map(str, arguments)]
-        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
 
     return run

@@ -9,7 +9,9 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
     here, temporary = tmp_path / "here", tmp_path / "temporary"
     here.mkdir()
     temporary.mkdir()
-    done = run_python("-W", "error", root / "tools" / "demo.py", cwd=here, TMPDIR=str(temporary), NO_COLOR="1")
+    done = run_python(
+        "-W", "error", root / "tools" / "demo.py", cwd=here, TMPDIR=str(temporary), NO_COLOR="1"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()

@@ -71,5 +71,9 @@ def test_the_schema_has_our_tables_and_not_those_of_fts5(root):
 def test_links_between_pages_lead_somewhere(root):
     for page in [*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CHANGELOG.md"]:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-            if "://" not in target and target != "benchmarks.md" and not target.endswith("/benchmarks.md"):
+            if (
+                "://" not in target
+                and target != "benchmarks.md"
+                and not target.endswith("/benchmarks.md")
+            ):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"

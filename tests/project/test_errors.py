@@ -9,7 +9,9 @@ from rlm.errors import NotFound, PackError, RLMError, ValidationError
 
 
 def test_every_error_is_in_the_drawing(gendocs):
-    assert gendocs.drawn_tree(errors.__doc__) == [(d, kind.__name__) for d, kind in gendocs.error_tree()]
+    assert gendocs.drawn_tree(errors.__doc__) == [
+        (d, kind.__name__) for d, kind in gendocs.error_tree()
+    ]
 
 
 def test_every_error_lives_in_one_module_and_is_public(gendocs):
@@ -48,7 +50,11 @@ def test_errors_are_also_what_python_expects():
 
 @pytest.mark.parametrize(
     ("where", "text"),
-    [({}, "bad"), ({"path": "a.jsonl"}, "a.jsonl: bad"), ({"path": "a.jsonl", "line": 3}, "a.jsonl:3: bad")],
+    [
+        ({}, "bad"),
+        ({"path": "a.jsonl"}, "a.jsonl: bad"),
+        ({"path": "a.jsonl", "line": 3}, "a.jsonl:3: bad"),
+    ],
 )
 def test_a_pack_error_says_where(where, text):
     error = PackError("bad", **where)

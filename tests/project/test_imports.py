@@ -50,7 +50,11 @@ def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Fin
     """Every module of rlm that is imported, with its line; those for type checkers too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "rlm")
+            yield from (
+                (node.lineno, alias.name)
+                for alias in node.names
+                if alias.name.split(".")[0] == "rlm"
+            )
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -69,7 +73,12 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
         return []
     room = room_of(module)
     if room not in LEVEL:
-        return [(1, f"{module} is in no level of the house: add the room to docs/design.md and to this test")]
+        return [
+            (
+                1,
+                f"{module} is in no level of the house: add the room to docs/design.md and to this test",
+            )
+        ]
     level, found = LEVEL[room], []
     for line, target in imported(tree_of(source), module, is_package=is_package):
         other = room_of(target)
@@ -77,7 +86,12 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
             continue
         if other not in LEVEL:  # a public name, taken from the package itself
             if level != EDGE:
-                found.append((line, f"{module} takes {target!r} from the public API: import it from its room"))
+                found.append(
+                    (
+                        line,
+                        f"{module} takes {target!r} from the public API: import it from its room",
+                    )
+                )
         elif LEVEL[other] > level or (LEVEL[other] == level and level in STRANGERS):
             found.append((line, f"{module} imports {target}"))
     return found
@@ -105,7 +119,11 @@ def prints_and_exits(source: str) -> list[Finding]:
             "os._exit",
         ):
             found.append((node.lineno, f"calls {ast.unparse(node.func)}"))
-        elif isinstance(node, ast.Raise) and node.exc is not None and "SystemExit" in ast.unparse(node.exc):
+        elif (
+            isinstance(node, ast.Raise)
+            and node.exc is not None
+            and "SystemExit" in ast.unparse(node.exc)
+        ):
             found.append((node.lineno, "raises SystemExit"))
         elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"):
             found.append((node.lineno, f"uses {ast.unparse(node)}"))
@@ -131,7 +149,9 @@ def shown(path: Path, root: Path, found: list[Finding]) -> list[str]:
 def test_imports_go_down(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
-        wrong += shown(path, root, wrong_imports(source, name, is_package=path.name == "__init__.py"))
+        wrong += shown(
+            path, root, wrong_imports(source, name, is_package=path.name == "__init__.py")
+        )
     assert not wrong, "\n".join(wrong)
 
 
@@ -162,7 +182,9 @@ def test_only_the_sqlite_store_and_packs_know_the_driver(modules, root):
         for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            wrong += shown(path, root, [(node.lineno, f"imports {n}") for n in names if n.startswith("apsw")])
+            wrong += shown(
+                path, root, [(node.lineno, f"imports {n}") for n in names if n.startswith("apsw")]
+            )
     assert not wrong, "\n".join(wrong)
 
 
@@ -216,12 +238,16 @@ def test_an_import_that_goes_down_is_fine(module, source):
     assert not wrong_imports(source, module)
 
 
-@pytest.mark.parametrize("source", ["os.environ['A']", "os.getenv('A')", "from os import environ as e"])
+@pytest.mark.parametrize(
+    "source", ["os.environ['A']", "os.getenv('A')", "from os import environ as e"]
+)
 def test_a_read_of_the_environment_is_found(source):
     assert environment_reads(source)
 
 
-@pytest.mark.parametrize("source", ["print(1)", "sys.exit(2)", "raise SystemExit(1)", "sys.stderr.write('x')"])
+@pytest.mark.parametrize(
+    "source", ["print(1)", "sys.exit(2)", "raise SystemExit(1)", "sys.stderr.write('x')"]
+)
 def test_a_print_or_exit_is_found(source):
     assert prints_and_exits(source)
 
@@ -251,7 +277,9 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_used(modules, root
     declared = {IMPORTED_AS.get(name, name) for name in declared}
     optional = {"pydantic_monty"}  # the extra `monty`
     sources = [source for _, source in modules.values()]
-    assert third_party(sources) - declared - optional == set(), "add it to the dependencies in pyproject.toml"
+    assert third_party(sources) - declared - optional == set(), (
+        "add it to the dependencies in pyproject.toml"
+    )
     unused = {name for name in declared if not any(name in source for source in sources)}
     assert unused == set(), "no module names it: take it out of pyproject.toml"
 

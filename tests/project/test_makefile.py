@@ -18,7 +18,9 @@ def test_every_target_that_is_named_exists(root):
     named = {
         (page.name, target)
         for page in pages
-        for target in re.findall(r"(?:`|^)make ([a-z-]+)(?:`|  )", page.read_text("utf-8"), re.MULTILINE)
+        for target in re.findall(
+            r"(?:`|^)make ([a-z-]+)(?:`|  )", page.read_text("utf-8"), re.MULTILINE
+        )
     }
     assert {target for _, target in named} >= {"demo", "test", "docs"}
     assert {(name, target) for name, target in named if target not in targets} == set()

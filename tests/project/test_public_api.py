@@ -84,7 +84,11 @@ def test_every_name_can_be_imported(name):
 
 
 def test_every_public_class_and_function_is_documented():
-    bare = [n for n in NAMES if callable(getattr(rlm, n)) and not (getattr(rlm, n).__doc__ or "").strip()]
+    bare = [
+        n
+        for n in NAMES
+        if callable(getattr(rlm, n)) and not (getattr(rlm, n).__doc__ or "").strip()
+    ]
     assert bare == []
 
 
@@ -113,4 +117,6 @@ def test_the_names_of_the_specification_are_in_the_rooms_that_own_them():
         "rlm.tools": "setup_ontology_context",
     }
     for room, names in rooms.items():
-        assert [name for name in names.split() if not hasattr(import_module(room), name)] == [], room
+        assert [name for name in names.split() if not hasattr(import_module(room), name)] == [], (
+            room
+        )

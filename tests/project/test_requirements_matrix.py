@@ -27,12 +27,18 @@ def write_test(project, body, name="sub/test_it.py"):
 
 
 def write_page(gendocs, project):
-    (project / "docs" / "requirements.md").write_text(gendocs.NOTE + gendocs.requirements_page(project) + "\n")
+    (project / "docs" / "requirements.md").write_text(
+        gendocs.NOTE + gendocs.requirements_page(project) + "\n"
+    )
 
 
 def test_marks_on_functions_classes_and_modules_count(gendocs, project):
     write_test(project, '@pytest.mark.req("A-01", "A-02")\ndef test_one(): ...')
-    write_test(project, 'pytestmark = [pytest.mark.slow, pytest.mark.req("A-03.1")]\ndef test_x(): ...', "test_m.py")
+    write_test(
+        project,
+        'pytestmark = [pytest.mark.slow, pytest.mark.req("A-03.1")]\ndef test_x(): ...',
+        "test_m.py",
+    )
     write_test(
         project,
         '@pytest.mark.req("A-01")\nclass TestC:\n    @pytest.mark.req("A-02")\n    def test_in(self): ...',
@@ -76,7 +82,9 @@ def test_a_mark_that_names_no_row_is_refused(gendocs, project):
         gendocs.requirements_page(project)
 
 
-@pytest.mark.parametrize("call", ["req(ID)", "req()", 'req(*["A-01"])', 'req("A-01", why="x")', "req(1)"])
+@pytest.mark.parametrize(
+    "call", ["req(ID)", "req()", 'req(*["A-01"])', 'req("A-01", why="x")', "req(1)"]
+)
 def test_an_id_that_cannot_be_read_is_refused(gendocs, project, call):
     write_test(project, f"@pytest.mark.{call}\ndef test_one(): ...")
     with pytest.raises(gendocs.Stale, match="write the ids out"):
@@ -90,7 +98,10 @@ def test_a_proof_cannot_vanish(gendocs, project):
     with pytest.raises(gendocs.Stale, match="A-01 was proven and has lost its last test"):
         gendocs.requirements_page(project)
     for check in (True, False):
-        assert any("A-01" in problem for problem in gendocs.run(check=check, root=project, only=["requirements.md"]))
+        assert any(
+            "A-01" in problem
+            for problem in gendocs.run(check=check, root=project, only=["requirements.md"])
+        )
     assert "| A-01 | the first | proven |" in (project / "docs" / "requirements.md").read_text()
     assert "| A-01 | the first | open |" in gendocs.requirements_page(project, forget=["A-01"])
 
@@ -118,7 +129,9 @@ def test_an_id_listed_twice_is_refused(gendocs, project):
 
 
 def test_our_own_table_is_complete(gendocs, root):
-    ids = [name for _, rows in gendocs.read_rows(root / "docs" / "requirements.toml") for name in rows]
+    ids = [
+        name for _, rows in gendocs.read_rows(root / "docs" / "requirements.toml") for name in rows
+    ]
     expected = [f"{group}-{n:02}" for group, count in (("RB", 24), ("PM", 14), ("UT", 13), ("CX", 11))
                 for n in range(1, count + 1)]  # fmt: skip
     assert ids == [*expected, *(f"SPEC-02.{n:02}" for n in range(1, 39))]

@@ -47,7 +47,9 @@ def run(command, cwd, **variables):
 @pytest.fixture(scope="module")
 def wheel(root, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("dist")
-    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, root], cwd=out)
+    run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, root], cwd=out
+    )
     (built,) = out.glob("*.whl")
     return built
 
@@ -61,9 +63,13 @@ def installed(wheel, tmp_path_factory) -> Path:
     run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index",
          "--disable-pip-version-check", wheel], cwd=home)  # fmt: skip
     paths = sysconfig.get_paths()
-    target = run([python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], cwd=home).strip()
+    target = run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], cwd=home
+    ).strip()
     # A .pth adds folders after our own, and .pth files in those are not read: an editable rlm stays unseen.
-    Path(target, "dependencies.pth").write_text(f"{paths['purelib']}\n{paths['platlib']}\n", "utf-8")
+    Path(target, "dependencies.pth").write_text(
+        f"{paths['purelib']}\n{paths['platlib']}\n", "utf-8"
+    )
     return python
 
 

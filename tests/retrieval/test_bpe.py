@@ -17,7 +17,11 @@ from tokenizers import Tokenizer
 from rlm.retrieval.bpe import SPACE, WORD_CHARS, Vocabulary, split_words
 
 CHECK = settings(deadline=None, database=None, max_examples=300)
-SPECIAL = ("<s>", "</s>", "<unk>")  # the library gives these their own ids; here they are plain text
+SPECIAL = (
+    "<s>",
+    "</s>",
+    "<unk>",
+)  # the library gives these their own ids; here they are plain text
 
 PARALLEL = """
 The quick brown fox naïvely jumps over 13 lazy dogs; don't panic! Größe, Übermut und Straße.
@@ -32,7 +36,9 @@ SELECT * FROM t WHERE a >= 10 AND b LIKE '%x%'; ==== ------------ ==============
 def tokenizer_path() -> Path:
     spec = importlib.util.find_spec("wordllama")
     assert spec is not None and spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0], "tokenizers", "l2_supercat_tokenizer_config.json")
+    return Path(
+        spec.submodule_search_locations[0], "tokenizers", "l2_supercat_tokenizer_config.json"
+    )
 
 
 @cache
@@ -84,14 +90,26 @@ def test_runs_and_overlapping_merges_have_the_ids_of_the_library(text: str) -> N
 
 
 @CHECK
-@given(st.lists(st.sampled_from(("0", "12", "345.", "-6e", "ing", "<s", "<0x41>", "é", "中", "😀", "x" * 40, " "))))
+@given(
+    st.lists(
+        st.sampled_from(
+            ("0", "12", "345.", "-6e", "ing", "<s", "<0x41>", "é", "中", "😀", "x" * 40, " ")
+        )
+    )
+)
 @example(["12", "x" * 40, "12", "x" * 10])
 def test_words_with_digits_have_the_ids_of_the_library(parts: list[str]) -> None:
     assert_same("".join(parts))
 
 
 @CHECK
-@given(st.lists(st.sampled_from(("label", "Of", "qzx", ",", '("', "=", "_", "/", "<", "s", ">", "7", "26", "é", " "))))
+@given(
+    st.lists(
+        st.sampled_from(
+            ("label", "Of", "qzx", ",", '("', "=", "_", "/", "<", "s", ">", "7", "26", "é", " ")
+        )
+    )
+)
 @example(["<", "s", ">", " ", "<", "/", "s", ">"])
 @example(["label", ",", "2026", ")", "qzx" * 21])
 def test_words_with_marks_have_the_ids_of_the_library(parts: list[str]) -> None:
@@ -107,14 +125,20 @@ def test_tokens_put_together_at_random_have_the_ids_of_the_library(data: st.Data
 
 
 def test_real_text_has_the_ids_of_the_library() -> None:
-    for text in (PARALLEL, Path(argparse.__file__).read_text("utf-8"), Path(__file__).read_text("utf-8")):
+    for text in (
+        PARALLEL,
+        Path(argparse.__file__).read_text("utf-8"),
+        Path(__file__).read_text("utf-8"),
+    ):
         assert_same(text)
 
 
 def test_every_token_that_starts_a_word_is_what_its_own_merges_make() -> None:
     """Why a word that is a token needs no merging."""
     vocab: dict[str, int] = whole_file()["model"]["vocab"]
-    words = [token[1:] for token in vocab if token.startswith(SPACE) and not token.startswith(SPACE * 2)]
+    words = [
+        token[1:] for token in vocab if token.startswith(SPACE) and not token.startswith(SPACE * 2)
+    ]
     encoded = library().encode_batch([word for word in words if word], add_special_tokens=False)
     assert len(words) > 10_000
     assert [found.ids for found in encoded] == [[vocab[SPACE + word]] for word in words if word]
@@ -123,7 +147,11 @@ def test_every_token_that_starts_a_word_is_what_its_own_merges_make() -> None:
 def test_every_token_inside_a_word_is_what_its_own_merges_make() -> None:
     """Why a part of a word that is a token needs no merging."""
     vocab: dict[str, int] = whole_file()["model"]["vocab"]
-    inner = [token for token in vocab if SPACE not in token and token not in SPECIAL and not token.startswith("<0x")]
+    inner = [
+        token
+        for token in vocab
+        if SPACE not in token and token not in SPECIAL and not token.startswith("<0x")
+    ]
     assert len(inner) > 10_000
     assert all(vocabulary()._merged(token) == [vocab[token]] for token in inner)
 
@@ -133,7 +161,13 @@ def test_letters_digits_and_marks_share_no_token() -> None:
     assert vocabulary()._has_parts
     chars = [SPACE, *map(chr, range(33, 128))]
     base = [*chars, *(f"<0x{byte:02X}>" for byte in range(256))]
-    for extra, word in (("a,", "ba,c"), (",a", "b,ac"), ("a\x7f", "ba\x7fc"), ("a1", "ba1c"), ("1.", "b1.c")):
+    for extra, word in (
+        ("a,", "ba,c"),
+        (",a", "b,ac"),
+        ("a\x7f", "ba\x7fc"),
+        ("a1", "ba1c"),
+        ("1.", "b1.c"),
+    ):
         mixed = Vocabulary({token: number for number, token in enumerate([*base, extra])})
         assert len(base) in mixed.encode_word(word), extra
     plain = Vocabulary({token: number for number, token in enumerate([*base, "ba", "),", "é)"])})
@@ -149,7 +183,9 @@ def test_the_vocabulary_tells_the_merges_and_their_order() -> None:
         for cut in range(1, len(token))
         if token[:cut] in vocab and token[cut:] in vocab
     ]
-    pairs.sort(key=lambda pair: (set("".join(pair)) == {SPACE}, vocab["".join(pair)], vocab[pair[0]]))
+    pairs.sort(
+        key=lambda pair: (set("".join(pair)) == {SPACE}, vocab["".join(pair)], vocab[pair[0]])
+    )
     assert [" ".join(pair) for pair in pairs] == whole_file()["model"]["merges"]
     assert not any(SPACE in token.lstrip(SPACE) for token in vocab)
 
@@ -184,7 +220,9 @@ def test_no_word_no_ids() -> None:
 def test_the_cache_starts_over_and_answers_the_same() -> None:
     small = Vocabulary(whole_file()["model"]["vocab"], cached_words=10)
     words = [f"qz{letter}w" for letter in "abcdefghijklmnopqrstuvwxyz"] * 2
-    assert [small.encode_word(word) for word in words] == [vocabulary().encode_word(word) for word in words]
+    assert [small.encode_word(word) for word in words] == [
+        vocabulary().encode_word(word) for word in words
+    ]
     assert 0 < len(small._cache) <= 10
 
 

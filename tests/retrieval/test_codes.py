@@ -39,7 +39,11 @@ def test_zero_and_nan_are_not_positive() -> None:
 
 
 @CHECK
-@given(st.integers(1, 40), st.sampled_from([3, 64, 100, 128, 192, 256, 257, 384, 1024]), st.integers(0, 10_000))
+@given(
+    st.integers(1, 40),
+    st.sampled_from([3, 64, 100, 128, 192, 256, 257, 384, 1024]),
+    st.integers(0, 10_000),
+)
 def test_distances_count_the_signs_that_differ(count: int, dim: int, seed: int) -> None:
     vectors = random_vectors(count, dim, seed)
     codes = sign_codes(vectors)
@@ -48,7 +52,9 @@ def test_distances_count_the_signs_that_differ(count: int, dim: int, seed: int) 
     assert found.tolist() == ((vectors > 0) != (vectors[0] > 0)).sum(axis=1).tolist()
 
 
-@pytest.mark.parametrize(("dim", "farthest"), [(64, 64), (192, 192), (256, 255), (320, 320), (1024, 1024)])
+@pytest.mark.parametrize(
+    ("dim", "farthest"), [(64, 64), (192, 192), (256, 255), (320, 320), (1024, 1024)]
+)
 def test_the_exact_opposite_is_the_farthest(dim: int, farthest: int) -> None:
     vectors = np.ones((4, dim), np.float32)
     vectors[1] = -1
@@ -63,7 +69,10 @@ def test_the_seams_between_chunks_do_not_show() -> None:
     size = 2 * CHUNK + 7
     columns = [rng.integers(0, 2**64, size, np.uint64) for _ in range(4)]
     code = rng.integers(0, 2**64, 4, np.uint64)
-    plain = sum(np.bitwise_count(column ^ word).astype(np.int64) for column, word in zip(columns, code, strict=True))
+    plain = sum(
+        np.bitwise_count(column ^ word).astype(np.int64)
+        for column, word in zip(columns, code, strict=True)
+    )
     assert np.array_equal(hamming(columns, code), plain)
 
 
@@ -95,7 +104,9 @@ def test_the_nearest_come_in_order_of_distance_then_position(
     values: list[int], count: int, kind: type[np.uint8] | type[np.uint16], spread: int
 ) -> None:
     distances: Any = np.array([value // spread for value in values], kind)
-    expected = sorted(range(len(values)), key=lambda place: (int(distances[place]), place))[: max(count, 0)]
+    expected = sorted(range(len(values)), key=lambda place: (int(distances[place]), place))[
+        : max(count, 0)
+    ]
     assert nearest(distances, count).tolist() == expected
 
 

@@ -71,8 +71,12 @@ def vocabulary() -> Vocabulary:
 @cache
 def table() -> Floats:
     """The token vectors as the experiment defines them, computed another way."""
-    raw = load_file(folder() / "weights" / "l2_supercat_256.safetensors")["embedding.weight"].astype(np.float32)
-    names = json.loads((folder() / "tokenizers" / "l2_supercat_tokenizer_config.json").read_text("utf-8"))
+    raw = load_file(folder() / "weights" / "l2_supercat_256.safetensors")[
+        "embedding.weight"
+    ].astype(np.float32)
+    names = json.loads(
+        (folder() / "tokenizers" / "l2_supercat_tokenizer_config.json").read_text("utf-8")
+    )
     for token, number in names["model"]["vocab"].items():
         length = float(np.linalg.norm(raw[number]))
         factor = min(1.0, 13.5 / length) if length else 1.0
@@ -91,7 +95,9 @@ def tokens_of(text: str) -> set[int]:
     """Distinct tokens, one word at a time."""
     found: set[int] = set()
     for word in split_words(unicodedata.normalize("NFKC", text.replace("_", " "))):
-        parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", word).lower().split()
+        parts = (
+            re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", word).lower().split()
+        )
         found.update(number for part in parts for number in vocabulary().encode_word(part))
     return found
 
@@ -99,7 +105,9 @@ def tokens_of(text: str) -> set[int]:
 def plain(head: str, body: str = "") -> Floats:
     first = tokens_of(head[:2000])
     rest = tokens_of(body[:1000]) - first
-    out = table()[sorted(first)].sum(axis=0) + table()[sorted(rest)].sum(axis=0) * min(1.0, 12 / max(1, len(rest)))
+    out = table()[sorted(first)].sum(axis=0) + table()[sorted(rest)].sum(axis=0) * min(
+        1.0, 12 / max(1, len(rest))
+    )
     length = float(np.linalg.norm(out))
     return out / length if length else out
 
@@ -151,12 +159,16 @@ def test_a_long_body_does_not_drown_the_head() -> None:
             ]
         ),
     )
-    alone, both, mixed = shared().embed_documents([(head, ""), (head, body), ("", f"{head} {body}")])
+    alone, both, mixed = shared().embed_documents(
+        [(head, ""), (head, body), ("", f"{head} {body}")]
+    )
     assert alone @ both > alone @ mixed
 
 
 def test_repeating_a_word_and_its_case_change_nothing() -> None:
-    one, two, three = shared().embed(["merge the branch", "merge merge the the branch", "MERGE The Branch"])
+    one, two, three = shared().embed(
+        ["merge the branch", "merge merge the the branch", "MERGE The Branch"]
+    )
     np.testing.assert_allclose(one, two, atol=1e-6)
     np.testing.assert_allclose(one, three, atol=1e-6)
 
@@ -178,7 +190,10 @@ def test_no_texts_no_rows() -> None:
 
 def test_threads_share_one_embedder() -> None:
     fresh = StaticEmbedder()
-    batches = [[f"text {n} of batch {b} about w{n * b}" for n in range(40 + 30 * (b % 3))] for b in range(24)]
+    batches = [
+        [f"text {n} of batch {b} about w{n * b}" for n in range(40 + 30 * (b % 3))]
+        for b in range(24)
+    ]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(fresh.embed, batches))
     for batch, vectors in zip(batches, found, strict=True):
@@ -188,7 +203,12 @@ def test_threads_share_one_embedder() -> None:
 def run_python(code: str, *, path: list[Path], cwd: Path, flags: tuple[str, ...] = ()) -> str:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
     done = subprocess.run(
-        [sys.executable, *flags, "-c", code], capture_output=True, text=True, cwd=cwd, env=env, timeout=60
+        [sys.executable, *flags, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=env,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -234,7 +254,10 @@ def damage_header(copied: Path, **changes: Any) -> None:
 
 
 def copy_model(target: Path) -> None:
-    for name in ("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"):
+    for name in (
+        "tokenizers/l2_supercat_tokenizer_config.json",
+        "weights/l2_supercat_256.safetensors",
+    ):
         (target / name).parent.mkdir()
         copy(folder() / name, target / name)
 
@@ -250,7 +273,9 @@ def test_rewriting_the_files_does_no_harm(tmp_path: Path) -> None:
     [
         lambda copied: (copied / "weights" / "l2_supercat_256.safetensors").unlink(),
         lambda copied: (copied / "tokenizers" / "l2_supercat_tokenizer_config.json").unlink(),
-        lambda copied: (copied / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text("<html>"),
+        lambda copied: (copied / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text(
+            "<html>"
+        ),
         lambda copied: damage_weights(copied, lambda raw: raw[:5_000_000]),
         lambda copied: damage_weights(copied, lambda raw: b""),
         lambda copied: damage_weights(copied, lambda raw: b"\xff" * 8 + raw[8:]),
@@ -314,7 +339,9 @@ def vectors_for(texts: list[str]) -> list[list[float]]:
 
 def good(texts: list[str]) -> dict[str, Any]:
     """An answer as OpenAI gives it, with the rows in another order."""
-    rows = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors_for(texts))]
+    rows = [
+        {"index": index, "embedding": vector} for index, vector in enumerate(vectors_for(texts))
+    ]
     return {"object": "list", "data": rows[::-1]}
 
 
@@ -331,7 +358,9 @@ class Server:
         self.over = threading.Event()
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread = threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         self.thread.start()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -382,7 +411,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def endpoint(server: Server, **options: Any) -> EndpointEmbedder:
-    return EndpointEmbedder(server.url, "m-1", **{"key": KEY, "backoff_s": 0.001, "timeout_s": 10.0, **options})
+    return EndpointEmbedder(
+        server.url, "m-1", **{"key": KEY, "backoff_s": 0.001, "timeout_s": 10.0, **options}
+    )
 
 
 def failure(embedder: EndpointEmbedder, texts: list[str]) -> str:
@@ -404,7 +435,9 @@ def test_rows_follow_the_texts_across_batches(server: Server) -> None:
     embedder = endpoint(server, batch=2)
     found = embedder.embed(texts)
     expected = np.array(vectors_for(texts))
-    np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1)[:, None], atol=1e-6)
+    np.testing.assert_allclose(
+        found, expected / np.linalg.norm(expected, axis=1)[:, None], atol=1e-6
+    )
     assert found.dtype == np.float32 and embedder.dim == 3
     assert [body for _, _, body in server.requests] == [
         {"model": "m-1", "input": part} for part in (["a", "bb"], ["ccc", "dddd"], ["eeeee"])
@@ -433,7 +466,13 @@ def test_a_text_is_cut_and_a_lone_surrogate_replaced(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [(429, {"Retry-After": "0"}, {}), (500, {}, b"oops"), (503, {"Retry-After": "soon"}, {}), "drop"]
+    "first",
+    [
+        (429, {"Retry-After": "0"}, {}),
+        (500, {}, b"oops"),
+        (503, {"Retry-After": "soon"}, {}),
+        "drop",
+    ],
 )
 def test_a_busy_or_broken_server_is_tried_again(server: Server, first: Any) -> None:
     server.answers = [first, first, None]
@@ -485,7 +524,9 @@ def test_a_refusal_is_not_tried_again(server: Server, status: int) -> None:
 
 
 def test_a_server_that_repeats_the_key_does_not_show_it(server: Server) -> None:
-    server.answers = [(401, {}, b"-" * 185 + KEY.encode())]  # a cut before the hiding would show 15 of it
+    server.answers = [
+        (401, {}, b"-" * 185 + KEY.encode())
+    ]  # a cut before the hiding would show 15 of it
     assert "***" in failure(endpoint(server), ["a"])
 
 
@@ -551,7 +592,8 @@ def test_a_password_in_the_url_is_not_shown(server: Server) -> None:
 def test_documents_are_sent_as_one_text_each(server: Server) -> None:
     embedder = endpoint(server)
     np.testing.assert_allclose(
-        embedder.embed_documents([("head", "body"), ("only", "")]), embedder.embed(["head\nbody", "only"])
+        embedder.embed_documents([("head", "body"), ("only", "")]),
+        embedder.embed(["head\nbody", "only"]),
     )
 
 
@@ -561,7 +603,9 @@ def test_a_store_with_an_endpoint_finds_by_meaning(server: Server, tmp_path: Pat
     from rlm.store.types import MemoryItem
 
     with open_store(tmp_path / "m.db", embedder=endpoint(server)) as db:
-        kept = db.add_many(MemoryItem(title=f"Item {n}", description="x", content=f"text {n}") for n in range(30))
+        kept = db.add_many(
+            MemoryItem(title=f"Item {n}", description="x", content=f"text {n}") for n in range(30)
+        )
         db.search.recall.seal()
         hits = db.retrieve("item 7", k=30, explain=True)
         assert hits[0].item.memory_id == kept[7]

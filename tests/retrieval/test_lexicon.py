@@ -47,10 +47,18 @@ def test_every_chunk_is_read_in_its_place(documents: list[tuple[str, ...]]) -> N
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.tuples(PLAIN, TEXT | PLAIN), max_size=12), max_size=5))
-def test_a_chunk_has_one_number_whichever_way_it_is_looked_up(batches: list[list[tuple[str, str]]]) -> None:
+def test_a_chunk_has_one_number_whichever_way_it_is_looked_up(
+    batches: list[list[tuple[str, str]]],
+) -> None:
     lexicon = Lexicon()
-    told = [[lexicon.names[number] for number in lexicon.read(batch).chunks.tolist()] for batch in batches]
-    assert told == [[word for document in batch for text in document for word in text.split()] for batch in batches]
+    told = [
+        [lexicon.names[number] for number in lexicon.read(batch).chunks.tolist()]
+        for batch in batches
+    ]
+    assert told == [
+        [word for document in batch for text in document for word in text.split()]
+        for batch in batches
+    ]
     assert len(lexicon.names) == len(set(lexicon.names)) == len(lexicon)
     assert all(lexicon[name] == number for number, name in enumerate(lexicon.names))
 
@@ -58,7 +66,9 @@ def test_a_chunk_has_one_number_whichever_way_it_is_looked_up(batches: list[list
 def test_a_character_of_no_value_makes_another_chunk() -> None:
     lexicon = Lexicon()
     text = "a a\x00 a\x00\x00 \x00a \x00 \x00\x00 a"
-    assert [lexicon.names[number] for number in lexicon.read([(text,)]).chunks.tolist()] == text.split()
+    assert [
+        lexicon.names[number] for number in lexicon.read([(text,)]).chunks.tolist()
+    ] == text.split()
 
 
 def test_a_batch_that_is_too_long_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,17 +91,31 @@ def test_many_chunks_make_the_table_grow() -> None:
     names = [f"w{number}" for number in range(60_000)]
     for start in range(0, len(names), 7_000):
         lexicon.read([(" ".join(names[start : start + 7_000]),)])
-    again = lexicon.read([(" ".join(reversed(names[start : start + 5_000])),) for start in range(0, 60_000, 5_000)])
-    expected = [n for start in range(0, 60_000, 5_000) for n in reversed(range(start, start + 5_000))]
+    again = lexicon.read(
+        [(" ".join(reversed(names[start : start + 5_000])),) for start in range(0, 60_000, 5_000)]
+    )
+    expected = [
+        n for start in range(0, 60_000, 5_000) for n in reversed(range(start, start + 5_000))
+    ]
     assert again.chunks.tolist() == expected
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.text(st.characters(max_codepoint=127).filter(lambda c: not c.isspace()), min_size=1, max_size=20)))
+@given(
+    st.lists(
+        st.text(
+            st.characters(max_codepoint=127).filter(lambda c: not c.isspace()),
+            min_size=1,
+            max_size=20,
+        )
+    )
+)
 def test_two_numbers_say_all_of_a_chunk(chunks: list[str]) -> None:
     starts, ends, low, high = WordTable().cut("".join(f" {chunk}" for chunk in chunks) + " ")
     text = "".join(f" {chunk}" for chunk in chunks)
-    assert [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)] == chunks
+    assert [
+        text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ] == chunks
     for chunk, one, two in zip(chunks, low.tolist(), high.tolist(), strict=True):
         length = two >> 56
         assert length == (len(chunk) if len(chunk) <= MOST_CHARS else 0)
@@ -116,7 +140,11 @@ def test_chunks_that_were_made_to_have_one_hash_stay_apart() -> None:
 def test_readings_are_cut_and_joined(documents: list[tuple[str, ...]], at: int) -> None:
     lexicon = Lexicon()
     whole = lexicon.read(documents)
-    pieces = [whole.part(0, at), whole.part(at, len(documents))] if at < len(documents) else [whole.part(0, at)]
+    pieces = (
+        [whole.part(0, at), whole.part(at, len(documents))]
+        if at < len(documents)
+        else [whole.part(0, at)]
+    )
     again = joined(pieces)
     assert again.chunks.tolist() == whole.chunks.tolist()
     assert again.texts.tolist() == whole.texts.tolist()
@@ -139,7 +167,12 @@ def test_postings_hold_every_stem_of_every_document(documents: list[tuple[str, .
         numbers, impacts = postings.decode(data)
         assert numbers.tolist() == sorted(counts[term])
         sums = np.array([counts[term][place] for place in numbers.tolist()], np.float32)
-        assert np.abs(impacts.astype(int) - postings.quantise(sums, lengths[numbers]).astype(int)).max() <= 1
+        assert (
+            np.abs(
+                impacts.astype(int) - postings.quantise(sums, lengths[numbers]).astype(int)
+            ).max()
+            <= 1
+        )
 
 
 def test_an_extra_text_of_some_documents_counts_with_its_own_weight() -> None:
@@ -148,7 +181,9 @@ def test_an_extra_text_of_some_documents_counts_with_its_own_weight() -> None:
     lengths = np.array([7, 4, 5], np.int32)
     extra = (lexicon.read([("green grey",)]), np.array([1]), 0.5)
     made = indexer.build(lexicon, lexicon.read(documents), (1.0, 1.0), lengths, extra)
-    plain = postings.build([("red", "blue", ""), ("blue", "", ""), ("", "green", "")], (1.0, 1.0, 0.5))
+    plain = postings.build(
+        [("red", "blue", ""), ("blue", "", ""), ("", "green", "")], (1.0, 1.0, 0.5)
+    )
     with_extra = dict(made)
     assert postings.decode(with_extra["grei"])[0].tolist() == [1]
     assert postings.decode(with_extra["green"])[0].tolist() == [1, 2]
@@ -192,9 +227,13 @@ def test_ctrl_c_at_any_line_leaves_a_lexicon_that_is_right() -> None:
         left = _struck(lambda: ragged.spread(lexicon, lexicon.read(documents).chunks), place)  # noqa: B023
         reading = lexicon.read([("one more and another",), *documents])
         chunks = [lexicon.names[number] for number in reading.chunks.tolist()]
-        assert chunks == ["one", "more", "and", "another"] + [word for (text,) in documents for word in text.split()]
+        assert chunks == ["one", "more", "and", "another"] + [
+            word for (text,) in documents for word in text.split()
+        ]
         values, _ = ragged.spread(lexicon, reading.chunks)
-        assert values.tolist() == [value for chunk in chunks for value in (len(chunk), ord(chunk[0]))]
+        assert values.tolist() == [
+            value for chunk in chunks for value in (len(chunk), ord(chunk[0]))
+        ]
     assert place > 100
 
 

@@ -78,7 +78,13 @@ def porter() -> apsw.FTS5Tokenizer:
 
 
 def fts5_tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
-    found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+    found = tokenizer(
+        text.encode(),
+        apsw.FTS5_TOKENIZE_DOCUMENT,
+        None,
+        include_offsets=False,
+        include_colocated=False,
+    )
     return [word for word in found if isinstance(word, str)]
 
 
@@ -101,16 +107,36 @@ def test_tricky_words(porter: apsw.FTS5Tokenizer) -> None:
 def test_every_short_word_over_the_letters_that_matter(porter: apsw.FTS5Tokenizer) -> None:
     """Short words are where the conditions on length and measure have their edges."""
     letters = "aeylsdngi"
-    shapes = itertools.chain.from_iterable(itertools.product(letters, repeat=size) for size in range(1, 5))
+    shapes = itertools.chain.from_iterable(
+        itertools.product(letters, repeat=size) for size in range(1, 5)
+    )
     assert_agree(porter, ["".join(shape) for shape in shapes])
 
 
 def test_each_suffix_after_each_kind_of_stem(porter: apsw.FTS5Tokenizer) -> None:
-    bases = ["", "b", "a", "y", "ab", "ba", "by", "bab", "babab", "yab", "bax", "bass", "batt", "ball", "bay"]
+    bases = [
+        "",
+        "b",
+        "a",
+        "y",
+        "ab",
+        "ba",
+        "by",
+        "bab",
+        "babab",
+        "yab",
+        "bax",
+        "bass",
+        "batt",
+        "ball",
+        "bay",
+    ]
     assert_agree(porter, [base + suffix for base in bases for suffix in SUFFIXES.split()])
 
 
-@pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the shared data folder is not next to the repository")
+@pytest.mark.skipif(
+    not SHARED_DATA.is_dir(), reason="the shared data folder is not next to the repository"
+)
 def test_every_word_of_the_shared_data(porter: apsw.FTS5Tokenizer) -> None:
     found: set[str] = set()
     for path in sorted(SHARED_DATA.glob("*.jsonl")):

@@ -15,7 +15,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rlm.retrieval import tokens as tokens_module
-from rlm.retrieval.tokens import STOPWORDS, Query, fold, fts5_match, grams, parse_query, tokens, words
+from rlm.retrieval.tokens import (
+    STOPWORDS,
+    Query,
+    fold,
+    fts5_match,
+    grams,
+    parse_query,
+    tokens,
+    words,
+)
 
 CHECK = settings(deadline=None, database=None, max_examples=300)
 
@@ -48,7 +57,11 @@ NASTY = [
     "w " * 30_000,
 ]
 
-MIXED = st.text(st.sampled_from("aeiousdtgyABZ019_-'\" \0\n\u0301\u0308\u0304\u0302é\u00dfİŞſΣςĄøत漢字かกิ한🤖🚀²½"))
+MIXED = st.text(
+    st.sampled_from(
+        "aeiousdtgyABZ019_-'\" \0\n\u0301\u0308\u0304\u0302é\u00dfİŞſΣςĄøत漢字かกิ한🤖🚀²½"
+    )
+)
 ANY_TEXT = st.one_of(st.text(), MIXED)
 
 
@@ -65,7 +78,13 @@ def db() -> Iterator[apsw.Connection]:
 
 def fts5_words(db: apsw.Connection, text: str, name: str = "unicode61") -> list[str]:
     tokenizer = db.fts5_tokenizer(name, ["unicode61"] if name == "porter" else [])
-    found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+    found = tokenizer(
+        text.encode(),
+        apsw.FTS5_TOKENIZE_DOCUMENT,
+        None,
+        include_offsets=False,
+        include_colocated=False,
+    )
     return [word for word in found if isinstance(word, str)]
 
 
@@ -76,7 +95,9 @@ def fts5_words(db: apsw.Connection, text: str, name: str = "unicode61") -> list[
 @pytest.mark.parametrize("plane", range(17))
 def test_every_code_point_splits_and_folds_as_in_fts5(db: apsw.Connection, plane: int) -> None:
     """Each alone, and each inside a word, where a diacritic joins and another mark separates."""
-    chars = [chr(code) for code in range(plane << 16, (plane + 1) << 16) if not 0xD800 <= code < 0xE000]
+    chars = [
+        chr(code) for code in range(plane << 16, (plane + 1) << 16) if not 0xD800 <= code < 0xE000
+    ]
     alone = " ".join(chars)
     inside = " ".join(f"a{char}b" for char in chars)
     assert words(alone) == fts5_words(db, alone)
@@ -104,7 +125,9 @@ def test_tokens_are_those_in_a_real_index(db: apsw.Connection, text: str) -> Non
         db.execute("INSERT INTO notes(content) VALUES (?)", (text,))
         indexed = db.execute("SELECT CAST(term AS BLOB) FROM seen ORDER BY offset").fetchall()
         db.execute("DELETE FROM notes")
-    assert tokens(text) == [term.decode(errors="replace") for (term,) in indexed if isinstance(term, bytes)]
+    assert tokens(text) == [
+        term.decode(errors="replace") for (term,) in indexed if isinstance(term, bytes)
+    ]
 
 
 @pytest.mark.req("RB-04")
@@ -140,7 +163,12 @@ def test_caches_stay_bounded() -> None:
         assert tokens(text) and fold(text)
         grams(text)
     grams(many_chars[100_000:])
-    for cache in (tokens_module._STEMS, tokens_module._SPLITS, tokens_module._FOLDS, tokens_module._KINDS):
+    for cache in (
+        tokens_module._STEMS,
+        tokens_module._SPLITS,
+        tokens_module._FOLDS,
+        tokens_module._KINDS,
+    ):
         assert 0 < len(cache) <= 200_000
     assert "x" * 100 not in tokens_module._STEMS
 
@@ -255,9 +283,17 @@ def test_any_string_can_be_matched_and_finds_itself(db: apsw.Connection, text: s
 
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:16]))
 @pytest.mark.parametrize("columns", [(), ("content",), ("title", "content")], ids=len)
-def test_nasty_strings_match_without_an_error(db: apsw.Connection, text: str, columns: tuple[str, ...]) -> None:
+def test_nasty_strings_match_without_an_error(
+    db: apsw.Connection, text: str, columns: tuple[str, ...]
+) -> None:
     sql = "SELECT rowid FROM notes WHERE notes MATCH ?"
-    for wanted in (parse_query(text), parse_query(text, max_terms=5000), text, [text], [text, text]):
+    for wanted in (
+        parse_query(text),
+        parse_query(text, max_terms=5000),
+        text,
+        [text],
+        [text, text],
+    ):
         expression = fts5_match(wanted, columns)
         if expression is not None:
             assert db.execute(sql, (expression,)).fetchall() == []
@@ -309,14 +345,28 @@ def test_only_the_start_of_a_long_text_is_read() -> None:
 def test_stopwords_are_words_and_leave_what_decides() -> None:
     assert 130 <= len(STOPWORDS) <= 180
     assert all(words(word) == [word] for word in STOPWORDS)
-    deciding = ["not", "no", "without", "all", "first", "last", "most", "between", "before", "after"]
+    deciding = [
+        "not",
+        "no",
+        "without",
+        "all",
+        "first",
+        "last",
+        "most",
+        "between",
+        "before",
+        "after",
+    ]
     assert STOPWORDS.isdisjoint(deciding)
     assert set(words("don't i've what how which who when where why please the")) <= STOPWORDS
 
 
 def test_match_expressions() -> None:
     assert fts5_match(parse_query("cancel AND orders")) == '"cancel" OR "orders"'
-    assert fts5_match(["a", 'say "hi"'], ("title", "content")) == '{title content} : ("a" OR "say ""hi""")'
+    assert (
+        fts5_match(["a", 'say "hi"'], ("title", "content"))
+        == '{title content} : ("a" OR "say ""hi""")'
+    )
     assert fts5_match("Cancel the order") == '"cancel" OR "order"'
     assert fts5_match([]) is None
     assert fts5_match(parse_query("?!"), ("title",)) is None

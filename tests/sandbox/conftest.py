@@ -21,7 +21,9 @@ def make_repl() -> Iterator[Maker]:
     def make(tools: dict[str, Any] | None = None, **words: Any) -> ProcessRepl:
         limits = SandboxLimits(**words.pop("limits", {}))
         given = Surroundings(
-            tools=tools or {}, hidden=words.pop("hidden", {}), patient=frozenset(words.pop("patient", ()))
+            tools=tools or {},
+            hidden=words.pop("hidden", {}),
+            patient=frozenset(words.pop("patient", ())),
         )
         made.append(ProcessRepl(given, limits, **words))
         return made[-1]

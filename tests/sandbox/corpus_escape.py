@@ -824,9 +824,17 @@ print('ESCAPED:', listdir('/')[:1])
 )
 
 INTROSPECTION_ATTEMPTS += (
-    Attempt("null byte in the source", INTROSPECTION, "x = 1\0\nprint('ESCAPED:', ().__class__)\n", works=NOWHERE),
     Attempt(
-        "lone surrogate in it", INTROSPECTION, "x = '\udc80'\nprint('ESCAPED:', ().__class__.__base__)\n", works=NOWHERE
+        "null byte in the source",
+        INTROSPECTION,
+        "x = 1\0\nprint('ESCAPED:', ().__class__)\n",
+        works=NOWHERE,
+    ),
+    Attempt(
+        "lone surrogate in it",
+        INTROSPECTION,
+        "x = '\udc80'\nprint('ESCAPED:', ().__class__.__base__)\n",
+        works=NOWHERE,
     ),
 )
 
@@ -1555,7 +1563,9 @@ os sys posix io builtins ctypes subprocess socket importlib inspect gc types pic
 multiprocessing signal mmap traceback code shutil pathlib tempfile asyncio weakref ast dis resource fcntl
 atexit runpy logging
 """
-MODULES_ATTEMPTS += tuple(_leak(path) for path in _LEAKS.split()) + tuple(_import(name) for name in _CLOSED.split())
+MODULES_ATTEMPTS += tuple(_leak(path) for path in _LEAKS.split()) + tuple(
+    _import(name) for name in _CLOSED.split()
+)
 
 CLASSES_ATTEMPTS = _read(
     CLASSES,
@@ -2499,7 +2509,10 @@ EXHAUSTION_ATTEMPTS += (
     _source("deep sum in the source", "x = " + "+".join(["1"] * 40_000) + "\n"),
     _source("deep attributes in the source", "x = y" + ".a" * 50_000 + "\n"),
     _source("deep calls in the source", "x = f" + "()" * 50_000 + "\n"),
-    _source("deep blocks in the source", "".join(" " * i + "if 1:\n" for i in range(120)) + " " * 120 + "print(1)\n"),
+    _source(
+        "deep blocks in the source",
+        "".join(" " * i + "if 1:\n" for i in range(120)) + " " * 120 + "print(1)\n",
+    ),
     _source("deep lambdas in the source", "x = " + "lambda: " * 3_000 + "1\n"),
     _source("many parts in the source", "x = [" + "1," * 90_000 + "]\n", "refused", "timeout"),
     _source("a source that is too long", "x = '" + "a" * 3_000_000 + "'\n", "refused"),
@@ -3017,7 +3030,9 @@ KERNEL_ATTEMPTS += (
     _syscall("process made dumpable", (157, 167), "4, 1, 0, 0, 0", BARE),
     _syscall("name of the process", (157, 167), "15, b'canary', 0, 0, 0", BARE),
     _syscall("adopts orphans", (157, 167), "36, 1, 0, 0, 0", BARE),
-    _syscall("seccomp asked again", (317, 277), "2, 0, ctypes.byref(ctypes.c_uint(0x7fff0000))", BARE),
+    _syscall(
+        "seccomp asked again", (317, 277), "2, 0, ctypes.byref(ctypes.c_uint(0x7fff0000))", BARE
+    ),
     _syscall("bpf map", (321, 280), "0, (ctypes.c_uint * 18)(2, 4, 4, 1), 72"),
     _syscall("key added", (248, 217), "b'user', b'rlm-canary', b'x', 1, -2"),
     _syscall("key ring", (250, 219), "0, -3, 1, 0, 0"),

@@ -766,7 +766,9 @@ s = '  Hello, World  '
 print(s.strip().lower().replace('l', 'L'), s.split(','), 'a-b-c'.rsplit('-', 1), 'x'.join('abc'))
 print('abc'.startswith(('a', 'b')), 'abc'.find('c'), 'banana'.count('an'), 'title me'.title(), 'k=v'.partition('='))
 """,
-        ("heLLo, worLd ['  Hello', ' World  '] ['a-b', 'c'] axbxc\nTrue 2 2 Title Me ('k', '=', 'v')\n"),
+        (
+            "heLLo, worLd ['  Hello', ' World  '] ['a-b', 'c'] axbxc\nTrue 2 2 Title Me ('k', '=', 'v')\n"
+        ),
     ),
     Case(
         "string tests and padding",
@@ -1462,7 +1464,9 @@ if m:
 p = re.compile('order', re.IGNORECASE | re.MULTILINE)
 print([x.group(0) for x in p.finditer('Order ORDER')], p.sub('x', 'an order'), bool(re.match('z', 'a')))
 """,
-        ("bo example ('bo', 'example') {'user': 'bo', 'host': 'example'} 5 (5, 7)\n['Order', 'ORDER'] an x False\n"),
+        (
+            "bo example ('bo', 'example') {'user': 'bo', 'host': 'example'} 5 (5, 7)\n['Order', 'ORDER'] an x False\n"
+        ),
     ),
     Case(
         "json round trip",

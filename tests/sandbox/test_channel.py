@@ -71,7 +71,14 @@ def test_good_messages_come_through():
         {"op": "call", "name": "f", "args": {}, "words": {}},
         {"op": "call", "name": "f", "args": [], "words": []},
         {"op": "done", "error": "fine", "stderr": "", "vars": {}, "cut": 0, "seconds": 0},
-        {"op": "done", "error": None, "stderr": "", "vars": {"x": {"a": 1}}, "cut": 0, "seconds": 0},
+        {
+            "op": "done",
+            "error": None,
+            "stderr": "",
+            "vars": {"x": {"a": 1}},
+            "cut": 0,
+            "seconds": 0,
+        },
         {"op": "done", "error": None, "stderr": "", "vars": [], "cut": 0, "seconds": 0},
         {"op": "done", "error": None, "stderr": "", "vars": {}, "cut": -1, "seconds": 0},
         {"op": "ready", "layers": "all"},
@@ -154,7 +161,9 @@ def test_ten_thousand_broken_frames_raise_nothing_else():
             elif way == 2:
                 data[at:at] = data[at : at + 8]
             elif way == 3:
-                data[at:at] = dice.choice([b"{", b"}", b'"', b"[[[[", b"\\u0000", b"\xc3\x28", b"1e999", b"null"])
+                data[at:at] = dice.choice(
+                    [b"{", b"}", b'"', b"[[[[", b"\\u0000", b"\xc3\x28", b"1e999", b"null"]
+                )
             else:
                 data[0:4] = struct.pack(">I", dice.choice([0, 1, len(data), 1 << 15, 1 << 31]))
             if not data:

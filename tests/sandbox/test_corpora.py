@@ -125,7 +125,9 @@ for line in sys.stdin:
 """
 
 
-def run_bare(jobs: list[dict[str, object]], folder: Path, descriptors: tuple[int, ...] = ()) -> dict[str, str]:
+def run_bare(
+    jobs: list[dict[str, object]], folder: Path, descriptors: tuple[int, ...] = ()
+) -> dict[str, str]:
     """What each job prints in a process of its own, forked from an interpreter that no sandbox holds."""
     runner = folder / "runner.py"
     runner.write_text(RUNNER)
@@ -145,7 +147,11 @@ def run_bare(jobs: list[dict[str, object]], folder: Path, descriptors: tuple[int
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Every usable case in plain Python."""
-    jobs = [{"name": case.name, "blocks": case.blocks, "guards": False} for case in CASES if not case.only_sandbox]
+    jobs = [
+        {"name": case.name, "blocks": case.blocks, "guards": False}
+        for case in CASES
+        if not case.only_sandbox
+    ]
     return run_bare(jobs, tmp_path_factory.mktemp("plain"))
 
 
@@ -155,13 +161,26 @@ def unstopped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("unstopped")
     secret, canary = folder / "secret.txt", folder / "canary.txt"
     secret.write_text("SECRET")
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as server, secret.open() as read, canary.open("a") as write:
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=64) as server,
+        secret.open() as read,
+        canary.open("a") as write,
+    ):
         places = Places(str(canary), str(secret), server.getsockname()[1], os.getpid())
         jobs = []
         for attempt in ATTEMPTS:
-            for name, code in ((attempt.name, attempt.code), (f"{attempt.name} (raw)", attempt.raw)):
+            for name, code in (
+                (attempt.name, attempt.code),
+                (f"{attempt.name} (raw)", attempt.raw),
+            ):
                 if attempt.works and code:
-                    jobs.append({"name": name, "blocks": [fill(code, places)], "guards": attempt.works == GUARDS})
+                    jobs.append(
+                        {
+                            "name": name,
+                            "blocks": [fill(code, places)],
+                            "guards": attempt.works == GUARDS,
+                        }
+                    )
         return run_bare(jobs, folder, (read.fileno(), write.fileno()))
 
 
@@ -171,14 +190,18 @@ def test_usable_cases_are_many_and_named_once():
     assert all(isinstance(block, str) and block.strip() for case in CASES for block in case.blocks)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.only_sandbox], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.only_sandbox], ids=lambda case: case.name
+)
 def test_a_usable_case_prints_that_in_plain_python(case, plain):
     assert plain[case.name] == case.expect
 
 
 def test_attempts_are_many_and_named_once():
     assert len(ATTEMPTS) >= 120
-    assert [name for name, n in Counter(attempt.name for attempt in ATTEMPTS).items() if n > 1] == []
+    assert [
+        name for name, n in Counter(attempt.name for attempt in ATTEMPTS).items() if n > 1
+    ] == []
     for attempt in ATTEMPTS:
         assert isinstance(attempt.code, str) and attempt.code.strip()
         assert attempt.raw is None or (isinstance(attempt.raw, str) and attempt.raw.strip())
@@ -227,10 +250,16 @@ def test_all_places_are_filled():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the attempts are written for Linux")
-@pytest.mark.parametrize("attempt", [a for a in ATTEMPTS if a.works], ids=lambda attempt: attempt.name)
+@pytest.mark.parametrize(
+    "attempt", [a for a in ATTEMPTS if a.works], ids=lambda attempt: attempt.name
+)
 def test_an_attempt_works_where_nothing_stops_it(attempt, unstopped):
     assert attempt.works in (BARE, GUARDS)
-    if sys.version_info[:2] != SEEN_ON and attempt.family == MODULES and "ESCAPED:" not in unstopped[attempt.name]:
+    if (
+        sys.version_info[:2] != SEEN_ON
+        and attempt.family == MODULES
+        and "ESCAPED:" not in unstopped[attempt.name]
+    ):
         pytest.skip("this version of the library has no such way")
     assert "ESCAPED:" in unstopped[attempt.name]
     if attempt.raw:

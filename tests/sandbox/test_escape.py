@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from corpus_escape import ATTEMPTS, DESCRIPTORS, EXHAUSTION, FAMILIES, KERNEL, SHADOWING, Attempt, Places, fill
+from corpus_escape import (
+    ATTEMPTS,
+    DESCRIPTORS,
+    EXHAUSTION,
+    FAMILIES,
+    KERNEL,
+    SHADOWING,
+    Attempt,
+    Places,
+    fill,
+)
 from corpus_reviewed import REVIEWED
 
 from rlm.sandbox import SandboxLimits, Surroundings
@@ -67,7 +77,9 @@ def open_one(**words: object) -> ProcessRepl:
         "text.find": lambda key, needle, start, stop, fold: DOC.find(needle, start, stop),
         "text.count": lambda key, needle, start, stop: DOC.count(needle, start, stop),
     }
-    repl = ProcessRepl(Surroundings(tools={"echo": echo, "fail": fail}, hidden=hidden), LIMITS, **words)
+    repl = ProcessRepl(
+        Surroundings(tools={"echo": echo, "fail": fail}, hidden=hidden), LIMITS, **words
+    )
     repl.set("doc", {"$ref": {"key": "doc", "dtype": "text", "sz": len(DOC), "prev": ""}})
     return repl
 
@@ -131,7 +143,9 @@ def every(attempts: list[Attempt]) -> pytest.MarkDecorator:
 
 
 def together(attempt: Attempt, yard: Yard) -> None:
-    said, error, reached = yard.attempt(attempt.code, "shadowing" if attempt.family == SHADOWING else "all")
+    said, error, reached = yard.attempt(
+        attempt.code, "shadowing" if attempt.family == SHADOWING else "all"
+    )
     check(said, reached)
     assert not attempt.ends or error in (*attempt.ends, "timeout")
 
@@ -161,27 +175,35 @@ def test_the_operating_system_without_the_language_layer(attempt: Attempt, yard:
 
 @pytest.mark.slow
 @every(AGAIN)
-def test_the_operating_system_stops_exhaustion_without_the_language_layer(attempt: Attempt, yard: Yard):
+def test_the_operating_system_stops_exhaustion_without_the_language_layer(
+    attempt: Attempt, yard: Yard
+):
     without_language(attempt, yard)
 
 
 @every(DEEP)
 def test_seccomp_alone(attempt: Attempt, yard: Yard):
-    said, _, reached = yard.attempt(attempt.raw or "", "seccomp", language=False, layers=("no_new_privs", "seccomp"))
+    said, _, reached = yard.attempt(
+        attempt.raw or "", "seccomp", language=False, layers=("no_new_privs", "seccomp")
+    )
     check(said, reached)
 
 
 @every([attempt for attempt in DEEP if attempt.name not in UNSEEN_BY_LANDLOCK])
 def test_landlock_alone_keeps_files_and_ports(attempt: Attempt, yard: Yard):
     """It knows files and connections, not processes: what is counted is what was reached."""
-    said, _, reached = yard.attempt(attempt.raw or "", "landlock", language=False, layers=("no_new_privs", "landlock"))
+    said, _, reached = yard.attempt(
+        attempt.raw or "", "landlock", language=False, layers=("no_new_privs", "landlock")
+    )
     assert reached == [] and SECRET not in said
 
 
 @pytest.mark.slow
 @every(EXHAUSTING)
 def test_limits_alone_stop_exhaustion(attempt: Attempt, yard: Yard):
-    said, _, reached = yard.attempt(attempt.raw or "", "rlimits", language=False, layers=("rlimits", "uid"))
+    said, _, reached = yard.attempt(
+        attempt.raw or "", "rlimits", language=False, layers=("rlimits", "uid")
+    )
     check(said, reached)
 
 

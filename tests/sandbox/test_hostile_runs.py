@@ -26,7 +26,9 @@ def children() -> set[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
-                table[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                table[int(folder.name)] = int(
+                    (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                )
             except OSError:
                 continue
     while fresh := {pid for pid, parent in table.items() if parent in mine and pid not in mine}:
@@ -44,8 +46,12 @@ def test_a_thousand_hostile_runs(tmp_path):
     pids, late = set(), []
     with ProcessRepl(given, LIMITS) as sealed, ProcessRepl(given, LIMITS, language=False) as open_:
         for number, attempt in zip(range(RUNS), itertools.cycle(hostile), strict=False):
-            repl, code = (open_, attempt.raw) if number % 2 and attempt.raw else (sealed, attempt.code)
-            while repl.run("pass").error:  # a worker that was killed is replaced, outside of the measured time
+            repl, code = (
+                (open_, attempt.raw) if number % 2 and attempt.raw else (sealed, attempt.code)
+            )
+            while repl.run(
+                "pass"
+            ).error:  # a worker that was killed is replaced, outside of the measured time
                 pass
             pids.add(repl._process.pid)
             start = time.monotonic()

@@ -79,12 +79,16 @@ def test_values_cross_unchanged(opened):
     assert repl.run(code).stdout == "True\n[1, 2]\n"
 
 
-@pytest.mark.parametrize("error", [HandleError("no 'x'"), ValueError("bad k"), KeyError("gone"), OSError("no")])
+@pytest.mark.parametrize(
+    "error", [HandleError("no 'x'"), ValueError("bad k"), KeyError("gone"), OSError("no")]
+)
 def test_what_a_tool_refuses_is_an_error_in_the_code(opened, error):
     def fails():
         raise error
 
-    result = opened({"fails": fails}).run("try:\n    fails()\nexcept ToolError as e:\n    print('caught', e)")
+    result = opened({"fails": fails}).run(
+        "try:\n    fails()\nexcept ToolError as e:\n    print('caught', e)"
+    )
     assert (result.stdout, result.error) == (f"caught {error}\n", None)
 
 
@@ -100,7 +104,10 @@ def test_an_unexpected_fault_of_a_tool_is_masked(opened):
 @pytest.mark.parametrize("value", ["lambda: 1", "{'a': [print]}"])
 def test_what_is_no_data_is_not_given_to_a_tool(opened, value):
     result = opened({"same": lambda value: value}).run(f"same({value})")
-    assert (result.error, result.calls) == ("error", 0) and "cannot be given to a tool" in result.stderr
+    assert (result.error, result.calls) == (
+        "error",
+        0,
+    ) and "cannot be given to a tool" in result.stderr
 
 
 def test_a_block_without_end_is_stopped_and_earlier_variables_stay(opened):
@@ -112,17 +119,27 @@ def test_a_block_without_end_is_stopped_and_earlier_variables_stay(opened):
 
 
 def test_the_deadline_also_ends_a_block(opened):
-    result = opened(limits={"block_s": 60}).run("while True:\n    pass", deadline=time.monotonic() + 0.2)
-    assert result.error == "timeout" and result.execution_time < 50  # and not at the end of the block's own time
+    result = opened(limits={"block_s": 60}).run(
+        "while True:\n    pass", deadline=time.monotonic() + 0.2
+    )
+    assert (
+        result.error == "timeout" and result.execution_time < 50
+    )  # and not at the end of the block's own time
 
 
 def test_code_cannot_catch_the_end_of_its_time(opened):
     repl = opened(limits={"block_s": 0.3})
-    assert repl.run("while True:\n    try:\n        1 / 0\n    except Exception:\n        pass").error == "timeout"
+    assert (
+        repl.run("while True:\n    try:\n        1 / 0\n    except Exception:\n        pass").error
+        == "timeout"
+    )
 
 
 def test_sleep_does_not_wait(opened):
-    assert opened(limits={"block_s": 5}).run("import time\ntime.sleep(3600)\nprint('on')").stdout == "on\n"
+    assert (
+        opened(limits={"block_s": 5}).run("import time\ntime.sleep(3600)\nprint('on')").stdout
+        == "on\n"
+    )
 
 
 def test_time_in_tools_counts_unless_they_are_patient(opened):
@@ -133,16 +150,25 @@ def test_time_in_tools_counts_unless_they_are_patient(opened):
     limits = {"block_s": 0.6}
     # More calls than needed: a worker that answers before the host has looked at the clock is stopped one call later.
     assert opened({"slow": slow}, limits=limits).run(code.format(6)).error == "timeout"
-    assert opened({"slow": slow}, limits=limits, patient=frozenset({"slow"})).run(code.format(2)).stdout == "done\n"
+    assert (
+        opened({"slow": slow}, limits=limits, patient=frozenset({"slow"}))
+        .run(code.format(2))
+        .stdout
+        == "done\n"
+    )
 
 
 def test_too_much_output_is_cut_and_counted(opened):
-    result = opened(limits={"output_chars": 100}).run("for i in range(50):\n    print('0123456789')")
+    result = opened(limits={"output_chars": 100}).run(
+        "for i in range(50):\n    print('0123456789')"
+    )
     assert (len(result.stdout) + result.cut_chars, result.error) == (550, None)
     assert 0 < len(result.stdout) <= 100 and result.stdout.startswith("0123456789\n")
 
 
-@pytest.mark.parametrize("code", ["def (", "x = = 1", "print('a", "\x00", "if True:\nx = 1", "x = (", "x = 1 + \\"])
+@pytest.mark.parametrize(
+    "code", ["def (", "x = = 1", "print('a", "\x00", "if True:\nx = 1", "x = (", "x = 1 + \\"]
+)
 def test_code_that_cannot_be_read_is_refused_and_harms_nothing(opened, code):
     repl = opened()
     repl.run("x = 1")
@@ -198,7 +224,9 @@ def test_a_name_that_is_none_is_not_set(opened, name):
 def test_the_code_can_list_its_variables(opened):
     repl = opened({"tool": lambda: 1})
     repl.run("a = 1")
-    result = repl.run("b = 'two'\nfound = SHOW_VARS()\nprint(found['a'], found['b'], 'tool' in found)")
+    result = repl.run(
+        "b = 'two'\nfound = SHOW_VARS()\nprint(found['a'], found['b'], 'tool' in found)"
+    )
     assert result.stdout == "1 'two' False\n"
 
 
@@ -260,7 +288,12 @@ class _Texts:
         return value
 
     def open(self, opener, tools=None, **words):
-        given = {"hidden": reader(self.store, Meter()), "to_wire": to_wire, "from_wire": from_wire, **words}
+        given = {
+            "hidden": reader(self.store, Meter()),
+            "to_wire": to_wire,
+            "from_wire": from_wire,
+            **words,
+        }
         return opener({"take": self.take, **(tools or {})}, **given)
 
     def put(self, text, **words):
@@ -308,7 +341,10 @@ def test_a_text_is_shown_as_a_handle_and_formatted_as_a_mark(opened):
             "take(f'Read {view} and {context!r}')\ntake('a ' + view)\ntake('%s' % view)\ntake('{}'.format(view))"
         )
         shown = f"Ref('text_0', text, {len(LONG)} chars)"
-        assert result.stdout == f"{shown} [{shown}] Ref('text_0', text, 30000 chars from 10)\n{shown}\n"
+        assert (
+            result.stdout
+            == f"{shown} [{shown}] Ref('text_0', text, 30000 chars from 10)\n{shown}\n"
+        )
         assert result.locals["context"] == shown and len(max(texts.seen, key=len)) < 200
         passage = LONG[10:30_010]
         wanted = [f"Read {passage} and {shown}", f"a {passage}", passage, passage]
@@ -323,7 +359,9 @@ def test_an_answer_of_a_tool_is_shown_as_its_handle(opened):
 
 def test_a_short_text_is_shown_as_its_characters(opened):
     with _Texts() as texts:
-        repl = texts.open(opened, {"hit": lambda: [texts.put("a hit", dtype="note"), {"in": texts.put("two")}]})
+        repl = texts.open(
+            opened, {"hit": lambda: [texts.put("a hit", dtype="note"), {"in": texts.put("two")}]}
+        )
         repl.set("empty", texts.put("", key="nothing"))
         result = repl.run(
             "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(), found[1]['in'][1:])\n"
@@ -367,7 +405,9 @@ def test_what_is_wrong_with_a_text_is_told(opened):
 # -- monty alone -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", ["class A(Exception): pass", "def f():\n    yield 1", "x = 1\ndel x"])
+@pytest.mark.parametrize(
+    "code", ["class A(Exception): pass", "def f():\n    yield 1", "x = 1\ndel x"]
+)
 def test_a_construct_that_monty_lacks_is_refused_by_name(monty, code):
     result = monty().run(code)
     assert result.error == "refused" and result.stderr.startswith("not known here: ")
@@ -389,10 +429,18 @@ def test_a_text_too_long_to_hold_has_methods_and_says_so(monty):
             "1500006 Ref('text_0', text, 1500006 chars)", "1500000 500000 HayNee", "-1 1500000 hayhay",
             "1500006 1500000 Needle",
         ], "")  # fmt: skip
-        for use in ("context[:80]", "'x' in context", "context.splitlines()", "for c in context: pass"):
+        for use in (
+            "context[:80]",
+            "'x' in context",
+            "context.splitlines()",
+            "for c in context: pass",
+        ):
             refused = repl.run(use)
             assert refused.error == "error"
-            assert "1,500,006 characters and is not held in the REPL: use .read(start, stop)" in refused.stderr
+            assert (
+                "1,500,006 characters and is not held in the REPL: use .read(start, stop)"
+                in refused.stderr
+            )
         assert repl.run("take(f'Read {context}')").error is None
         assert expand(texts.store, texts.seen[-1], max_chars=2_000_000).endswith("Needle")
 
@@ -411,7 +459,9 @@ def test_texts_are_there_again_after_a_restart(monty):
         repl.set("context", texts.put("needle " * 10_000))
         repl.run("import re\npart = context[:30_000]")
         assert repl.run("while True:\n    pass").error == "timeout"
-        assert repl.run("print(part[:6], len(re.findall('needle', part)))").stdout == "needle 4285\n"
+        assert (
+            repl.run("print(part[:6], len(re.findall('needle', part)))").stdout == "needle 4285\n"
+        )
         repl.close()
         assert repl.run("print(context[:6], len(context))").stdout == "needle 70000\n"
 
@@ -440,7 +490,9 @@ def test_what_is_no_import_of_re_is_left_as_it_is():
 
 def test_a_tool_in_a_callback_is_refused_with_the_way_out(monty):
     result = monty({"double": lambda n: 2 * n}).run("print(list(map(lambda n: double(n), [1])))")
-    assert result.error == "error" and result.stderr.endswith("map, filter, sorted and the like: use a plain loop")
+    assert result.error == "error" and result.stderr.endswith(
+        "map, filter, sorted and the like: use a plain loop"
+    )
 
 
 def test_variables_that_cannot_be_saved_cost_the_worker_and_not_the_host(monty):
@@ -448,12 +500,23 @@ def test_variables_that_cannot_be_saved_cost_the_worker_and_not_the_host(monty):
     repl.set("given", 1)
     repl.run("x = 'a' * 50_000_000")
     result = repl.run("print(given)")
-    assert (result.error, result.restarted) == ("memory", True) and "variables are lost" in result.stderr
+    assert (result.error, result.restarted) == (
+        "memory",
+        True,
+    ) and "variables are lost" in result.stderr
     assert repl.run("print(given)").stdout == "1\n"
 
 
 def test_the_note_for_the_prompt_names_what_texts_can_do():
-    for name in ("context[a:b]", ".find", ".count", ".lower()", ".splitlines", "context.read(a, b)", "f-strings"):
+    for name in (
+        "context[a:b]",
+        ".find",
+        ".count",
+        ".lower()",
+        ".splitlines",
+        "context.read(a, b)",
+        "f-strings",
+    ):
         assert name in MONTY_NOTE
 
 
@@ -508,11 +571,18 @@ def test_our_own_functions_are_not_shown_in_a_traceback(monty):
         raise ValueError("no")
 
     repl = monty({"fails": fails}, limits={"block_s": 0.3})
-    repl.run("while True:\n    pass")  # a worker that goes on from a saved state names them as before
-    assert repl.run("fails()").stderr == "Traceback:\n  line 1, in <module>\n    fails()\nRuntimeError: no"
+    repl.run(
+        "while True:\n    pass"
+    )  # a worker that goes on from a saved state names them as before
+    assert (
+        repl.run("fails()").stderr
+        == "Traceback:\n  line 1, in <module>\n    fails()\nRuntimeError: no"
+    )
 
 
-@pytest.mark.parametrize("code", ["_rlm_call('secret', [], {})", "_rlm_call(1)", "_rlm_call('tool', 1, 2)", "secret()"])
+@pytest.mark.parametrize(
+    "code", ["_rlm_call('secret', [], {})", "_rlm_call(1)", "_rlm_call('tool', 1, 2)", "secret()"]
+)
 def test_code_cannot_reach_a_hidden_function(monty, code):
     def secret():
         raise AssertionError("called")

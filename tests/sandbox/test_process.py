@@ -63,7 +63,9 @@ def test_values_cross_the_pipe_unchanged(make_repl):
     assert repl.run(code).stdout == "True\n"
 
 
-@pytest.mark.parametrize("error", [HandleError("no 'x'"), ValueError("bad k"), KeyError("gone"), OSError("no")])
+@pytest.mark.parametrize(
+    "error", [HandleError("no 'x'"), ValueError("bad k"), KeyError("gone"), OSError("no")]
+)
 def test_what_a_tool_refuses_is_an_error_in_the_code(make_repl, error):
     def fails():
         raise error
@@ -79,7 +81,11 @@ def test_an_unexpected_fault_of_a_tool_is_masked(make_repl):
         raise RuntimeError("inner secret")
 
     result = make_repl({"fails": fails}).run("fails()")
-    assert result.error == "error" and "inner secret" not in result.stderr and "RuntimeError" in result.stderr
+    assert (
+        result.error == "error"
+        and "inner secret" not in result.stderr
+        and "RuntimeError" in result.stderr
+    )
 
 
 def test_a_value_that_no_tool_can_take_is_told(make_repl):
@@ -193,7 +199,9 @@ def test_code_that_does_not_stop_is_killed(make_repl, code):
 
 def test_the_time_of_a_block_spans_its_calls(make_repl):
     """Each call gives a little rest; a deadline that starts anew with each would never end."""
-    repl = make_repl({"f": lambda: threading.Event().wait(0.05)}, limits={"block_s": 0.4, "calls": 1000})
+    repl = make_repl(
+        {"f": lambda: threading.Event().wait(0.05)}, limits={"block_s": 0.4, "calls": 1000}
+    )
     result = repl.run("while True:\n    f()")
     assert result.error == "timeout" and result.calls < 40
 
@@ -220,7 +228,11 @@ def test_memory_over_is_an_error_and_the_worker_lives(make_repl):
 def test_output_over_the_limit_is_cut_and_counted(make_repl):
     repl = make_repl(limits={"output_chars": 1000})
     result = repl.run("print('x' * 200_000_000)")
-    assert len(result.stdout) == 1000 and result.cut_chars == 200_000_001 - 1000 and result.error is None
+    assert (
+        len(result.stdout) == 1000
+        and result.cut_chars == 200_000_001 - 1000
+        and result.error is None
+    )
 
 
 def test_a_worker_that_is_killed_is_replaced(repl):
@@ -261,7 +273,13 @@ def test_variables_can_be_set_read_and_listed(repl):
     repl.set("n", 3)
     repl.run("m = n + 1\ntext = 'x' * 500\nclass A: pass\na = A()")
     assert repl.get("m") == 4 and repl.get("n") == 3
-    assert repl.variables() == {"n": "3", "m": "4", "text": "str of 500 characters", "A": "type", "a": "A"}
+    assert repl.variables() == {
+        "n": "3",
+        "m": "4",
+        "text": "str of 500 characters",
+        "A": "type",
+        "a": "A",
+    }
     assert repl.run("print(sorted(SHOW_VARS()))").stdout == "['A', 'a', 'm', 'n', 'text']\n"
 
 
@@ -290,7 +308,9 @@ def test_the_host_cannot_set_what_is_no_variable(repl, name):
 
 
 def test_describing_a_variable_runs_no_code_of_its_class(repl):
-    result = repl.run("class A:\n    def __repr__(self):\n        print('called')\n        return 'A!'\na = A()")
+    result = repl.run(
+        "class A:\n    def __repr__(self):\n        print('called')\n        return 'A!'\na = A()"
+    )
     assert result.stdout == "" and result.locals["a"] == "A"
 
 
@@ -304,7 +324,9 @@ def test_lone_surrogates_harm_nothing(make_repl):
 def test_a_machine_that_cannot_confine_is_refused(monkeypatch):
     from rlm.errors import SandboxUnfit
 
-    monkeypatch.setattr("rlm.sandbox.process.NEEDED", frozenset({"rlimits", "no_new_privs", "walls"}))
+    monkeypatch.setattr(
+        "rlm.sandbox.process.NEEDED", frozenset({"rlimits", "no_new_privs", "walls"})
+    )
     with pytest.raises(SandboxUnfit, match="cannot confine a process \\(missing: walls\\)"):
         ProcessRepl(layers=("rlimits", "no_new_privs", "walls"))
     with ProcessRepl(layers=("rlimits", "no_new_privs", "walls"), unsafe=True) as repl:

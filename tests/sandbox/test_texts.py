@@ -37,7 +37,12 @@ def held(text, *, most=None):
 @pytest.fixture
 def small(monkeypatch):
     """Every bound so low that short texts count as long."""
-    for name, value in {"SLICE_CHARS": 4, "WHOLE_CHARS": 8, "CHUNK_CHARS": 5, "OVERLAP_CHARS": 6}.items():
+    for name, value in {
+        "SLICE_CHARS": 4,
+        "WHOLE_CHARS": 8,
+        "CHUNK_CHARS": 5,
+        "OVERLAP_CHARS": 6,
+    }.items():
         monkeypatch.setattr(texts, name, value)
 
 
@@ -58,7 +63,12 @@ def test_a_slice_is_that_of_the_string(low, text, start, stop):
             assert isinstance(part, Text) and len(part) == len(text[start:stop])
 
 
-@given(text=PIECES, needle=st.text(alphabet="ab \nÄ", min_size=1, max_size=3), start=PLACES, stop=PLACES)
+@given(
+    text=PIECES,
+    needle=st.text(alphabet="ab \nÄ", min_size=1, max_size=3),
+    start=PLACES,
+    stop=PLACES,
+)
 def test_searches_are_those_of_the_string(text, needle, start, stop):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(texts, "CHUNK_CHARS", 5)
@@ -79,7 +89,11 @@ def test_parts_are_those_of_the_string(text, sep):
         expected = text.split(sep)
         assert list(parts) == expected and len(parts) == len(expected)
         assert [shown(parts[n]) for n in range(len(expected))] == expected
-        assert parts[1:3] == expected[1:3] and parts[-2:] == expected[-2:] and parts[::2] == expected[::2]
+        assert (
+            parts[1:3] == expected[1:3]
+            and parts[-2:] == expected[-2:]
+            and parts[::2] == expected[::2]
+        )
 
 
 @given(text=st.text(alphabet="ab \nÄ", max_size=60), keep=st.booleans())
@@ -91,7 +105,9 @@ def test_lines_are_those_of_the_string(text, keep):
         assert len(lines) == len(text.splitlines(keep))
 
 
-@pytest.mark.parametrize("pattern", [r"a+", r"(?<=a)b", r"^a", r"(?m)^a", r"[ab]+ ?", r"\S+", r"a|b"])
+@pytest.mark.parametrize(
+    "pattern", [r"a+", r"(?<=a)b", r"^a", r"(?m)^a", r"[ab]+ ?", r"\S+", r"a|b"]
+)
 @given(text=PIECES)
 def test_matches_in_a_long_text_are_those_of_the_string(pattern, text):
     """Matches up to the overlap's length; here no word is longer."""

@@ -19,7 +19,9 @@ def outcomes() -> dict[str, str]:
             said = ""
             for block in case.blocks:
                 result = repl.run(block)
-                said += result.stdout + (f"[{result.error}] {result.stderr}" if result.error else "")
+                said += result.stdout + (
+                    f"[{result.error}] {result.stderr}" if result.error else ""
+                )
             seen[case.name] = said
     return seen
 

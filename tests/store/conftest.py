@@ -25,7 +25,11 @@ def opener(request, tmp_path: Path):
     """Open, and open again, the same store of either kind; `kind` tells which."""
 
     def opened(tenant: Tenant = LOCAL, **kw):
-        name = tmp_path / "memory.db" if request.param == "sqlite" else f"json:{tmp_path / 'memory.json'}"
+        name = (
+            tmp_path / "memory.db"
+            if request.param == "sqlite"
+            else f"json:{tmp_path / 'memory.json'}"
+        )
         store = open_store(name, tenant=tenant, **kw)
         stores.append(store)
         return store

@@ -24,7 +24,9 @@ from rlm.store.types import LOCAL, MemoryItem, Scope
 
 def items(count, word="bulk"):
     return [
-        MemoryItem(title=f"{word} item {n}", description=f"number {n}", content=f"do step {n} of {word}")
+        MemoryItem(
+            title=f"{word} item {n}", description=f"number {n}", content=f"do step {n} of {word}"
+        )
         for n in range(count)
     ]
 
@@ -47,7 +49,9 @@ def test_the_schema_checks_again_after_a_bulk_load(tmp_path, fails):
     with open_store(tmp_path / "m.db", embedder="none") as db:
         if fails:
             with db.db.write() as connection, pytest.raises(apsw.ConstraintError):
-                rows = sqlite_items.prepare(1, items(600), [item_columns(item) for item in items(600)])
+                rows = sqlite_items.prepare(
+                    1, items(600), [item_columns(item) for item in items(600)]
+                )
                 sqlite_items.insert(connection, rows, b"", None)  # no gate: nobody stamped an owner
         else:
             db.add_many(items(2_000))
@@ -122,20 +126,28 @@ def wordy(draw):
         content=(draw(PROSE) + " ") * draw(st.sampled_from((1, 1, 2, 9, 40))) + "end",
         task_query=draw(st.none() | PROSE),
         tags=[tag[:60] for tag in draw(st.lists(PROSE, max_size=3))],
-        scope=Scope(ontology=draw(st.none() | WORDS), task_types=tuple(draw(st.lists(WORDS, max_size=2)))),
+        scope=Scope(
+            ontology=draw(st.none() | WORDS), task_types=tuple(draw(st.lists(WORDS, max_size=2)))
+        ),
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(wordy(), min_size=1, max_size=5))
 def test_a_batch_holds_what_each_memory_by_itself_would(embedder, told):
     """Rows, vectors and postings from one look-up a word are those of the plain functions."""
-    admitted = list(gate.admit_items([*told, *items(FEW)], LOCAL, origin="x"))  # enough for the way of many
+    admitted = list(
+        gate.admit_items([*told, *items(FEW)], LOCAL, origin="x")
+    )  # enough for the way of many
     batch = BatchMaker(embedder).make(1, admitted)
     columns = [item_columns(item) for item in admitted]
     assert [row[-1] for row in batch.rows] == [words[-1] for words in columns]
     vectors = np.frombuffer(batch.vectors, np.float16).reshape(len(admitted), -1).astype(np.float32)
-    np.testing.assert_allclose(vectors, embedder.embed_documents([item_text(item) for item in admitted]), atol=2e-3)
+    np.testing.assert_allclose(
+        vectors, embedder.embed_documents([item_text(item) for item in admitted]), atol=2e-3
+    )
     plain = dict(postings.build(columns, ITEM_WEIGHTS))
     made = dict(batch.terms)
     assert made.keys() == plain.keys()
@@ -155,7 +167,9 @@ def test_a_batch_that_was_begun_and_left_is_dropped():
 
 
 def test_the_first_look_misses_no_name_that_has_grams():
-    names = ["".join(letters) for size in (1, 2, 3, 4) for letters in product("asAB09_é", repeat=size)]
+    names = [
+        "".join(letters) for size in (1, 2, 3, 4) for letters in product("asAB09_é", repeat=size)
+    ]
     having = [name for name in names if grams(name)]
     assert len(having) > 1_000 and all(map(_MAY_HAVE_GRAMS, having))
     assert not any(map(_MAY_HAVE_GRAMS, ("Look", "look,", "URL", "2026-01", "a_b", "A.B")))

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from rlm import clock
 from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Hit, Judgment, Lessons, MemoryItem, Run, Scope, Signal, Tenant, Trajectory
+from rlm.store.types import (
+    Hit,
+    Judgment,
+    Lessons,
+    MemoryItem,
+    Run,
+    Scope,
+    Signal,
+    Tenant,
+    Trajectory,
+)
 
 pytestmark = pytest.mark.req("RB-20")
 
@@ -68,7 +78,12 @@ def test_add_returns_the_stable_id_and_get_gives_everything_back(backend, make_i
         "session_id",
     ):
         assert getattr(got, name) == getattr(made, name), name
-    assert (got.confidence, got.outcome, got.trust, got.level) == (0.7, "success", "trusted", "project")
+    assert (got.confidence, got.outcome, got.trust, got.level) == (
+        0.7,
+        "success",
+        "trusted",
+        "project",
+    )
     assert (got.org, got.team, got.project) == ("local", "local", "local")
 
 
@@ -99,10 +114,14 @@ def test_the_seeds_own_questions_find_the_seeds_answers(backend):
     first = backend.retrieve("How do I search for entities?", k=2)
     assert len(first) <= 2
     assert first[0].item.title.startswith("SPARQL query pattern")
-    assert any("sparql" in hit.item.tags for hit in backend.retrieve("My SPARQL query is broken", k=2))
+    assert any(
+        "sparql" in hit.item.tags for hit in backend.retrieve("My SPARQL query is broken", k=2)
+    )
     properties = backend.retrieve("What properties does prov:Activity have?", k=2)
     assert properties[0].item.title == "Property exploration strategy"
-    assert backend.retrieve("SPARQL entity search", k=1)[0].item.title.startswith("SPARQL query pattern")
+    assert backend.retrieve("SPARQL entity search", k=1)[0].item.title.startswith(
+        "SPARQL query pattern"
+    )
     assert first[0].item.access_count == 1
 
 
@@ -130,12 +149,19 @@ def test_explain_says_every_factor(backend):
 
 
 def test_filters(backend, make_item):
-    backend.add(make_item("Query a class in prov", scope=Scope(ontology="prov"), source_type="success"))
-    backend.add(make_item("Query a class in skos", scope=Scope(ontology="skos"), source_type="failure"))
+    backend.add(
+        make_item("Query a class in prov", scope=Scope(ontology="prov"), source_type="success")
+    )
+    backend.add(
+        make_item("Query a class in skos", scope=Scope(ontology="skos"), source_type="failure")
+    )
     backend.add(make_item("Query a class anywhere", source_type="human"))
     titles = lambda **kw: {hit.item.title for hit in backend.retrieve("query a class", k=9, **kw)}  # noqa: E731
     assert len(titles()) == 3
-    assert titles(scope=Scope(ontology="prov")) == {"Query a class in prov", "Query a class anywhere"}
+    assert titles(scope=Scope(ontology="prov")) == {
+        "Query a class in prov",
+        "Query a class anywhere",
+    }
     assert titles(outcome="failure") == {"Query a class in skos"}
     with pytest.raises(ValidationError, match="unknown outcome 'great'"):
         backend.retrieve("query", outcome="great")
@@ -143,8 +169,14 @@ def test_filters(backend, make_item):
 
 @pytest.mark.req("RB-02")
 def test_lists_filter_by_scope_and_provenance(backend, make_item):
-    backend.add(make_item("One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"}))
-    backend.add(make_item("Two", tags=["x"], provenance={"curriculum_id": "c2"}, source_type="failure"))
+    backend.add(
+        make_item(
+            "One", scope=Scope(ontology="prov"), provenance={"curriculum_id": "c1", "run_id": "r-1"}
+        )
+    )
+    backend.add(
+        make_item("Two", tags=["x"], provenance={"curriculum_id": "c2"}, source_type="failure")
+    )
     names = lambda **kw: [found.title for found in backend.list_items(**kw)]  # noqa: E731
     assert names() == ["Two", "One"]
     assert names(ontology="prov") == ["One"]
@@ -158,7 +190,9 @@ def test_quarantined_memories_never_come_back(backend, make_item):
     backend.add(make_item("Trust me and run this", trust="quarantined"))
     assert backend.retrieve("trust me and run this") == []
     assert backend.stats()["quarantined"] == 1
-    assert [found.title for found in backend.list_items(trust="quarantined")] == ["Trust me and run this"]
+    assert [found.title for found in backend.list_items(trust="quarantined")] == [
+        "Trust me and run this"
+    ]
 
 
 def test_a_person_lifts_a_memory_out_of_quarantine(backend, make_item):
@@ -186,7 +220,9 @@ def test_update_keeps_what_is_not_changed(backend, make_item):
 
 def test_new_words_give_a_new_id_and_only_the_new_words_are_found(backend, make_item):
     old = backend.add(make_item("Count the rows", content="count them"))
-    new = backend.update(old, title="Weigh the parcels", description="parcels", content="weigh them").memory_id
+    new = backend.update(
+        old, title="Weigh the parcels", description="parcels", content="weigh them"
+    ).memory_id
     assert new != old
     assert backend.get(old) is None
     assert backend.get(new).provenance["edited_from"] == old
@@ -246,7 +282,9 @@ def test_tenants_do_not_see_each_other(opener, make_item):
     assert theirs.stats()["memories"] == 0
     with pytest.raises(NotFound):
         theirs.update(kept, title="Mine now")
-    assert theirs.add(make_item("Secret recipe for red")) == kept, "two tenants may hold the same memory"
+    assert theirs.add(make_item("Secret recipe for red")) == kept, (
+        "two tenants may hold the same memory"
+    )
     again = opener(Tenant("acme", "red", "p1"))
     assert again.get(kept).team == "red"
 
@@ -255,9 +293,16 @@ def test_tenants_do_not_see_each_other(opener, make_item):
 def test_tenants_do_not_see_each_others_runs(opener, make_item):
     same = make_item("Same words")
     shared = make_item("Shared words", level="team")
-    for number, tenant in enumerate((Tenant("acme", "red", "p1"), Tenant("acme", "blue", "p1")), start=1):
+    for number, tenant in enumerate(
+        (Tenant("acme", "red", "p1"), Tenant("acme", "blue", "p1")), start=1
+    ):
         store = opener(tenant)
-        assert store.recent_runs() == list(store.learning_rows()) == store.signals(same.memory_id) == []
+        assert (
+            store.recent_runs()
+            == list(store.learning_rows())
+            == store.signals(same.memory_id)
+            == []
+        )
         assert store.stats()["runs"] == store.stats()["trajectories"] == 0
         store.add_many([same, shared])
         run, made = Run("r-1", model=f"m{number}"), Trajectory(f"q{number}", trajectory_id="t-1")
@@ -286,7 +331,9 @@ def test_the_cascade_goes_from_project_to_team_to_org(opener, make_item):
         near.add(make_item(same, level=level))
     near.add(make_item("Deploy the service by hand", level="team"))
     hits = near.retrieve("deploy the service", k=9, explain=True)
-    assert next((hit.item.title, hit.item.level) for hit in hits) == (same, "project"), "the nearest keeps a duplicate"
+    assert next((hit.item.title, hit.item.level) for hit in hits) == (same, "project"), (
+        "the nearest keeps a duplicate"
+    )
     assert len(hits) == 2
     assert {hit.why.level: hit.why.level_weight for hit in hits} == {"project": 1.0, "team": 0.9}
     near.close()
@@ -346,34 +393,72 @@ def test_learning_rows_say_what_a_run_was_given_and_what_came_of_it(backend, mak
     run = Run(model="offline", ontology_name="prov")
     made = Trajectory("Subclasses?", iteration_count=3, converged=True, artifact=artifact)
     backend.save_artifacts(
-        run, made, Judgment(True, "as the query says", "high"), retrieved=[(first, 0.9), (second, 0.5), (third, 0.1)]
+        run,
+        made,
+        Judgment(True, "as the query says", "high"),
+        retrieved=[(first, 0.9), (second, 0.5), (third, 0.1)],
     )
     backend.save_artifacts(Run(), Trajectory("Bare", artifact={}), retrieved=[(third, 0.3)])
     bare, row = backend.learning_rows()
-    assert (row.trajectory_id, row.run_id, row.created_at) == (made.trajectory_id, run.run_id, made.created_at)
+    assert (row.trajectory_id, row.run_id, row.created_at) == (
+        made.trajectory_id,
+        run.run_id,
+        made.created_at,
+    )
     assert (row.task_query, row.iteration_count, row.converged) == ("Subclasses?", 3, True)
-    assert (row.is_success, row.confidence, row.model, row.ontology_name) == (True, "high", "offline", "prov")
-    assert (row.kind, row.curriculum_id, row.task_id, row.task_hash) == ("subclasses", "c1", "t1", "h")
+    assert (row.is_success, row.confidence, row.model, row.ontology_name) == (
+        True,
+        "high",
+        "offline",
+        "prov",
+    )
+    assert (row.kind, row.curriculum_id, row.task_id, row.task_hash) == (
+        "subclasses",
+        "c1",
+        "t1",
+        "h",
+    )
     assert (row.reason, row.tokens) == ("answered", 15)
     assert [(g.memory_id, g.rank, g.score, g.injected, g.followed) for g in row.given] == [
         (first.memory_id, 1, 0.9, True, False), (second.memory_id, 2, 0.5, True, True),
         (third.memory_id, 3, 0.1, False, None),
     ]  # fmt: skip
     assert [g.memory_id for g in row.injected] == [first.memory_id, second.memory_id]
-    assert (bare.is_success, bare.confidence, bare.model, bare.kind, bare.tokens) == (None, None, None, None, None)
-    assert [(g.memory_id, g.injected, g.followed) for g in bare.given] == [(third.memory_id, True, None)]
+    assert (bare.is_success, bare.confidence, bare.model, bare.kind, bare.tokens) == (
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+    assert [(g.memory_id, g.injected, g.followed) for g in bare.given] == [
+        (third.memory_id, True, None)
+    ]
 
 
 @pytest.mark.parametrize(
     "artifact",
     [
-        {"kind": 7, "injected": "x", "uses": [1], "usage": {"input_tokens": "many"}, "reason": None},
-        {"injected": [None, 3, {}], "uses": {"followed": ["1"], "said": True}, "usage": 3, "task_id": ["t"]},
+        {
+            "kind": 7,
+            "injected": "x",
+            "uses": [1],
+            "usage": {"input_tokens": "many"},
+            "reason": None,
+        },
+        {
+            "injected": [None, 3, {}],
+            "uses": {"followed": ["1"], "said": True},
+            "usage": 3,
+            "task_id": ["t"],
+        },
         {"injected": [], "uses": {"followed": {"a": 1}}, "usage": {"input_tokens": True}},
     ],
 )
 def test_an_artifact_of_another_form_loses_no_row(backend, make_item, artifact):
-    backend.save_artifacts(Run(), Trajectory("q", artifact=artifact), retrieved=[(make_item(), 1.0)])
+    backend.save_artifacts(
+        Run(), Trajectory("q", artifact=artifact), retrieved=[(make_item(), 1.0)]
+    )
     (row,) = backend.learning_rows()
     assert row.task_query == "q" and row.kind is None and row.task_id is None and row.tokens is None
     assert [each.followed for each in row.given] in ([None], [False])
@@ -381,8 +466,12 @@ def test_an_artifact_of_another_form_loses_no_row(backend, make_item, artifact):
 
 def test_learning_rows_come_the_last_first_within_bounds(backend):
     for number in range(7):
-        backend.save_artifacts(Run(), Trajectory(f"q{number}", artifact={"curriculum_id": f"c{number % 2}"}))
-    assert [row.task_query for row in backend.learning_rows()] == [f"q{n}" for n in range(6, -1, -1)]
+        backend.save_artifacts(
+            Run(), Trajectory(f"q{number}", artifact={"curriculum_id": f"c{number % 2}"})
+        )
+    assert [row.task_query for row in backend.learning_rows()] == [
+        f"q{n}" for n in range(6, -1, -1)
+    ]
     assert [row.task_query for row in backend.learning_rows(2)] == ["q6", "q5"]
     assert [row.task_query for row in backend.learning_rows(2, curriculum_id="c1")] == ["q5", "q3"]
     assert list(backend.learning_rows(0)) == list(backend.learning_rows(curriculum_id="")) == []
@@ -395,19 +484,28 @@ def test_learning_rows_come_the_last_first_within_bounds(backend):
 def test_a_renamed_memory_is_still_the_one_that_was_followed(backend, make_item):
     old = backend.add(make_item("Old words"))
     artifact = {"injected": [old], "uses": {"followed": [1], "said": True}}
-    backend.save_artifacts(Run(), Trajectory("q", artifact=artifact), retrieved=[(backend.get(old), 1.0)])
+    backend.save_artifacts(
+        Run(), Trajectory("q", artifact=artifact), retrieved=[(backend.get(old), 1.0)]
+    )
     new = backend.update(old, title="New words").memory_id
     (row,) = backend.learning_rows()
     (given,) = row.given
     assert given.injected and given.followed
-    assert given.memory_id == (new if "db" in dir(backend) else old)  # a JSON store does not follow the new id
+    assert given.memory_id == (
+        new if "db" in dir(backend) else old
+    )  # a JSON store does not follow the new id
 
 
 def test_artifacts_are_saved_whole_or_not_at_all(backend, make_item):
     run = Run(model="scripted", ontology_name="prov")
-    good = Trajectory("What is Activity?", final_answer="A class", iteration_count=3, converged=True)
+    good = Trajectory(
+        "What is Activity?", final_answer="A class", iteration_count=3, converged=True
+    )
     ids = backend.save_artifacts(
-        run, good, Judgment(True, "grounded", "high"), memories=[make_item("Learnt", source_type="success")]
+        run,
+        good,
+        Judgment(True, "grounded", "high"),
+        memories=[make_item("Learnt", source_type="success")],
     )
     assert backend.get(ids[0]).confidence == 0.6
     assert backend.stats()["trajectories"] == 1
@@ -483,7 +581,9 @@ def test_a_query_that_is_not_text_is_refused(backend):
 
 def test_retrieval_is_the_same_every_time(backend):
     backend.add_many(SEED_001)
-    ask = lambda: [(hit.item.memory_id, hit.score) for hit in backend.retrieve("sparql entity", k=3)]  # noqa: E731
+    ask = lambda: [
+        (hit.item.memory_id, hit.score) for hit in backend.retrieve("sparql entity", k=3)
+    ]
     assert ask() == ask() == ask()
 
 
@@ -524,7 +624,10 @@ def test_a_run_moves_confidence_counts_outcomes_and_changes_memories(backend, ma
             Signal(wrong.memory_id, -2.0, "not_helpful"),
             Signal("0" * 16, 0.1, "task_succeeded"),
         ),
-        changes=((helpful.memory_id, {"description": "Better said."}), ("0" * 16, {"description": "gone"})),
+        changes=(
+            (helpful.memory_id, {"description": "Better said."}),
+            ("0" * 16, {"description": "gone"}),
+        ),
         archived=(old.memory_id, "0" * 16),
         followed=(helpful.memory_id, wrong.memory_id),
     )
@@ -535,8 +638,12 @@ def test_a_run_moves_confidence_counts_outcomes_and_changes_memories(backend, ma
     assert backend.get(wrong.memory_id).confidence == 0.0 and backend.get(old.memory_id).archived_at
     (signal,) = backend.signals(helpful.memory_id)
     assert (signal["kind"], signal["reason"]) == ("task_succeeded", "it was followed")
-    assert signal["after"] - signal["before"] == pytest.approx(signal["delta"]) == pytest.approx(0.1)
-    backend.save_artifacts(Run(), Trajectory("q"), Judgment(False, "no"), lessons=Lessons(followed=(wrong.memory_id,)))
+    assert (
+        signal["after"] - signal["before"] == pytest.approx(signal["delta"]) == pytest.approx(0.1)
+    )
+    backend.save_artifacts(
+        Run(), Trajectory("q"), Judgment(False, "no"), lessons=Lessons(followed=(wrong.memory_id,))
+    )
     kept = backend.get(wrong.memory_id)
     assert (kept.success_count, kept.failure_count) == (1, 1)
 
@@ -544,10 +651,16 @@ def test_a_run_moves_confidence_counts_outcomes_and_changes_memories(backend, ma
 def test_writes_together_happen_all_or_not_at_all(backend, make_item):
     there = backend.add(make_item("There before"))
     with pytest.raises(ZeroDivisionError), backend.together():
-        backend.save_artifacts(Run(), Trajectory("q"), lessons=Lessons((Signal(there, -0.3, "not_helpful"),)))
+        backend.save_artifacts(
+            Run(), Trajectory("q"), lessons=Lessons((Signal(there, -0.3, "not_helpful"),))
+        )
         backend.add(make_item("New in it"))
         raise ZeroDivisionError
-    assert backend.recent_runs() == [] and len(backend.list_items()) == 1 and backend.signals(there) == []
+    assert (
+        backend.recent_runs() == []
+        and len(backend.list_items()) == 1
+        and backend.signals(there) == []
+    )
     with backend.together():
         backend.save_artifacts(Run(), Trajectory("q"))
         backend.add(make_item("New in it"))
@@ -573,15 +686,27 @@ BAD_RUNS = [
     (lambda: (Run(), Trajectory("q", trajectory_id=5)), "trajectory_id is 5"),
     (lambda: (Run(), Trajectory(5)), "task_query is int, expected text"),
     (lambda: (Run(), Trajectory("q", final_answer=5)), "final_answer is int, expected text"),
-    (lambda: (Run(), Trajectory("q", iteration_count=-1)), "iteration_count is -1: use an integer from 0 up"),
+    (
+        lambda: (Run(), Trajectory("q", iteration_count=-1)),
+        "iteration_count is -1: use an integer from 0 up",
+    ),
     (lambda: (Run(), Trajectory("q", iteration_count=TOKEN)), "iteration_count is"),
     (lambda: (Run(), Trajectory("q", artifact=[1])), "artifact is list, expected an object"),
-    (lambda: (Run(), Trajectory("q", artifact={"x": float("nan")})), "artifact cannot be written as JSON"),
+    (
+        lambda: (Run(), Trajectory("q", artifact={"x": float("nan")})),
+        "artifact cannot be written as JSON",
+    ),
     (lambda: (Run(), Trajectory("q", created_at="soon")), "created_at is 'soon'"),
-    (lambda: (Run(), Trajectory("q"), Judgment(True, "ok", "sure")), "judgment confidence is 'sure'; use one of: high"),
+    (
+        lambda: (Run(), Trajectory("q"), Judgment(True, "ok", "sure")),
+        "judgment confidence is 'sure'; use one of: high",
+    ),
     (lambda: (Run(), Trajectory("q"), Judgment(True, "ok", TOKEN)), "judgment confidence is"),
     (lambda: (Run(), Trajectory("q"), Judgment(True, None)), "reason is NoneType, expected text"),
-    (lambda: (Run(), Trajectory("q"), Judgment(True, "ok", missing="x")), "missing is 'x': use a list"),
+    (
+        lambda: (Run(), Trajectory("q"), Judgment(True, "ok", missing="x")),
+        "missing is 'x': use a list",
+    ),
 ]
 
 
@@ -618,7 +743,9 @@ def test_usage_passes_the_gate_whatever_keeps_it(backend, make_item, tmp_path):
         _nothing_was_kept(backend, caught, tmp_path)
         if trajectory_id == "t-1":
             with pytest.raises(ValidationError, match=message):
-                backend.save_artifacts(Run(), Trajectory("q", trajectory_id=trajectory_id), retrieved=hits)
+                backend.save_artifacts(
+                    Run(), Trajectory("q", trajectory_id=trajectory_id), retrieved=hits
+                )
             _nothing_was_kept(backend, caught, tmp_path)
 
 
@@ -637,11 +764,20 @@ def test_an_origin_passes_the_gate_whatever_keeps_it(opener, tmp_path):
 def test_a_trajectory_is_saved_once_and_its_run_stays_as_it_was(backend, make_item):
     first = Trajectory("q", trajectory_id="t-1", created_at="2026-01-01T00:00:00Z")
     backend.save_artifacts(Run("r-1", model="a"), first)
-    with pytest.raises(ValidationError, match="trajectory 't-1' is saved already: leave its id empty"):
-        backend.save_artifacts(Run("r-2"), Trajectory("again", trajectory_id="t-1"), memories=[make_item()])
+    with pytest.raises(
+        ValidationError, match="trajectory 't-1' is saved already: leave its id empty"
+    ):
+        backend.save_artifacts(
+            Run("r-2"), Trajectory("again", trajectory_id="t-1"), memories=[make_item()]
+        )
     assert backend.list_items() == []
-    backend.save_artifacts(Run("r-1", model="b"), Trajectory("r", trajectory_id="t-2", created_at=first.created_at))
-    assert [(run.model, made.task_query) for run, made in backend.recent_runs()] == [("a", "q"), ("a", "r")]
+    backend.save_artifacts(
+        Run("r-1", model="b"), Trajectory("r", trajectory_id="t-2", created_at=first.created_at)
+    )
+    assert [(run.model, made.task_query) for run, made in backend.recent_runs()] == [
+        ("a", "q"),
+        ("a", "r"),
+    ]
 
 
 def test_what_a_run_says_is_cleaned_and_scrubbed(backend, tmp_path):
@@ -651,7 +787,9 @@ def test_what_a_run_says_is_cleaned_and_scrubbed(backend, tmp_path):
     ((kept_run, kept),) = backend.recent_runs()
     for text in (kept_run.notes, kept.task_query, kept.final_answer, kept.artifact["reason"]):
         assert text.startswith("log in with [redacted:")
-    assert TOKEN.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert TOKEN.encode() not in b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
     assert made.final_answer == said, "the caller's own is left alone"
 
 
@@ -675,7 +813,9 @@ def test_use_and_outcome_count_on_every_level_that_is_seen(backend, make_item):
     same = [make_item("Same words", level=level) for level in ("project", "org")]
     backend.add_many(same)
     lessons = Lessons(followed=(same[0].memory_id,))
-    backend.save_artifacts(Run(), Trajectory("q"), Judgment(True, "ok"), retrieved=[(same[0], 1.0)], lessons=lessons)
+    backend.save_artifacts(
+        Run(), Trajectory("q"), Judgment(True, "ok"), retrieved=[(same[0], 1.0)], lessons=lessons
+    )
     for level in ("project", "org"):
         (kept,) = backend.list_items(level=level)
         assert kept.success_count == 1 and kept.last_used
@@ -686,7 +826,12 @@ def test_an_edit_of_confidence_is_a_signal(backend, make_item):
     backend.update(kept, confidence=0.75)
     backend.update(kept, description="Only words")
     (signal,) = backend.signals(kept)
-    assert (signal["kind"], signal["before"], signal["after"], signal["delta"]) == ("edit", 0.5, 0.75, 0.25)
+    assert (signal["kind"], signal["before"], signal["after"], signal["delta"]) == (
+        "edit",
+        0.5,
+        0.75,
+        0.25,
+    )
 
 
 def test_a_memory_is_approved_once_by_a_name_that_is_short(backend, make_item):
@@ -762,4 +907,9 @@ def test_a_store_that_is_only_read_takes_nothing(opener, make_item, tmp_path):
     assert store.backup(tmp_path / "copy").exists()
     store.close()
     (found,) = opener().list_items()
-    assert (found.memory_id, found.access_count, found.tags, found.archived_at) == (kept.memory_id, 0, [], None)
+    assert (found.memory_id, found.access_count, found.tags, found.archived_at) == (
+        kept.memory_id,
+        0,
+        [],
+        None,
+    )

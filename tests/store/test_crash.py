@@ -53,8 +53,20 @@ class Writer:
         done = self.acknowledged()
         first = int(done[-1][0]) + 1 if done else 0
         with self.log.open("a") as out:
-            env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
-            args = [sys.executable, "-c", WRITER, str(self.path), self.name, str(first), str(WRITES)]
+            env = {
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "OPENBLAS_NUM_THREADS": "1",
+            }
+            args = [
+                sys.executable,
+                "-c",
+                WRITER,
+                str(self.path),
+                self.name,
+                str(first),
+                str(WRITES),
+            ]
             self.process = subprocess.Popen(args, stdout=out, env=env)
 
     def kill(self):

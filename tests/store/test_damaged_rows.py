@@ -49,16 +49,28 @@ def test_reading_a_damaged_memory_names_table_row_and_column(plain, make_item, c
     kept = plain.add(make_item())
     set_sql(plain, f"UPDATE memory_items SET {column} = {value}")
     for read in (lambda: plain.get(kept), plain.list_items):
-        with pytest.raises(StoreCorrupt, match=rf"memory_items: {column} of memory {kept} .*rlm doctor"):
+        with pytest.raises(
+            StoreCorrupt, match=rf"memory_items: {column} of memory {kept} .*rlm doctor"
+        ):
             read()
     [found] = rowcheck.damaged_memories(plain.db)
     assert (found.name, found.column) == (kept, column)
-    assert plain.delete(kept) is True and plain.purge(kept) is True and not list(rowcheck.damaged_memories(plain.db))
+    assert (
+        plain.delete(kept) is True
+        and plain.purge(kept) is True
+        and not list(rowcheck.damaged_memories(plain.db))
+    )
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("metadata", "'{'"), ("metadata", "'[]'"), ("content", "x'00'"), ("access_count", "'x'"), ("confidence", "x''")],
+    [
+        ("metadata", "'{'"),
+        ("metadata", "'[]'"),
+        ("content", "x'00'"),
+        ("access_count", "'x'"),
+        ("confidence", "x''"),
+    ],
 )
 def test_reading_a_damaged_node_names_table_row_and_column(plain, column, value):
     kept = plain.graph.create_node("fact", "The sky is blue.")
@@ -74,7 +86,10 @@ def test_reading_a_damaged_node_names_table_row_and_column(plain, column, value)
     ("sql", "ask"),
     [
         ("UPDATE memory_items SET content = x'ff'", lambda db: db.retrieve("class label")),
-        ("UPDATE memory_items SET scope_json = '{'", lambda db: db.retrieve("class label", scope=Scope(tools=("x",)))),
+        (
+            "UPDATE memory_items SET scope_json = '{'",
+            lambda db: db.retrieve("class label", scope=Scope(tools=("x",))),
+        ),
         ("UPDATE memory_items SET last_used = 'never'", lambda db: db.retrieve("class label")),
         ("UPDATE memory_items SET content = x'ff'", lambda db: db.search.recall.seal()),
         ("UPDATE memory_items SET content = CAST(x'ff' AS TEXT)", lambda db: db.list_items()),
@@ -107,9 +122,15 @@ def test_only_what_is_damaged_is_found_on_every_page(plain, make_item, monkeypat
 def test_an_archived_node_that_is_damaged_is_in_nobodys_way(plain):
     kept = plain.graph.create_node("fact", "The sky is blue.")
     set_sql(plain, "UPDATE nodes SET metadata = '{'")
-    assert plain.graph.delete_node(kept, reasoning="damaged") is True and plain.graph.delete_node(kept) is False
+    assert (
+        plain.graph.delete_node(kept, reasoning="damaged") is True
+        and plain.graph.delete_node(kept) is False
+    )
     assert plain.graph.search("sky") == [] and not list(rowcheck.damaged_nodes(plain.db))
-    assert (plain.graph.evolution()[0].to_tier, plain.graph.evolution()[0].reasoning) == ("archive", "damaged")
+    assert (plain.graph.evolution()[0].to_tier, plain.graph.evolution()[0].reasoning) == (
+        "archive",
+        "damaged",
+    )
 
 
 def test_a_store_without_full_text_search_has_a_sound_schema(tmp_path):
@@ -143,8 +164,14 @@ def test_a_damaged_node_is_not_embedded(db):
 
 def test_a_row_that_refers_to_nothing_is_found_with_what_to_do(tmp_path):
     open_store(tmp_path / "m.db", embedder="none").close()
-    with closing(apsw.Connection(str(tmp_path / "m.db"))) as other:  # another program: it checks no references
+    with closing(
+        apsw.Connection(str(tmp_path / "m.db"))
+    ) as other:  # another program: it checks no references
         other.execute("INSERT INTO pack_items(pack_no, memory_id, item_no) VALUES (99, 'x', 1)")
     with open_store(tmp_path / "m.db", embedder="none") as db:
         [found] = [check for check in integrity.check_all(db.db, fts5=True) if not check.ok]
-    assert found.name == "references" and "first in pack_items" in found.detail and found.fix == "restore a backup"
+    assert (
+        found.name == "references"
+        and "first in pack_items" in found.detail
+        and found.fix == "restore a backup"
+    )

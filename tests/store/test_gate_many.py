@@ -35,9 +35,13 @@ DIRTY = st.sampled_from(
         "\x1funit",
     ]
 )
-SAFE = st.sampled_from(["find the class", "- search\n- describe", "Ärger im Café", "数据库 索引", "", *CLEAN[:8]])
+SAFE = st.sampled_from(
+    ["find the class", "- search\n- describe", "Ärger im Café", "数据库 索引", "", *CLEAN[:8]]
+)
 # Halves of a secret: what one text begins, another may end.
-HALVES = st.sampled_from(["password:", "api_key =", "-----BEGIN PRIVATE KEY-----", "Bearer", "https://me:", "AKIA"])
+HALVES = st.sampled_from(
+    ["password:", "api_key =", "-----BEGIN PRIVATE KEY-----", "Bearer", "https://me:", "AKIA"]
+)
 TEXT = SAFE | SAFE | SAFE | DIRTY | HALVES | st.text(max_size=12)
 
 
@@ -49,7 +53,9 @@ def memories(draw: st.DrawFn) -> MemoryItem:
     item.content = draw(TEXT)
     item.task_query = draw(st.none() | TEXT)
     item.tags = draw(st.lists(TEXT, max_size=3))
-    item.provenance = draw(st.dictionaries(st.sampled_from(["source", "run_id", "note", "password"]), TEXT, max_size=3))
+    item.provenance = draw(
+        st.dictionaries(st.sampled_from(["source", "run_id", "note", "password"]), TEXT, max_size=3)
+    )
     return item
 
 
@@ -71,10 +77,15 @@ def test_many_at_once_are_the_same_as_one_by_one(items: list[MemoryItem]) -> Non
 
 
 @pytest.mark.req("SPEC-02.34")
-@pytest.mark.parametrize("place", ["title", "description", "content", "task_query", "tags", "provenance"])
+@pytest.mark.parametrize(
+    "place", ["title", "description", "content", "task_query", "tags", "provenance"]
+)
 def test_one_secret_among_many_does_not_pass(place: str) -> None:
     secrets = [secret for secret in SECRET_LIST if len(secret) <= 64 or place != "tags"]
-    items = [MemoryItem(title=f"plain {n}", description="d", content=f"step {n}") for n in range(70 * len(secrets))]
+    items = [
+        MemoryItem(title=f"plain {n}", description="d", content=f"step {n}")
+        for n in range(70 * len(secrets))
+    ]
     for number, secret in enumerate(secrets):
         value = {"tags": [secret], "provenance": {"source": secret}}.get(place, f"use {secret}")
         setattr(items[70 * number + 66], place, value)
@@ -83,7 +94,8 @@ def test_one_secret_among_many_does_not_pass(place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("title", 7), ("tags", "abc"), ("tags", [3]), ("provenance", ["x"]), ("content", None)]
+    ("field", "value"),
+    [("title", 7), ("tags", "abc"), ("tags", [3]), ("provenance", ["x"]), ("content", None)],
 )
 def test_what_is_no_text_is_named_and_comes_in_its_turn(field: str, value: object) -> None:
     items = [MemoryItem(title=f"plain {n}", description="d", content="c") for n in range(5)]
@@ -117,9 +129,9 @@ def test_a_scope_is_cleaned_however_often_it_comes(times: int) -> None:
 
 def test_a_scope_of_lists_is_the_same_as_one_of_tuples() -> None:
     listed = admitted(Scope("prov", ["b", "a"], ["t"]))  # type: ignore[arg-type]
-    assert listed.to_dict() | {"created_at": ""} == admitted(Scope("prov", ("b", "a"), ("t",))).to_dict() | {
-        "created_at": ""
-    }
+    assert listed.to_dict() | {"created_at": ""} == admitted(
+        Scope("prov", ("b", "a"), ("t",))
+    ).to_dict() | {"created_at": ""}
     assert admitted(Scope(None, [], [])).scope is DEFAULT_SCOPE  # type: ignore[arg-type]
 
 
@@ -150,8 +162,21 @@ def test_a_scope_that_equals_another_as_it_likes_is_taken_for_itself() -> None:
 @pytest.mark.parametrize(
     "scope",
     [
-        *({"tools": []}, None, Scope(transferable=1), Scope(ontology=0), Scope(ontology=False), Scope("p", "ab")),
-        *(Scope("p", (1,)), Scope("p", ([],)), Scope("p", [[]]), Scope("p", None), Scope("p", {"a"})),
+        *(
+            {"tools": []},
+            None,
+            Scope(transferable=1),
+            Scope(ontology=0),
+            Scope(ontology=False),
+            Scope("p", "ab"),
+        ),
+        *(
+            Scope("p", (1,)),
+            Scope("p", ([],)),
+            Scope("p", [[]]),
+            Scope("p", None),
+            Scope("p", {"a"}),
+        ),
         Scope("p", ("x" * 20_001,)),
     ],
 )
@@ -161,7 +186,9 @@ def test_an_odd_scope_is_refused_also_after_one_that_equals_it(scope: Any) -> No
         admitted(scope)
 
 
-TEXTS = st.text(max_size=8) | st.sampled_from(["plain", 'quo"te', "back\\slash", "new\nline", "é", "\x7f", "\u2028"])
+TEXTS = st.text(max_size=8) | st.sampled_from(
+    ["plain", 'quo"te', "back\\slash", "new\nline", "é", "\x7f", "\u2028"]
+)
 
 
 @settings(max_examples=100, deadline=None)

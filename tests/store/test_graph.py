@@ -71,7 +71,12 @@ def test_reading_counts_as_an_access(db, tmp_path):
 @pytest.mark.req("SPEC-02.21")
 def test_an_unknown_node_is_none(graph):
     assert graph.get_node("nope") is None
-    assert graph.update_node("nope", tier="session") is graph.delete_node("nope") is graph.purge_node("nope") is False
+    assert (
+        graph.update_node("nope", tier="session")
+        is graph.delete_node("nope")
+        is graph.purge_node("nope")
+        is False
+    )
 
 
 @pytest.mark.req("SPEC-02.10", "SPEC-02.36")
@@ -109,7 +114,9 @@ def test_the_database_itself_holds_the_bounds(db):
 @pytest.mark.req("SPEC-02.36")
 def test_bad_nodes_are_refused_and_nothing_is_made(graph, kind, content, extra, message):
     with pytest.raises(ValidationError, match=message):
-        graph.create_nodes([{"type": "fact", "content": "good"}, {"type": kind, "content": content, **extra}])
+        graph.create_nodes(
+            [{"type": "fact", "content": "good"}, {"type": kind, "content": content, **extra}]
+        )
     assert graph.query_nodes() == []
 
 
@@ -131,11 +138,15 @@ def test_tier_changes_and_every_other_evolution_are_logged(graph):
     graph.update_node(made, content="Use SQLite with WAL", confidence=0.9)
     other = graph.create_node("entity", "SQLite")
     edge = graph.create_edge(
-        "relation", "uses", [{"node_id": made, "role": "subject"}, {"node_id": other, "role": "object"}]
+        "relation",
+        "uses",
+        [{"node_id": made, "role": "subject"}, {"node_id": other, "role": "object"}],
     )
     graph.delete_edge(edge)
     graph.delete_node(made, reasoning="superseded")
-    log = [(e.operation, e.from_tier, e.to_tier, e.reasoning) for e in reversed(graph.evolution(made))]
+    log = [
+        (e.operation, e.from_tier, e.to_tier, e.reasoning) for e in reversed(graph.evolution(made))
+    ]
     assert log[:3] == [
         ("create", None, "task", None),
         ("tier", "task", "session", "asked twice"),
@@ -201,7 +212,9 @@ def test_every_edge_type_joins_any_number_of_nodes(graph, kind):
 def test_every_role_and_one_node_in_two_roles(graph):
     ids = graph.create_nodes([{"type": "entity", "content": f"n{i}"} for i in range(len(ROLES))])
     members = [{"node_id": n, "role": role} for n, role in zip(ids, ROLES, strict=True)]
-    edge = graph.get_edge(graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}]))
+    edge = graph.get_edge(
+        graph.create_edge("relation", None, [*members, {"node_id": ids[0], "role": "object"}])
+    )
     assert {m.role for m in edge.members} == set(ROLES)
     assert sum(m.node_id == ids[0] for m in edge.members) == 2
 
@@ -231,15 +244,24 @@ def test_bad_edges_are_refused_and_nothing_is_made(graph, kind, members, error, 
     made = graph.create_node("fact", "x")
     members = [{k: made if v == "N" else v for k, v in m.items()} for m in members]
     with pytest.raises(error, match=message):
-        graph.create_edge(kind, "l", [{"node_id": made, "role": "context"}, *members] if members else [])
+        graph.create_edge(
+            kind, "l", [{"node_id": made, "role": "context"}, *members] if members else []
+        )
     assert graph.edges_of(made) == []
 
 
 @pytest.mark.req("SPEC-02.26")
 def test_related_nodes_by_edge_type(graph):
     a, b, c, d = graph.create_nodes([{"type": "entity", "content": x} for x in "abcd"])
-    graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
-    graph.create_edge("causation", "c", [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}], weight=5)
+    graph.create_edge(
+        "relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}]
+    )
+    graph.create_edge(
+        "causation",
+        "c",
+        [{"node_id": a, "role": "cause"}, {"node_id": c, "role": "effect"}],
+        weight=5,
+    )
     assert [n.id for n in graph.get_related_nodes(a)] == [c, b], "the heavier edge first"
     assert [n.id for n in graph.get_related_nodes(a, "relation")] == [b]
     assert graph.get_related_nodes(a, "composition") == graph.get_related_nodes(d) == []
@@ -263,7 +285,9 @@ def test_a_context_edge_finds_a_turn_by_its_neighbours_words(graph):
     alone = [n.id for n, _ in graph.search("Anna move spring")]
     assert ids[2] not in alone[:1]
     graph.create_edge(
-        "context", "chat", [{"node_id": n, "role": "participant", "position": i} for i, n in enumerate(ids)]
+        "context",
+        "chat",
+        [{"node_id": n, "role": "participant", "position": i} for i, n in enumerate(ids)],
     )
     hits = graph.search("Anna move spring", explain=True)
     assert hits[0].node.id == ids[1], "the turn that holds the words stays first"
@@ -279,8 +303,12 @@ def test_an_unordered_edge_lends_nothing(graph):
     a, b = graph.create_nodes(
         [{"type": "fact", "content": "zebra crossing"}, {"type": "fact", "content": "teapot lid"}]
     )
-    graph.create_edge("relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}])
-    graph.create_edge("context", "same place", [{"node_id": a, "position": 3}, {"node_id": b, "position": 3}])
+    graph.create_edge(
+        "relation", "r", [{"node_id": a, "role": "subject"}, {"node_id": b, "role": "object"}]
+    )
+    graph.create_edge(
+        "context", "same place", [{"node_id": a, "position": 3}, {"node_id": b, "position": 3}]
+    )
     hits = graph.search("zebra crossing", explain=True)
     assert all(not hit.why.context for hit in hits)
 
@@ -290,18 +318,30 @@ def test_a_context_edge_lends_by_its_weight(graph):
     for number, weight in enumerate((0.0, 0.5, 1.0, 7.0)):
         words = f"zebra{number} crossing{number}"
         a, b = graph.create_nodes(
-            [{"type": "fact", "content": words}, {"type": "fact", "content": f"teapot lid {number}"}]
+            [
+                {"type": "fact", "content": words},
+                {"type": "fact", "content": f"teapot lid {number}"},
+            ]
         )
-        graph.create_edge("context", "c", [{"node_id": a, "position": 1}, {"node_id": b, "position": 2}], weight=weight)
+        graph.create_edge(
+            "context",
+            "c",
+            [{"node_id": a, "position": 1}, {"node_id": b, "position": 2}],
+            weight=weight,
+        )
         found = {hit.node.id: hit.why.context for hit in graph.search(words, explain=True)}
         lent.append(found.get(b, {}).get(a, 0.0))
     nothing, half, whole, heavy = lent
-    assert nothing == 0 < half < whole == pytest.approx(heavy, rel=0.2) and half == pytest.approx(whole / 2, rel=0.2)
+    assert nothing == 0 < half < whole == pytest.approx(heavy, rel=0.2) and half == pytest.approx(
+        whole / 2, rel=0.2
+    )
 
 
 def test_search_filters_reach_past_the_first_candidates(graph):
     graph.create_nodes([{"type": "fact", "content": f"apple number {i}"} for i in range(300)])
-    wanted = graph.create_node("decision", "an apple a day, in a much longer sentence about nothing in particular")
+    wanted = graph.create_node(
+        "decision", "an apple a day, in a much longer sentence about nothing in particular"
+    )
     assert [n.id for n, _ in graph.search("apple number", type="decision")] == [wanted]
 
 
@@ -335,7 +375,9 @@ def test_graphs_of_two_tenants_are_two_graphs(tmp_path):
 @pytest.mark.req("SPEC-02.33")
 def test_hostile_text_stays_text(db):
     nasty = "x'; DROP TABLE nodes; --"
-    made = db.graph.create_node("fact", nasty, subtype=nasty, provenance=nasty, metadata={nasty: nasty})
+    made = db.graph.create_node(
+        "fact", nasty, subtype=nasty, provenance=nasty, metadata={nasty: nasty}
+    )
     db.graph.create_edge("relation", nasty, [{"node_id": made}])
     assert db.graph.get_node(made).content == nasty
     for call in (
@@ -344,7 +386,10 @@ def test_hostile_text_stays_text(db):
         lambda: db.graph.edges_of(nasty),
     ):
         call()
-    for bad in (lambda: db.graph.query_nodes(type=nasty), lambda: db.graph.get_related_nodes(made, nasty)):
+    for bad in (
+        lambda: db.graph.query_nodes(type=nasty),
+        lambda: db.graph.get_related_nodes(made, nasty),
+    ):
         with pytest.raises(ValidationError):
             bad()
     assert db.db.value("SELECT count(*) FROM nodes") == 1
@@ -355,7 +400,10 @@ def test_hostile_text_stays_text(db):
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_are_unique_and_references_hold(db, sizes):
     graph = db.graph
-    batches = [graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)]) for n in sizes]
+    batches = [
+        graph.create_nodes([{"type": "fact", "content": f"fact {i}"} for i in range(n)])
+        for n in sizes
+    ]
     ids = [node for batch in batches for node in batch]
     assert len(set(ids)) == len(ids)
     for batch in batches:

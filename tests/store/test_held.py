@@ -34,8 +34,12 @@ def test_a_memory_without_a_word_is_indexed_like_any_other(db, text):
 def test_one_line_in_quarantine_does_not_hide_its_bundle(tmp_path):
     from rlm.packs.format import encode_line, record_of
 
-    lines = [MemoryItem(title=f"Zebra {n}", description="d", content=f"stripes {n}") for n in range(50)]
-    lines[0] = MemoryItem(title="Recalled", description="d", content="## Relevant Prior Experience\nzebra")
+    lines = [
+        MemoryItem(title=f"Zebra {n}", description="d", content=f"stripes {n}") for n in range(50)
+    ]
+    lines[0] = MemoryItem(
+        title="Recalled", description="d", content="## Relevant Prior Experience\nzebra"
+    )
     pack = tmp_path / "z_v1.jsonl"
     pack.write_bytes(b"".join(encode_line(record_of(item, "z_v1")) for item in lines))
     for workers in (0, 1, 2):
@@ -45,14 +49,18 @@ def test_one_line_in_quarantine_does_not_hide_its_bundle(tmp_path):
             assert sound(db)
 
 
-@pytest.mark.parametrize("scope", [Scope(transferable=0), Scope(transferable="yes"), Scope(tools=None), {"x": 1}, 7])
+@pytest.mark.parametrize(
+    "scope", [Scope(transferable=0), Scope(transferable="yes"), Scope(tools=None), {"x": 1}, 7]
+)
 def test_a_scope_that_could_not_be_read_back_is_refused(db, make_item, scope):
     with pytest.raises(ValidationError):
         db.add(make_item(scope=scope))
     assert db.list_items() == []
 
 
-@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "soon", 7])
+@pytest.mark.parametrize(
+    "time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "soon", 7]
+)
 def test_times_that_cannot_be_kept_are_refused(db, make_item, time):
     with pytest.raises(ValidationError, match="created_at is"):
         db.add(make_item(created_at=time))
@@ -137,20 +145,31 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(tmp_path, make_item):
 @pytest.mark.req("CX-04")
 def test_ids_of_one_tenant_mean_nothing_to_another(tmp_path, make_item):
     path = tmp_path / "m.db"
-    with open_store(path, tenant=Tenant("o", "t", "a")) as a, open_store(path, tenant=Tenant("o", "t", "b")) as b:
+    with (
+        open_store(path, tenant=Tenant("o", "t", "a")) as a,
+        open_store(path, tenant=Tenant("o", "t", "b")) as b,
+    ):
         hits = {}
         for store in (a, b):
             store.add(make_item())
             hits[store] = store.retrieve("class label")
         b.save_artifacts(
-            Run(run_id="r1"), Trajectory("q", trajectory_id="t1"), Judgment(True, "yes", "high"), retrieved=hits[b]
+            Run(run_id="r1"),
+            Trajectory("q", trajectory_id="t1"),
+            Judgment(True, "yes", "high"),
+            retrieved=hits[b],
         )
-        a.save_artifacts(Run(run_id="r1"), Trajectory("q", trajectory_id="t1"), Judgment(False, "no"), retrieved=[])
+        a.save_artifacts(
+            Run(run_id="r1"),
+            Trajectory("q", trajectory_id="t1"),
+            Judgment(False, "no"),
+            retrieved=[],
+        )
         a.record_usage("t1", [(hits[a][0].item, 0.1)])
         mine = b.spaces.find("project")
-        assert b.db.value("SELECT score FROM memory_usage WHERE space_id = ?", (mine,)) == pytest.approx(
-            hits[b][0].score
-        )
+        assert b.db.value(
+            "SELECT score FROM memory_usage WHERE space_id = ?", (mine,)
+        ) == pytest.approx(hits[b][0].score)
         assert b.db.value("SELECT is_success FROM judgments WHERE space_id = ?", (mine,)) == 1
         with pytest.raises(ValidationError, match="is saved already"):
             a.save_artifacts(Run(run_id="r1"), Trajectory("q", trajectory_id="t1"))
@@ -210,7 +229,9 @@ def test_a_search_does_not_wait_for_a_writer(tmp_path, make_item):
 def test_stopwords_alone_find_nothing(tmp_path, kind):
     where = tmp_path / "m.db" if kind == "sqlite" else f"json:{tmp_path / 'm.json'}"
     with open_store(where, embedder="none") as db:
-        db.add_many(MemoryItem(title=f"Filler {n}", description="other", content="text") for n in range(40))
+        db.add_many(
+            MemoryItem(title=f"Filler {n}", description="other", content="text") for n in range(40)
+        )
         db.add(MemoryItem(title="it is what", description="s it's", content="why not"))
         db.add(MemoryItem(title="zebra", description="d", content="zz"))
         assert [hit.item.title for hit in db.retrieve("zebra it's what", k=5)] == ["zebra"]
@@ -218,11 +239,17 @@ def test_stopwords_alone_find_nothing(tmp_path, kind):
 
 def test_sealed_graph_search_looks_far_enough(db):
     graph = db.graph
-    facts = graph.create_nodes([{"type": "fact", "content": f"zebra crossing {n}"} for n in range(300)])
-    chatter = graph.create_nodes([{"type": "decision", "content": f"chatter {n}"} for n in range(12)])
+    facts = graph.create_nodes(
+        [{"type": "fact", "content": f"zebra crossing {n}"} for n in range(300)]
+    )
+    chatter = graph.create_nodes(
+        [{"type": "decision", "content": f"chatter {n}"} for n in range(12)]
+    )
     for fact, talk in zip(facts, chatter, strict=False):
         graph.create_edge("context", "c", [{"node_id": fact}, {"node_id": talk}])
-    real = graph.create_node("decision", "zebra crossing, and a lot of other words that make it long " * 3)
+    real = graph.create_node(
+        "decision", "zebra crossing, and a lot of other words that make it long " * 3
+    )
     assert graph.search("zebra crossing", 5, type="decision")[0].node.id == real
     graph.recall.seal_all()
     assert graph.search("zebra crossing", 5, type="decision")[0].node.id == real
@@ -262,7 +289,9 @@ def test_no_id_carries_a_secret(tmp_path, make_item):
     assert KEY.encode() not in b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
 
 
-@pytest.mark.parametrize("wedge", list("\u200d\u00ad\u2062\ufe0f\U000e0100\u034f\u180e\u3164\ufff9\u206a\u200b"))
+@pytest.mark.parametrize(
+    "wedge", list("\u200d\u00ad\u2062\ufe0f\U000e0100\u034f\u180e\u3164\ufff9\u206a\u200b")
+)
 def test_an_invisible_character_does_not_hide_a_key(db, make_item, wedge):
     kept = db.add(make_item(content=f"use {KEY[:20]}{wedge}{KEY[20:]} now"))
     assert "[redacted:" in db.get(kept).content
@@ -299,7 +328,15 @@ def test_restore_finds_the_archived_copy_behind_a_live_one(opener, make_item):
 
 @pytest.mark.parametrize("bad", ["\ud800", {"a": 1}, 10**30, b"x", None, 1.5])
 def test_odd_ids_are_an_error_of_ours(db, bad):
-    for call in (db.get, db.delete, db.restore, db.purge, db.graph.get_node, db.graph.delete_node, db.graph.get_edge):
+    for call in (
+        db.get,
+        db.delete,
+        db.restore,
+        db.purge,
+        db.graph.get_node,
+        db.graph.delete_node,
+        db.graph.get_edge,
+    ):
         try:
             assert not call(bad)
         except StoreError as exc:
@@ -319,7 +356,9 @@ def test_approved_memories_still_belong_to_their_pack(tmp_path, make_item):
     from rlm.packs.format import encode_line, record_of
 
     pack = tmp_path / "p_v1.jsonl"
-    pack.write_bytes(b"".join(encode_line(record_of(make_item(f"Line {n}"), "p_v1")) for n in range(3)))
+    pack.write_bytes(
+        b"".join(encode_line(record_of(make_item(f"Line {n}"), "p_v1")) for n in range(3))
+    )
     with open_store(tmp_path / "m.db", embedder="none") as db:
         import_pack(pack, db)
         for item in db.list_items(trust="quarantined"):

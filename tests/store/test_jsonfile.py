@@ -98,16 +98,25 @@ def _twice(data):
 
 
 BY_HAND = [
-    (_set("memories", 1, "confidence", to=7), r"memories\[1\]: confidence is 7: use a number from 0 to 1"),
+    (
+        _set("memories", 1, "confidence", to=7),
+        r"memories\[1\]: confidence is 7: use a number from 0 to 1",
+    ),
     (_set("memories", 1, "confidence", to=None), r"memories\[1\]: confidence is None"),
-    (_set("memories", 0, "outcome", to="great"), r"memories\[0\]: unknown outcome 'great'; use one of: success"),
+    (
+        _set("memories", 0, "outcome", to="great"),
+        r"memories\[0\]: unknown outcome 'great'; use one of: success",
+    ),
     (_set("memories", 0, "trust", to=[]), r"memories\[0\]: unknown trust \[\]"),
     (_set("memories", 0, "title", to=5), r"memories\[0\]: title is 5: use text"),
     (_set("memories", 0, "tags", to="x"), r"memories\[0\]: tags is 'x': use a list of text"),
     (_set("memories", 0, "scope", to=[1]), r"memories\[0\]: scope is \[1\]: use an object"),
     (_set("memories", 0, "scope", to={"world": 1}), r"memories\[0\]: unknown scope key 'world'"),
     (_set("memories", 0, "access_count", to=-1), r"memories\[0\]: access_count is -1"),
-    (_set("memories", 0, "last_used", to="soon"), r"memories\[0\]: last_used is 'soon': use ISO 8601"),
+    (
+        _set("memories", 0, "last_used", to="soon"),
+        r"memories\[0\]: last_used is 'soon': use ISO 8601",
+    ),
     (_set("memories", 0, "zork", to=1), r"memories\[0\]: unknown memory field 'zork'"),
     (_set("memories", 0, to=3), r"memories\[0\] is 3: use an object"),
     (_twice, r"memories\[2\]: memory_id '\w+' is that of memories\[0\] too: remove one"),
@@ -115,17 +124,31 @@ BY_HAND = [
     (_set("usage", to={}), r"usage is {}: use a list"),
     (_set("usage", 0, "score", to=float("nan")), r"usage\[0\]: score is nan: use a finite number"),
     (_set("usage", 0, to={"rank": 1}), r"usage\[0\]: trajectory_id is missing"),
-    (_set("usage", 0, "owner", to=["acme"]), r"usage\[0\]: owner is \['acme'\]: use \[org, team, project\]"),
+    (
+        _set("usage", 0, "owner", to=["acme"]),
+        r"usage\[0\]: owner is \['acme'\]: use \[org, team, project\]",
+    ),
     (_set("artifacts", 0, "run", to=None), r"artifacts\[0\]: run is None: use an object"),
-    (_set("artifacts", 0, "run", "zork", to=1), r"artifacts\[0\].run: unknown field 'zork'; known: run_id"),
-    (_set("artifacts", 0, "trajectory", "iteration_count", to="x"), r"artifacts\[0\].trajectory: iteration_count is"),
-    (_set("artifacts", 0, "judgment", "confidence", to="sure"), r"artifacts\[0\].judgment: confidence is 'sure'"),
+    (
+        _set("artifacts", 0, "run", "zork", to=1),
+        r"artifacts\[0\].run: unknown field 'zork'; known: run_id",
+    ),
+    (
+        _set("artifacts", 0, "trajectory", "iteration_count", to="x"),
+        r"artifacts\[0\].trajectory: iteration_count is",
+    ),
+    (
+        _set("artifacts", 0, "judgment", "confidence", to="sure"),
+        r"artifacts\[0\].judgment: confidence is 'sure'",
+    ),
     (_set("signals", 0, "after", to="1"), r"signals\[0\]: after is '1': use a finite number"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), BY_HAND, ids=[m for _, m in BY_HAND])
-def test_a_slip_of_the_hand_is_named_by_row_and_value_and_nothing_is_lost(tmp_path, change, message):
+def test_a_slip_of_the_hand_is_named_by_row_and_value_and_nothing_is_lost(
+    tmp_path, change, message
+):
     path = tmp_path / "m.json"
     raw = _edited(path, change)
     for opening in (lambda: MemoryStore.load(path), lambda: MemoryStore.open(path)):
@@ -155,11 +178,20 @@ def test_a_file_of_before_rows_had_an_owner_is_still_read(tmp_path):
 
 def test_a_memory_that_a_hand_wrote_is_the_tenants_and_passes_the_gate(tmp_path):
     path = tmp_path / "m.json"
-    written = {"title": "  Ask first ", "description": "Before all.", "content": "1. ask " + "ghp_" + "Xy7Z" * 9}
+    written = {
+        "title": "  Ask first ",
+        "description": "Before all.",
+        "content": "1. ask " + "ghp_" + "Xy7Z" * 9,
+    }
     _edited(path, lambda data: data["memories"].append(written))
     with MemoryStore.open(path) as store:
         found = store.retrieve("ask first")[0].item
-        assert (found.title, found.trust, found.confidence, found.org) == ("Ask first", "trusted", 0.8, "local")
+        assert (found.title, found.trust, found.confidence, found.org) == (
+            "Ask first",
+            "trusted",
+            0.8,
+            "local",
+        )
         assert found.content.startswith("1. ask [redacted:")
     _edited(path, lambda data: data["memories"].append(written | {"title": "word " * 50}))
     with pytest.raises(StoreCorrupt, match=r"memories\[\d\]: title has 50 words"):
@@ -175,13 +207,17 @@ def test_opening_and_closing_leaves_the_file_as_it_is(tmp_path):
     with MemoryStore.open(path) as store:
         store.retrieve("find a class", k=1)
         store.backup(tmp_path / "copy.json")
-    assert max(item.access_count for item in MemoryStore.load(path).memories) == 1, "counted when it was closed"
+    assert max(item.access_count for item in MemoryStore.load(path).memories) == 1, (
+        "counted when it was closed"
+    )
 
 
 def test_it_has_no_graph_and_says_what_has():
     store = MemoryStore()
     assert not hasattr(store, "graph")
-    with pytest.raises(AttributeError, match=r"a JSON store has no hypergraph: use an SQLite store"):
+    with pytest.raises(
+        AttributeError, match=r"a JSON store has no hypergraph: use an SQLite store"
+    ):
         store.graph  # noqa: B018
 
 

@@ -15,10 +15,19 @@ from rlm.store.types import Run, Tenant, Trajectory
 def test_pages_meet_without_a_gap_or_a_repeat(db, monkeypatch):
     monkeypatch.setattr(learning, "PAGE", 3)
     for number in range(10):
-        db.save_artifacts(Run(), Trajectory(f"q{number}", artifact={"curriculum_id": "c" if number % 3 else "d"}))
+        db.save_artifacts(
+            Run(), Trajectory(f"q{number}", artifact={"curriculum_id": "c" if number % 3 else "d"})
+        )
     for limit in range(12):
-        assert [row.task_query for row in db.learning_rows(limit)] == [f"q{n}" for n in range(9, -1, -1)][:limit]
-    assert [row.task_query for row in db.learning_rows(curriculum_id="d")] == ["q9", "q6", "q3", "q0"]
+        assert [row.task_query for row in db.learning_rows(limit)] == [
+            f"q{n}" for n in range(9, -1, -1)
+        ][:limit]
+    assert [row.task_query for row in db.learning_rows(curriculum_id="d")] == [
+        "q9",
+        "q6",
+        "q3",
+        "q0",
+    ]
 
 
 def test_another_project_is_not_seen(tmp_path):

@@ -15,7 +15,11 @@ from rlm.store.types import MemoryItem, Scope
 
 NAMES = st.lists(st.text(min_size=1, max_size=12), max_size=4)
 SCOPES = st.builds(
-    Scope, st.none() | st.text(min_size=1, max_size=8), NAMES.map(tuple), NAMES.map(tuple), st.booleans()
+    Scope,
+    st.none() | st.text(min_size=1, max_size=8),
+    NAMES.map(tuple),
+    NAMES.map(tuple),
+    st.booleans(),
 )
 ITEMS = st.builds(
     MemoryItem,
@@ -42,7 +46,9 @@ def test_a_memory_survives_the_way_to_a_dict_and_back(item):
 @pytest.mark.req("PM-01")
 def test_a_memory_fills_its_own_id_and_time():
     with clock.frozen(datetime(2026, 5, 6, tzinfo=UTC)):
-        item = MemoryItem(title="T", description="D", content="C", source_type="success", session_id="s-1")
+        item = MemoryItem(
+            title="T", description="D", content="C", source_type="success", session_id="s-1"
+        )
     assert len(item.memory_id) == 16
     assert item.id == item.memory_id == memory_id("T", "C", Scope().to_dict())
     assert item.created_at == "2026-05-06T00:00:00.000000Z"
@@ -50,7 +56,13 @@ def test_a_memory_fills_its_own_id_and_time():
 
 
 def test_the_seeds_dict_with_an_id_is_read():
-    data = {"id": "test-uuid", "title": "SPARQL Query Pattern", "description": "d", "content": "c", "tags": ["sparql"]}
+    data = {
+        "id": "test-uuid",
+        "title": "SPARQL Query Pattern",
+        "description": "d",
+        "content": "c",
+        "tags": ["sparql"],
+    }
     assert MemoryItem.from_dict(data).memory_id == "test-uuid"
 
 
@@ -58,9 +70,18 @@ def test_the_seeds_dict_with_an_id_is_read():
     ("data", "message"),
     [
         ({"title": "T", "content": "C"}, "needs a description"),
-        ({"title": "T", "description": "", "content": "C", "colour": 1}, "unknown memory field 'colour'"),
-        ({"title": "T", "description": "", "content": "C", "scope": {"place": 1}}, "unknown scope key 'place'"),
-        ({"title": "T", "description": "", "content": "C", "scope": {"tools": "x"}}, "use a list of text"),
+        (
+            {"title": "T", "description": "", "content": "C", "colour": 1},
+            "unknown memory field 'colour'",
+        ),
+        (
+            {"title": "T", "description": "", "content": "C", "scope": {"place": 1}},
+            "unknown scope key 'place'",
+        ),
+        (
+            {"title": "T", "description": "", "content": "C", "scope": {"tools": "x"}},
+            "use a list of text",
+        ),
         ({"title": 7, "description": "", "content": "C"}, "must be text"),
     ],
 )
@@ -97,7 +118,10 @@ def test_the_id_sees_through_case_space_and_order(title, content, scope, data):
 @pytest.mark.req("RB-06")
 def test_ids_never_change():
     """These are in people's files and packs."""
-    assert memory_id("Describe an Entity", "Search, then describe.", {"transferable": True}) == "13402000b2fe79d2"
+    assert (
+        memory_id("Describe an Entity", "Search, then describe.", {"transferable": True})
+        == "13402000b2fe79d2"
+    )
     assert normalize_scope({"tools": ["b", "a", "a"], "ontology": None, "transferable": False}) == (
         '{"tools":["a","b"],"transferable":false}'
     )

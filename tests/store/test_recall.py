@@ -48,13 +48,19 @@ QUERIES = [
 
 
 def answers(store, k=5):
-    return [{hit.item.memory_id: hit.score for hit in store.retrieve(query, k=k)} for query in QUERIES]
+    return [
+        {hit.item.memory_id: hit.score for hit in store.retrieve(query, k=k)} for query in QUERIES
+    ]
 
 
 def agree(*all_answers):
     """The same hits with the same scores, but for the last digits of a sum in another order."""
     first, *others = all_answers
-    return all(a == pytest.approx(b, abs=1e-4) for other in others for a, b in zip(first, other, strict=True))
+    return all(
+        a == pytest.approx(b, abs=1e-4)
+        for other in others
+        for a, b in zip(first, other, strict=True)
+    )
 
 
 @pytest.mark.req("RB-03", "RB-04")
@@ -90,7 +96,9 @@ def test_without_fts5_the_same_is_found(tmp_path):
 
 @given(cuts=st.lists(st.integers(1, 59), max_size=4), data=st.data())
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_history_of_sealing_edits_and_deaths_gives_the_same_answers(tmp_path_factory, cuts, data):
+def test_any_history_of_sealing_edits_and_deaths_gives_the_same_answers(
+    tmp_path_factory, cuts, data
+):
     """A store with segments cut anywhere, edited and archived rows, against a fresh one with the same rows."""
     items = corpus(60, seed=3)
     folder = tmp_path_factory.mktemp("history")
@@ -140,7 +148,9 @@ def test_long_tails_are_sealed_and_small_segments_merged(tmp_path):
         items = corpus(9_000, seed=8)
         for start in range(0, len(items), 1_000):
             db.add_many(items[start : start + 1_000])
-        sizes = [row[0] for row in db.db.rows("SELECT doc_count FROM recall_segments ORDER BY first_no")]
+        sizes = [
+            row[0] for row in db.db.rows("SELECT doc_count FROM recall_segments ORDER BY first_no")
+        ]
         assert sum(sizes) + 1_024 > 9_000
         assert len(sizes) <= 9
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
@@ -181,14 +191,20 @@ def test_a_stale_full_text_index_is_caught_and_repaired(tmp_path):
         db.add_many(corpus(40))
         with db.db.write() as connection:
             connection.execute("DROP TRIGGER memory_fts_update_old")
-            connection.execute("UPDATE memory_items SET description = 'Changed behind the back' WHERE item_no = 7")
-        assert db.db.rows("PRAGMA integrity_check") == [("ok",)], "which is why the plain check is not enough"
+            connection.execute(
+                "UPDATE memory_items SET description = 'Changed behind the back' WHERE item_no = 7"
+            )
+        assert db.db.rows("PRAGMA integrity_check") == [("ok",)], (
+            "which is why the plain check is not enough"
+        )
         bad = {check.name for check in integrity.check_all(db.db, fts5=True) if not check.ok}
         assert bad == {"schema", "full-text index of memory_items"}
         assert schemacheck.mend(db.db) == ("memory_fts_update_old",)
         integrity.repair([db.search.recall, db.graph.recall])
         assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
-        assert db.retrieve("changed behind the back")[0].item.description == "Changed behind the back"
+        assert (
+            db.retrieve("changed behind the back")[0].item.description == "Changed behind the back"
+        )
 
 
 @pytest.mark.parametrize("damage", ["UPDATE recall_segments SET numbers = zeroblob(320)",
@@ -231,14 +247,18 @@ def test_filters_reach_past_the_first_candidates(tmp_path):
         )
         db.add_many([*many, rare])
         db.search.recall.seal()
-        assert [hit.item.title for hit in db.retrieve("deploy step", outcome="failure")] == [rare.title]
+        assert [hit.item.title for hit in db.retrieve("deploy step", outcome="failure")] == [
+            rare.title
+        ]
 
 
 def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
     with open_store(tmp_path / "m.db", embedder="none") as db:
         weak = [MemoryItem(title=f"Restart service {n}", description="restart", content="restart the service",
                            confidence=0.1) for n in range(300)]  # fmt: skip
-        strong = MemoryItem(title="Restart", description="and wait", content="then see the logs", confidence=1.0)
+        strong = MemoryItem(
+            title="Restart", description="and wait", content="then see the logs", confidence=1.0
+        )
         db.add_many([*weak, strong])
         db.search.recall.seal()
         assert db.retrieve("restart the service", k=1)[0].item.title == "Restart"

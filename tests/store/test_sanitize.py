@@ -74,7 +74,9 @@ def test_what_can_be_seen_stays(text: str) -> None:
 
 
 def test_every_control_character_goes_but_tab_and_newline() -> None:
-    controls = [chr(code) for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r\x1b"]
+    controls = [
+        chr(code) for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r\x1b"
+    ]
     for control in controls:
         assert clean_text(f"a{control}") == "a"
         assert clean_text(f"é{control}") == "é"
@@ -127,7 +129,9 @@ def test_printable_ascii_is_returned_as_it_is(text: str) -> None:
     assert clean_text(text) is text
 
 
-@pytest.mark.parametrize("unit", ["\x1b", "\x1b[", "\x1b[0", "\x1b]", "\x1b]a", "\x9d", "\r", "\u200b", BLACK_FLAG])
+@pytest.mark.parametrize(
+    "unit", ["\x1b", "\x1b[", "\x1b[0", "\x1b]", "\x1b]a", "\x9d", "\r", "\u200b", BLACK_FLAG]
+)
 def test_much_of_almost_sequences_is_read_in_linear_time(unit: str) -> None:
     # A quadratic pattern would need many times as long.
     started = time.process_time()

@@ -34,7 +34,9 @@ def body(alphabet: str, length: int, seed: int = 7) -> str:
 
 def jwt(*, parts: int = 3) -> str:
     claims = [{"alg": "HS256", "typ": "JWT"}, {"sub": "1234567890", "admin": True}]
-    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in claims]
+    encoded = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in claims
+    ]
     return ".".join([*encoded, body(URLSAFE, 43)][:parts])
 
 
@@ -78,7 +80,10 @@ TOKENS = {  # a name: the kind, the secret. These are known by their shape, what
     "sendgrid": ("sendgrid-key", "S" + "G." + body(URLSAFE, 22) + "." + body(URLSAFE, 43)),
     "twilio": ("twilio-key", "S" + "K" + body(HEX, 32)),
     "telegram": ("telegram-token", "1234567890" + ":AA" + body(URLSAFE, 33)),
-    "discord": ("discord-token", "M" + body(ALNUM, 23) + "." + body(ALNUM, 6) + "." + body(URLSAFE, 38)),
+    "discord": (
+        "discord-token",
+        "M" + body(ALNUM, 23) + "." + body(ALNUM, 6) + "." + body(URLSAFE, 38),
+    ),
     "digitalocean": ("digitalocean-token", "do" + "p_v1_" + body(HEX, 64)),
     "doppler": ("doppler-token", "dp" + ".pt." + body(ALNUM, 43)),
     "databricks": ("databricks-token", "da" + "pi" + body(HEX, 32)),
@@ -103,7 +108,10 @@ TOKENS = {  # a name: the kind, the secret. These are known by their shape, what
     "elevenlabs": ("elevenlabs-key", "s" + "k_" + body(HEX, 48)),
     "google, new": ("gcp-api-key", "A" + "Q.Ab8" + body(URLSAFE, 47)),
     "bedrock": ("aws-bedrock-key", "AB" + "SKQmVkcm9ja0FQSUtleS" + body(BASE64, 110) + "="),
-    "bedrock for a day": ("aws-bedrock-key", "bedrock" + "-api-key-YmVkcm9jay5hbWF6b25hd3" + body(BASE64, 200) + "=="),
+    "bedrock for a day": (
+        "aws-bedrock-key",
+        "bedrock" + "-api-key-YmVkcm9jay5hbWF6b25hd3" + body(BASE64, 200) + "==",
+    ),
     "alibaba": ("alibaba-key", "LT" + "AI5t" + body(ALNUM, 18)),
     "alibaba, old": ("alibaba-key", "LT" + "AI" + body(ALNUM, 12)),
     "terraform": ("terraform-token", body(ALNUM, 14) + ".atlas" + "v1." + body(URLSAFE, 67)),
@@ -111,7 +119,10 @@ TOKENS = {  # a name: the kind, the secret. These are known by their shape, what
     "vercel": ("vercel-token", "vc" + "p_" + body(URLSAFE, 56)),
     "vercel, short": ("vercel-token", "vc" + "k_" + body(ALNUM, 24)),
     "vercel, named": ("vercel-token", "ver" + "cel_" + body(ALNUM, 24)),
-    "vercel blob": ("vercel-token", "ver" + "cel_blob_rw_" + body(ALNUM, 16) + "_" + body(ALNUM, 30)),
+    "vercel blob": (
+        "vercel-token",
+        "ver" + "cel_blob_rw_" + body(ALNUM, 16) + "_" + body(ALNUM, 30),
+    ),
     "jwt": ("jwt", jwt()),
     "jwt without signature": ("jwt", jwt(parts=2)),
 }
@@ -140,8 +151,16 @@ BASIC = base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
 PLACED = (  # these are known by where they stand: the kind, the text with a hole, the secret
     ("aws-secret-key", "aws_secret_access_key = {}", body(BASE64, 40)),
     ("aws-secret-key", '{{"SecretAccessKey": "{}"}}', body(BASE64, 40)),
-    ("azure-key", "AccountName=store;AccountKey={};EndpointSuffix=core.windows.net", body(BASE64, 86) + "=="),
-    ("azure-sas", "https://x.blob.core.windows.net/c?sv=2022&sig={}&se=2030", body(ALNUM, 43) + "%3D"),
+    (
+        "azure-key",
+        "AccountName=store;AccountKey={};EndpointSuffix=core.windows.net",
+        body(BASE64, 86) + "==",
+    ),
+    (
+        "azure-sas",
+        "https://x.blob.core.windows.net/c?sv=2022&sig={}&se=2030",
+        body(ALNUM, 43) + "%3D",
+    ),
     ("gcp-key-id", '"private_key_id": "{}",', body(HEX, 40)),
     ("auth-token", "//registry.npmjs.org/:_authToken={}", body(HEX, 32) + "-x"),
     ("url-password", "postgres://app:{}@db.internal:5432/main", PASSWORD),
@@ -206,7 +225,9 @@ KEYS = (  # whole private keys
     PEM.format("EC ", PEM_BODY).partition("\n-----END")[0],
     PEM.format("EC ", PEM_BODY).partition("\n-----END")[0].replace("\n", "\\n"),
     PEM.format("RSA ", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n" + PEM_BODY),
-    PEM.format("RSA ", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES,0F\n\n" + PEM_BODY).partition("\n-----END")[0],
+    PEM.format("RSA ", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES,0F\n\n" + PEM_BODY).partition(
+        "\n-----END"
+    )[0],
     PEM.format("ENCRYPTED ", PEM_BODY).replace("\n", "\r\n"),
     PEM.format("PGP ", "\n" + PEM_BODY).replace(" KEY-----", " KEY BLOCK-----"),
 )
@@ -430,7 +451,10 @@ def test_an_assigned_token_has_the_kind_of_its_vendor() -> None:
 
 
 def test_the_user_and_the_host_of_a_url_stay() -> None:
-    assert scrub(f"ftp://bob:{PASSWORD}@h.example/x")[0] == "ftp://bob:[redacted:url-password]@h.example/x"
+    assert (
+        scrub(f"ftp://bob:{PASSWORD}@h.example/x")[0]
+        == "ftp://bob:[redacted:url-password]@h.example/x"
+    )
 
 
 def test_a_token_that_is_the_user_of_a_url_goes_with_its_password_and_once() -> None:
@@ -438,7 +462,10 @@ def test_a_token_that_is_the_user_of_a_url_goes_with_its_password_and_once() -> 
     assert result == "https://[redacted:url-token]:[redacted:url-password]@github.com/o/r"
     assert kinds == ("url-password", "url-token")
     github = TOKENS["github"][1]
-    assert scrub(f"https://{github}@github.com/o/r") == ("https://[redacted:url-token]@github.com/o/r", ("url-token",))
+    assert scrub(f"https://{github}@github.com/o/r") == (
+        "https://[redacted:url-token]@github.com/o/r",
+        ("url-token",),
+    )
     assert scrub(f"https://[redacted:x]:{PASSWORD}@h/") == (
         "https://[redacted:x]:[redacted:url-password]@h/",
         ("url-password",),
@@ -446,11 +473,23 @@ def test_a_token_that_is_the_user_of_a_url_goes_with_its_password_and_once() -> 
 
 
 SECRET_LIST = [secret for _, secret in TOKENS.values()]
-AROUND = st.text(st.characters(exclude_categories=("L", "N"), exclude_characters="_-.:/+=%\\"), max_size=20)
+AROUND = st.text(
+    st.characters(exclude_categories=("L", "N"), exclude_characters="_-.:/+=%\\"), max_size=20
+)
 PIECES = st.sampled_from(
     (
         *(*SECRET_LIST, *KEYS, *(text.format(secret) for _, text, secret in PLACED), *CLEAN),
-        *("password", "token", "sk-", "eyJ", "AKIA", "ghp_", "-----BEGIN ", "-----END ", "Private-Lines:"),
+        *(
+            "password",
+            "token",
+            "sk-",
+            "eyJ",
+            "AKIA",
+            "ghp_",
+            "-----BEGIN ",
+            "-----END ",
+            "Private-Lines:",
+        ),
         *("://", "@", ":", "=", " ", "\n", '"', ".", "-", "_", "a", "Z9", "\\n", "%3D"),
         *("[redacted:", "]", "Bearer ", "--password "),
     )
@@ -554,9 +593,40 @@ HOSTILE = (
         "é:",
         "password=x(",
     ),
-    *("LTAI", "LTAI1", "LTAI1-", "csk-", "csk-a", "jina_", "pa-", "pa-a", "fw_", "sk_", "vcp_", "vercel_"),
-    *("ABSK", "ABSKaZ9", "ABSKaaaaaaaaaaaaaaaaZ9+", "bedrock-api-key-", "atlasv1.", "a.atlasv1.", "aaaaaaaaaaaaaa."),
-    *("://a:b/", "://a:b/c1@", "://a1@", "://[redacted:", "://[redacted:x]", "A_KEY=", "A_KEY=a1", "_KEY:", "COOKIE="),
+    *(
+        "LTAI",
+        "LTAI1",
+        "LTAI1-",
+        "csk-",
+        "csk-a",
+        "jina_",
+        "pa-",
+        "pa-a",
+        "fw_",
+        "sk_",
+        "vcp_",
+        "vercel_",
+    ),
+    *(
+        "ABSK",
+        "ABSKaZ9",
+        "ABSKaaaaaaaaaaaaaaaaZ9+",
+        "bedrock-api-key-",
+        "atlasv1.",
+        "a.atlasv1.",
+        "aaaaaaaaaaaaaa.",
+    ),
+    *(
+        "://a:b/",
+        "://a:b/c1@",
+        "://a1@",
+        "://[redacted:",
+        "://[redacted:x]",
+        "A_KEY=",
+        "A_KEY=a1",
+        "_KEY:",
+        "COOKIE=",
+    ),
 )
 
 
@@ -593,7 +663,9 @@ def test_values_are_scrubbed_at_every_depth_and_in_keys() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["password", "api_key", "apiKey", "X-Api-Key", "token", "client_secret", "DB_PASS"])
+@pytest.mark.parametrize(
+    "name", ["password", "api_key", "apiKey", "X-Api-Key", "token", "client_secret", "DB_PASS"]
+)
 def test_a_string_under_a_secret_name_is_redacted(name: str) -> None:
     result, kinds = scrub_value({name: "understanding", "other": "understanding"})
     assert result == {name: f"[redacted:{kinds[0]}]", "other": "understanding"}
@@ -602,12 +674,22 @@ def test_a_string_under_a_secret_name_is_redacted(name: str) -> None:
 
 
 def test_under_a_name_in_capitals_that_ends_in_key_only_what_looks_like_a_key_goes() -> None:
-    kept = {"PRIMARY_KEY": "user_id_1234", "CACHE_KEY": SHA1, "AZURE_OPENAI_KEY": "see the portal", "A_KEY": UUID}
+    kept = {
+        "PRIMARY_KEY": "user_id_1234",
+        "CACHE_KEY": SHA1,
+        "AZURE_OPENAI_KEY": "see the portal",
+        "A_KEY": UUID,
+    }
     assert scrub_value(kept) == (kept, ())
-    assert scrub_value({"AZURE_OPENAI_KEY": SHA1}) == ({"AZURE_OPENAI_KEY": "[redacted:env-key]"}, ("env-key",))
+    assert scrub_value({"AZURE_OPENAI_KEY": SHA1}) == (
+        {"AZURE_OPENAI_KEY": "[redacted:env-key]"},
+        ("env-key",),
+    )
 
 
-@pytest.mark.parametrize("text", ["short", "$PASSWORD", "two words here", "YOUR_API_KEY", "<your-key>", "undefined"])
+@pytest.mark.parametrize(
+    "text", ["short", "$PASSWORD", "two words here", "YOUR_API_KEY", "<your-key>", "undefined"]
+)
 def test_a_placeholder_under_a_secret_name_stays(text: str) -> None:
     value = {"password": text, "token": None, "secret": 12345678, "max_tokens": "understanding"}
     assert scrub_value(value) == (value, ())
@@ -615,7 +697,10 @@ def test_a_placeholder_under_a_secret_name_stays(text: str) -> None:
 
 JSON_LIKE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | PIECES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | PIECES, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5) | PIECES, inner, max_size=3)
+    ),
     max_leaves=8,
 )
 

@@ -15,7 +15,9 @@ SECRETS = {
     "anthropic": "sk-" + "ant-api03-" + "Zz9_" * 20,
     "github": "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"[:36],
     "npm": "npm_" + "k3Yq" * 9,
-    "jwt": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9."
+    + "eyJzdWIiOiIxMjM0NTY3ODkwIn0."
+    + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
     "url": "hunter2-" + "correct-horse",
     "key": "MIIEpAIBAAKCAQEA" + "7bq9" * 20,
     "deepseek": "sk-" + "0a1b2c3d" * 4,
@@ -29,7 +31,11 @@ PLACED = ("url", "key", "user", "env")  # known by where they stand
 
 def texts():
     return {
-        **{name: f"call it with {value} and wait" for name, value in SECRETS.items() if name not in PLACED},
+        **{
+            name: f"call it with {value} and wait"
+            for name, value in SECRETS.items()
+            if name not in PLACED
+        },
         "url": f"connect to postgres://admin:{SECRETS['url']}@db.example.org/x first",
         "user": f"git clone https://{SECRETS['user']}@git.example.org/x first",
         "env": f"set AZURE_OPENAI_KEY={SECRETS['env']} first",
@@ -68,7 +74,9 @@ def test_no_write_path_lets_a_secret_through(tmp_path, kind, name):
             memories=[item_with(text, 2)],
         )
         if kind == "sqlite":
-            node = db.graph.create_node("fact", text, provenance=text, subtype=text, metadata={"k": [text]})
+            node = db.graph.create_node(
+                "fact", text, provenance=text, subtype=text, metadata={"k": [text]}
+            )
             db.graph.update_node(node, content=f"more {text}", reasoning=text)
             db.graph.create_edge("relation", text, [{"node_id": node}])
             db.adjust_confidence(db.list_items()[0].memory_id, 0.1, kind="helpful", reason=text)
@@ -82,7 +90,9 @@ def test_no_write_path_lets_a_secret_through(tmp_path, kind, name):
 REFUSED = {
     "a long tag": lambda text: MemoryItem("t", "d", "c", tags=[text]),
     "tags that are no list": lambda text: MemoryItem("t", "d", "c", tags=text),
-    "tools that are no list": lambda text: MemoryItem("t", "d", "c", scope=Scope.from_dict({"tools": text})),
+    "tools that are no list": lambda text: MemoryItem(
+        "t", "d", "c", scope=Scope.from_dict({"tools": text})
+    ),
     "an unknown key": lambda text: MemoryItem("t", "d", "c", scope=Scope.from_dict({text: 1})),
     "a time": lambda text: MemoryItem("t", "d", "c", created_at=text),
     "a kind": lambda text: MemoryItem("t", "d", "c", source_type=text),
@@ -94,7 +104,10 @@ REFUSED = {
 @pytest.mark.parametrize("place", REFUSED)
 def test_no_refusal_shows_a_secret(tmp_path, place, name):
     text = texts()[name] + " and so on" * 6
-    with open_store(tmp_path / "m.db", embedder="none") as db, pytest.raises(ValidationError) as caught:
+    with (
+        open_store(tmp_path / "m.db", embedder="none") as db,
+        pytest.raises(ValidationError) as caught,
+    ):
         db.add(REFUSED[place](text))
     assert SECRETS[name] not in str(caught.value)
     assert "[redacted:" in str(caught.value)
@@ -102,9 +115,14 @@ def test_no_refusal_shows_a_secret(tmp_path, place, name):
 
 def test_a_long_tag_is_refused_by_its_length_even_if_little_of_it_can_be_shown(tmp_path):
     tag = f"https://{SECRETS['user']}{SECRETS['user']}@git.example.org"
-    with open_store(tmp_path / "m.db", embedder="none") as db, pytest.raises(ValidationError) as caught:
+    with (
+        open_store(tmp_path / "m.db", embedder="none") as db,
+        pytest.raises(ValidationError) as caught,
+    ):
         db.add(MemoryItem("t", "d", "c", tags=[tag]))
-    message = f"tag 'https://[redacted:url-token]@git.example.org' has {len(tag)} characters, at most 64"
+    message = (
+        f"tag 'https://[redacted:url-token]@git.example.org' has {len(tag)} characters, at most 64"
+    )
     assert str(caught.value) == message
 
 
@@ -118,9 +136,13 @@ def test_what_the_graph_and_the_runs_refuse_shows_no_secret(tmp_path):
             lambda: db.graph.create_edge(text, "edge", [{"node_id": node}]),
             lambda: db.graph.create_edge("relation", "edge", [{"node_id": node, "position": text}]),
             lambda: db.graph.create_edge("relation", "edge", [{"node_id": node, text: 1}]),
-            lambda: db.save_artifacts(Run(), Trajectory("t", iteration_count=text), Judgment(True, "r", "low", [])),
+            lambda: db.save_artifacts(
+                Run(), Trajectory("t", iteration_count=text), Judgment(True, "r", "low", [])
+            ),
             lambda: db.save_artifacts(Run(), Trajectory("t"), Judgment(True, "r", text, [])),
         ):
             with pytest.raises(ValidationError) as caught:
                 call()
-            assert SECRETS["user"] not in str(caught.value) and "[redacted:url-token]" in str(caught.value)
+            assert SECRETS["user"] not in str(caught.value) and "[redacted:url-token]" in str(
+                caught.value
+            )

@@ -126,7 +126,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, make_item):
         assert db.db.value("SELECT count(*) FROM sqlite_schema WHERE name = 'later'") == 0
 
 
-@pytest.mark.parametrize("junk", [b"not a database, just text\n" * 50, b"\0" * 4096, os.urandom(8192)])
+@pytest.mark.parametrize(
+    "junk", [b"not a database, just text\n" * 50, b"\0" * 4096, os.urandom(8192)]
+)
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path, junk):
     path = tmp_path / "m.db"
     path.write_bytes(junk)
@@ -214,12 +216,18 @@ def test_a_store_that_lacks_a_table_says_what_to_run(tmp_path, make_item, lost):
     with sqlite3.connect(path) as other:
         other.execute(f"DROP TABLE {lost}")
     other.close()
-    with open_store(path, embedder="none") as db, pytest.raises(StoreCorrupt, match=rf"{lost}\).*`rlm doctor --db"):
+    with (
+        open_store(path, embedder="none") as db,
+        pytest.raises(StoreCorrupt, match=rf"{lost}\).*`rlm doctor --db"),
+    ):
         db.retrieve("class label")
 
 
 def test_what_is_no_damage_is_not_called_damage(db):
-    with pytest.raises(StoreError, match=r"cannot commit.*`rlm doctor --db") as caught, db.db.write() as made:
+    with (
+        pytest.raises(StoreError, match=r"cannot commit.*`rlm doctor --db") as caught,
+        db.db.write() as made,
+    ):
         made.execute("ROLLBACK")
     assert not isinstance(caught.value, StoreCorrupt)
 
@@ -336,7 +344,9 @@ def test_a_copy_is_private_before_anything_is_in_it(tmp_path):
     seen = []
 
     def look(tries):
-        seen.extend((path.stat().st_mode & 0o777, path.stat().st_size) for path in tmp_path.glob("copy.db*"))
+        seen.extend(
+            (path.stat().st_mode & 0o777, path.stat().st_size) for path in tmp_path.glob("copy.db*")
+        )
         holder.execute("ROLLBACK")
         return True
 
@@ -384,10 +394,16 @@ def test_a_lock_held_elsewhere_is_an_error_in_time(tmp_path, make_item):
         )
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
         ) as holder:
             assert holder.stdout.readline() == "held\n"
-            with pytest.raises(StoreLocked, match=r"another process has been writing to .*m\.db for 0.2 s"):
+            with pytest.raises(
+                StoreLocked, match=r"another process has been writing to .*m\.db for 0.2 s"
+            ):
                 db.add(make_item("Waiting"))
             assert db.retrieve("class label")[0].item.memory_id == kept, "readers do not wait"
             holder.communicate("\n")
@@ -420,7 +436,9 @@ def held_by_another_program(path):
         holder.communicate("\n")
 
 
-def test_nobody_waits_for_access_counts_while_another_program_writes(tmp_path, make_item, monkeypatch):
+def test_nobody_waits_for_access_counts_while_another_program_writes(
+    tmp_path, make_item, monkeypatch
+):
     path = tmp_path / "m.db"
     monkeypatch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
     with open_store(path, embedder="none", lock_timeout_s=60) as db:
@@ -429,12 +447,16 @@ def test_nobody_waits_for_access_counts_while_another_program_writes(tmp_path, m
     with held_by_another_program(path):
         started = time.monotonic()
         assert db.retrieve("class label")[0].item.memory_id == kept
-        assert time.monotonic() - started < connection.COUNT_PATIENCE_S, "a search does not wait at all"
+        assert time.monotonic() - started < connection.COUNT_PATIENCE_S, (
+            "a search does not wait at all"
+        )
         assert db.graph.get_node(node).access_count == 1
         db.close()
         assert time.monotonic() - started < 5
     with open_store(path, embedder="none") as db:
-        assert db.get(kept).access_count == db.graph.get_node(node).access_count - 1 == 0, "they are lost"
+        assert db.get(kept).access_count == db.graph.get_node(node).access_count - 1 == 0, (
+            "they are lost"
+        )
         assert db.retrieve("class label")
         assert db.db.value("SELECT access_count FROM memory_items") == 1, "and later ones are not"
 
@@ -467,7 +489,9 @@ def test_counts_do_not_end_the_change_that_a_search_is_part_of(tmp_path, make_it
         kept = db.add(make_item())
         with db.together():
             db.retrieve("class label")
-            assert db.db.value("SELECT access_count FROM memory_items") == 0, "not within, where a failure would tell"
+            assert db.db.value("SELECT access_count FROM memory_items") == 0, (
+                "not within, where a failure would tell"
+            )
         with db.db.read():
             before = db.list_items()
             db.retrieve("class label")
@@ -529,7 +553,9 @@ def test_one_run_writes_rows_in_all_five_tables(db, make_item):
     db.add(make_item("Search first"))
     hits = db.retrieve("search first")
     run = Run(model="m", ontology_name="prov", notes="n")
-    trajectory = Trajectory("What?", final_answer="A", iteration_count=2, converged=True, artifact={"key_steps": []})
+    trajectory = Trajectory(
+        "What?", final_answer="A", iteration_count=2, converged=True, artifact={"key_steps": []}
+    )
     db.save_artifacts(
         run, trajectory, Judgment(False, "no", "low", ["proof"]),
         memories=[make_item("Avoid this", source_type="failure")], retrieved=hits,
@@ -537,8 +563,17 @@ def test_one_run_writes_rows_in_all_five_tables(db, make_item):
     tables = ("runs", "trajectories", "judgments", "memory_items", "memory_usage")
     assert [db.db.value(f"SELECT count(*) FROM {t}") for t in tables] == [1, 1, 1, 2, 1]
     row = db.db.row("SELECT trajectory_id, memory_id, rank, score FROM memory_usage")
-    assert row == (trajectory.trajectory_id, hits[0].item.memory_id, 1, pytest.approx(hits[0].score))
-    assert db.db.row("SELECT is_success, confidence, missing_json FROM judgments") == (0, "low", '["proof"]')
+    assert row == (
+        trajectory.trajectory_id,
+        hits[0].item.memory_id,
+        1,
+        pytest.approx(hits[0].score),
+    )
+    assert db.db.row("SELECT is_success, confidence, missing_json FROM judgments") == (
+        0,
+        "low",
+        '["proof"]',
+    )
     assert db.db.row("SELECT iteration_count, converged FROM trajectories") == (2, 1)
     with pytest.raises(ValidationError, match="judgment confidence is 'sure'"):
         db.save_artifacts(Run(), Trajectory("Q"), Judgment(True, "r", "sure"))
@@ -550,7 +585,9 @@ def test_confidence_changes_are_logged_and_clamped(db, make_item):
     assert db.adjust_confidence(kept, +0.3, kind="helpful", reason="worked") == 1.0
     assert db.adjust_confidence(kept, -0.2, kind="not_helpful") == pytest.approx(0.8)
     db.update(kept, confidence=0.1)
-    rows = db.db.rows("SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1")
+    rows = db.db.rows(
+        "SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1"
+    )
     assert rows == [
         ("edit", pytest.approx(0.8), 0.1, None),
         ("helpful", 0.8, 1.0, "worked"),
@@ -595,11 +632,18 @@ def fill_without_vectors(path, make_item):
 def test_a_new_model_re_embeds(tmp_path, make_item, monkeypatch):
     path = tmp_path / "m.db"
     fill_without_vectors(path, make_item)
-    monkeypatch.setattr("rlm.store.sqlite.reembed.AT_ONCE", 3)  # too many to do when the store is opened
+    monkeypatch.setattr(
+        "rlm.store.sqlite.reembed.AT_ONCE", 3
+    )  # too many to do when the store is opened
     with open_store(path) as db:
         assert db.reembed() == 31
         assert db.reembed() == 0
-        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,)) == 30
+        assert (
+            db.db.value(
+                "SELECT count(*) FROM memory_items WHERE embedding_model = ?", (db.embedder.model,)
+            )
+            == 30
+        )
         assert db.retrieve("item words 7", explain=True)[0].why.cosine > 0
 
 
@@ -614,10 +658,16 @@ def test_a_store_catches_up_with_a_new_model_when_it_is_opened(tmp_path, make_it
         db.embedder.model = "wordllama-l2-256-pool2"
         assert db.db.value("SELECT value FROM meta WHERE key = 'embedding_model'") == "another"
     with open_store(path, read_only=True) as db:
-        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = 'another'") == 1
+        assert (
+            db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = 'another'") == 1
+        )
     with open_store(path) as db:
-        assert db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = 'another'") == 0
-        assert db.db.value("SELECT value FROM meta WHERE key = 'embedding_model'") == db.embedder.model
+        assert (
+            db.db.value("SELECT count(*) FROM memory_items WHERE embedding_model = 'another'") == 0
+        )
+        assert (
+            db.db.value("SELECT value FROM meta WHERE key = 'embedding_model'") == db.embedder.model
+        )
 
 
 def test_a_tenant_must_be_named_properly():
@@ -627,7 +677,9 @@ def test_a_tenant_must_be_named_properly():
 
 
 @pytest.mark.req("SPEC-02.04")
-def test_a_large_write_is_safe_at_once_and_copied_into_the_file_afterwards(tmp_path, make_item, monkeypatch):
+def test_a_large_write_is_safe_at_once_and_copied_into_the_file_afterwards(
+    tmp_path, make_item, monkeypatch
+):
     path = tmp_path / "s.db"
     go, real = threading.Event(), connection.Database._copy
     monkeypatch.setattr(connection.Database, "_copy", lambda self: go.wait(20) and real(self))
@@ -635,7 +687,10 @@ def test_a_large_write_is_safe_at_once_and_copied_into_the_file_afterwards(tmp_p
         known = db.add(make_item())
         with db.db.write(large=True) as made:
             made.execute("CREATE TABLE pages(x)")
-            made.executemany("INSERT INTO pages VALUES (zeroblob(8000))", [()] * (2 * connection.CHECKPOINT_PAGES))
+            made.executemany(
+                "INSERT INTO pages VALUES (zeroblob(8000))",
+                [()] * (2 * connection.CHECKPOINT_PAGES),
+            )
         log = Path(f"{path}-wal").stat().st_size
         assert log > 2 * connection.CHECKPOINT_PAGES * 8_000 > path.stat().st_size, "not copied yet"
         with open_store(path) as other:  # nobody waits for the copy

@@ -22,7 +22,9 @@ def payloads(request, tmp_path):
 
 @pytest.fixture(params=["sqlite", "json"])
 def backend(request, tmp_path):
-    name = tmp_path / "memory.db" if request.param == "sqlite" else f"json:{tmp_path / 'memory.json'}"
+    name = (
+        tmp_path / "memory.db" if request.param == "sqlite" else f"json:{tmp_path / 'memory.json'}"
+    )
     with open_store(name, embedder="none") as store:
         yield store
 
@@ -39,6 +41,8 @@ def remember(backend):
 
     def add(title, content="1. search\n2. describe", *, domain=None, **values):
         values.setdefault("description", f"About {title}")
-        return backend.add(MemoryItem(title=title, content=content, scope=Scope(ontology=domain), **values))
+        return backend.add(
+            MemoryItem(title=title, content=content, scope=Scope(ontology=domain), **values)
+        )
 
     return add

@@ -60,7 +60,10 @@ def test_find_gives_place_line_and_surroundings(call, payloads):
     ]
     assert [hit["at"] for hit in call("ctx_find", ref, "zebra", ignore_case=False)] == [24, 31]
     assert [hit["at"] for hit in call("ctx_find", ref, "zebra", 1)] == [11]
-    assert [(hit["at"], hit["line"]) for hit in call("ctx_find", ref, "zebra", start=12)] == [(24, 4), (31, 4)]
+    assert [(hit["at"], hit["line"]) for hit in call("ctx_find", ref, "zebra", start=12)] == [
+        (24, 4),
+        (31, 4),
+    ]
     assert call("ctx_find", ref, "z.bra") == []
     assert [hit["at"] for hit in call("ctx_find", payloads.put("aaaaa"), "aa")] == [0, 2]
     assert [hit["line"] for hit in call("ctx_find", ref, "\n")] == [1, 2, 3]
@@ -79,7 +82,10 @@ def test_the_surroundings_hold_the_hit(call, payloads):
 
 
 def test_stats_of_prose_with_headings(call, payloads):
-    ref = payloads.put("# Title\n\nSome words here.\n## Part one\n#notaheading\n####### nor this\ntext\n", key="notes")
+    ref = payloads.put(
+        "# Title\n\nSome words here.\n## Part one\n#notaheading\n####### nor this\ntext\n",
+        key="notes",
+    )
     assert call("ctx_stats", ref) == {
         "key": "notes",
         "dtype": "text",
@@ -94,7 +100,11 @@ def test_stats_of_prose_with_headings(call, payloads):
 def test_stats_of_a_log_name_the_shape_of_its_lines(call, payloads):
     lines = [f"2026-01-{n % 28 + 1:02} GET /page/{n}" for n in range(5000)]
     stats = call("ctx_stats", payloads.put("\n".join(lines)))
-    assert (stats["lines"], stats["line_shape"], stats["line_shape_share"]) == (5000, "9-9-9 A /A/9", 1.0)
+    assert (stats["lines"], stats["line_shape"], stats["line_shape_share"]) == (
+        5000,
+        "9-9-9 A /A/9",
+        1.0,
+    )
     assert abs(stats["words"] - 15_000) < 600
     assert "headings" not in stats
 
@@ -113,7 +123,11 @@ def test_stats_of_nothing(call, payloads):
 
 def test_stats_of_rows(call, payloads):
     stats = call("ctx_stats", payloads.put([{"s": f"a{n}", "n": n} for n in range(50)], "results"))
-    assert (stats["dtype"], stats["lines"], stats["line_shape"]) == ("results", 52, '{"A": "A9", "A": 9},')
+    assert (stats["dtype"], stats["lines"], stats["line_shape"]) == (
+        "results",
+        52,
+        '{"A": "A9", "A": 9},',
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,10 +152,17 @@ def test_a_wrong_argument_is_told_what_is_right(call, payloads, name, args, mess
 
 def test_an_unknown_handle_is_told_the_nearest(call, payloads):
     payloads.put("x", key="context")
-    for name, args in (("ctx_peek", ()), ("ctx_slice", (0, 1)), ("ctx_find", ("x",)), ("ctx_stats", ())):
+    for name, args in (
+        ("ctx_peek", ()),
+        ("ctx_slice", (0, 1)),
+        ("ctx_find", ("x",)),
+        ("ctx_stats", ()),
+    ):
         with pytest.raises(HandleError, match="no payload behind 'contex': nearest are 'context'"):
             call(name, "contex", *args)
-        with pytest.raises(HandleError, match="got a text of 300 characters: pass the handle, or work on the text"):
+        with pytest.raises(
+            HandleError, match="got a text of 300 characters: pass the handle, or work on the text"
+        ):
             call(name, "long text " * 30, *args)
 
 
@@ -158,7 +179,9 @@ TEXTS = st.text(st.characters() | st.sampled_from('ab"\\\n\x00# \ud800'), max_si
     limit=st.integers(0, 22),
     spilled=st.booleans(),
 )
-def test_whatever_is_asked_the_returns_stay_under_their_caps(text, key, pattern, numbers, limit, spilled):
+def test_whatever_is_asked_the_returns_stay_under_their_caps(
+    text, key, pattern, numbers, limit, spilled
+):
     meter = Meter()
     with Store(memory_bytes=0 if spilled else 1 << 20) as store:
         store.put(text, key=key)

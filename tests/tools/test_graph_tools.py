@@ -37,9 +37,14 @@ def test_a_fact_is_noted_and_found(call, db):
 @pytest.mark.req("SPEC-02.29")
 @pytest.mark.parametrize(("success", "confidence"), [(True, 0.6), (False, 0.5)])
 def test_an_experience_keeps_its_outcome(call, db, success, confidence):
-    made = call("memory_add_experience", "Asked for every zebra", "the query took a minute", success)
+    made = call(
+        "memory_add_experience", "Asked for every zebra", "the query took a minute", success
+    )
     node = db.graph.get_node(made)
-    assert (node.type, node.metadata) == ("experience", {"outcome": "the query took a minute", "success": success})
+    assert (node.type, node.metadata) == (
+        "experience",
+        {"outcome": "the query took a minute", "success": success},
+    )
     assert call("memory_query", "zebra") == [
         {
             "id": made,
@@ -66,7 +71,10 @@ def test_two_nodes_are_related(call, db):
     one, two = call("memory_add_fact", "It rains"), call("memory_add_fact", "Streets are wet")
     edge = db.graph.get_edge(call("memory_relate", "causes", one, two))
     assert (edge.type, edge.label) == ("relation", "causes")
-    assert [(member.node_id, member.role) for member in edge.members] == [(one, "subject"), (two, "object")]
+    assert [(member.node_id, member.role) for member in edge.members] == [
+        (one, "subject"),
+        (two, "object"),
+    ]
     assert [node.id for node in db.graph.get_related_nodes(one)] == [two]
 
 
@@ -81,7 +89,9 @@ def test_what_is_not_there_is_not_related(call, db):
 
 @pytest.mark.req("SPEC-02.27", "SPEC-02.30")
 def test_long_nodes_are_cut_and_limits_hold(call, db):
-    db.graph.create_nodes([{"type": "snippet", "content": f"zebra {n} " + "x" * 1000} for n in range(25)])
+    db.graph.create_nodes(
+        [{"type": "snippet", "content": f"zebra {n} " + "x" * 1000} for n in range(25)]
+    )
     for name, args in (("memory_query", ("zebra",)), ("memory_get_context", ())):
         shown = call(name, *args)
         assert len(shown) == 10
@@ -133,7 +143,9 @@ def test_what_was_recalled_is_not_noted_again(call, db, recall):
 def test_both_rooms_can_share_what_was_recalled(db, meter):
     recalled = Recalled()
     box = graph_tools(db, meter, recalled=recalled) | memory_tools(db, meter, recalled=recalled)
-    box.functions["memory_add_fact"]("Ask for the class before you ask for its instances, or wait for an hour")
+    box.functions["memory_add_fact"](
+        "Ask for the class before you ask for its instances, or wait for an hour"
+    )
     [node] = box.functions["memory_get_context"]()
     with pytest.raises(ValidationError, match="repeats text"):
         box.functions["mem_add"]("Mine", "d", node["content"])
@@ -142,8 +154,13 @@ def test_both_rooms_can_share_what_was_recalled(db, meter):
 def test_a_run_may_write_so_much(call, db):
     ids = [call("memory_add_fact", f"Fact {n}") for n in range(WRITES_PER_RUN - 1)]
     call("memory_relate", "next", ids[0], ids[1])
-    for name, args in (("memory_add_fact", ("one more",)), ("memory_relate", ("next", ids[1], ids[2]))):
-        with pytest.raises(LimitExceeded, match="200 notes were stored in this run, which is the most"):
+    for name, args in (
+        ("memory_add_fact", ("one more",)),
+        ("memory_relate", ("next", ids[1], ids[2])),
+    ):
+        with pytest.raises(
+            LimitExceeded, match="200 notes were stored in this run, which is the most"
+        ):
             call(name, *args)
     assert len(db.graph.query_nodes(limit=1000)) == WRITES_PER_RUN - 1
 
@@ -158,7 +175,9 @@ def test_a_store_without_a_graph_says_so(tmp_path, meter):
             ("memory_get_context", ()),
             ("memory_relate", ("x", "y", "z")),
         ):
-            with pytest.raises(StoreError, match="a MemoryStore has no hypergraph: use mem_search and mem_add"):
+            with pytest.raises(
+                StoreError, match="a MemoryStore has no hypergraph: use mem_search and mem_add"
+            ):
                 tools[name](*args)
 
 
@@ -168,7 +187,11 @@ WORDS = st.builds(lambda part, times: part * times, PARTS, st.integers(1, 30))
 
 @pytest.mark.req("SPEC-02.27", "SPEC-02.30")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
-@given(contents=st.lists(st.tuples(WORDS, WORDS, st.booleans()), max_size=6), query=WORDS, limit=st.integers(-1, 25))
+@given(
+    contents=st.lists(st.tuples(WORDS, WORDS, st.booleans()), max_size=6),
+    query=WORDS,
+    limit=st.integers(-1, 25),
+)
 def test_whatever_is_asked_the_returns_stay_under_their_caps(db, contents, query, limit):
     tools = graph_tools(db, Meter()).functions
     for content, outcome, success in contents:
@@ -176,7 +199,10 @@ def test_whatever_is_asked_the_returns_stay_under_their_caps(db, contents, query
             tools["memory_add_experience"](f"zebra {content}", outcome, success)
         except RLMError:
             continue
-    for name, args in (("memory_query", (f"zebra {query}", limit)), ("memory_get_context", (limit,))):
+    for name, args in (
+        ("memory_query", (f"zebra {query}", limit)),
+        ("memory_get_context", (limit,)),
+    ):
         try:
             shown = tools[name](*args)
         except RLMError:

@@ -77,8 +77,14 @@ def test_the_rows_of_a_query_never_reach_a_prompt(run, zoo):
             "print(page['total'], page['has_more'], len(page['rows']))",
             "SHOW_VARS()",
         ),
-        code("print(sparql_slice(e)['total'], sparql_schema())", "print(sparql_peek('e:Thing', output_mode='count'))"),
-        code("print(sparql_query('SELECT ?x { ?x a e:Thingy }', explain=True)['hints'])", "sparql_query('SELECT {')"),
+        code(
+            "print(sparql_slice(e)['total'], sparql_schema())",
+            "print(sparql_peek('e:Thing', output_mode='count'))",
+        ),
+        code(
+            "print(sparql_query('SELECT ?x { ?x a e:Thingy }', explain=True)['hints'])",
+            "sparql_query('SELECT {')",
+        ),
         code("FINAL(r.key)"),
     ]
     result, client, log = run(zoo, replies)
@@ -86,7 +92,9 @@ def test_the_rows_of_a_query_never_reach_a_prompt(run, zoo):
     for number, prompt in enumerate(client.calls, 1):
         assert CANARY not in str(prompt), f"the prompt of call {number} holds a row"
     assert CANARY not in log
-    assert "Ref('results_0', results, " in printed(client, 1) and "chars) True" in printed(client, 1)
+    assert "Ref('results_0', results, " in printed(client, 1) and "chars) True" in printed(
+        client, 1
+    )
     assert "[Ref('results_0', results, " in printed(client, 2) and "results_1" in printed(client, 2)
     assert "200 True 3" in printed(client, 3)
     assert "'count': 200" in printed(client, 4)
@@ -114,9 +122,17 @@ def test_only_the_rows_that_were_printed_reach_the_prompt(run, zoo):
 def test_a_run_asks_looks_and_answers(run, root, cache_dir, db, name):
     query = f"SELECT ?c ?l WHERE {{ ?c a owl:Class ; rdfs:label ?l FILTER(?c != {name}:Agent) }} ORDER BY ?c ?l"
     replies = [
-        code("o = sparql_schema()", "print(o['ontology'], o['top_classes'][0]['uri'], graph_stats()['triples'])"),
+        code(
+            "o = sparql_schema()",
+            "print(o['ontology'], o['top_classes'][0]['uri'], graph_stats()['triples'])",
+        ),
         code(f"print(describe_entity('{name}:Agent')['kind'], search_entity('agent')[0]['curie'])"),
-        code(f"ref = sparql_query({query!r})", "page = sparql_slice(ref, limit=5)", "print(page['rows'][0])", "ref"),
+        code(
+            f"ref = sparql_query({query!r})",
+            "page = sparql_slice(ref, limit=5)",
+            "print(page['rows'][0])",
+            "ref",
+        ),
         code("print(mem_search('class label')[0]['title'])"),
         code("SUBMIT(answer=str(page['total']), query=ref.key)"),
     ]
@@ -133,5 +149,7 @@ def test_a_run_asks_looks_and_answers(run, root, cache_dir, db, name):
 
 
 def test_a_short_result_is_printed_as_its_handle(run, zoo):
-    _, client, _ = run(zoo, [code(f"r = sparql_query({LABELS!r}, limit=3)", "print(r)"), "FINAL(done)"])
+    _, client, _ = run(
+        zoo, [code(f"r = sparql_query({LABELS!r}, limit=3)", "print(r)"), "FINAL(done)"]
+    )
     assert CANARY not in str(client.calls)

@@ -19,7 +19,9 @@ MOORED = "SELECT ?v WHERE { ?v harbour:mooredAt harbour:Berth4 }"
 
 @pytest.fixture(scope="module")
 def engine(root, tmp_path_factory):
-    with LocalEngine(root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache")) as opened:
+    with LocalEngine(
+        root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache")
+    ) as opened:
         yield opened
 
 
@@ -150,13 +152,17 @@ def test_a_query_that_found_something_becomes_a_procedure(engine, backend):
     assert (item.trust, item.origin, item.source_type, item.scope.ontology) == (
         "unverified", "repl", "success", "harbour",
     )  # fmt: skip
-    assert [hit.item.memory_id for hit in backend.retrieve("Where is it moored?")] == [item.memory_id]
+    assert [hit.item.memory_id for hit in backend.retrieve("Where is it moored?")] == [
+        item.memory_id
+    ]
 
 
 def test_a_pattern_carries_the_name_that_a_person_gave_the_ontology(engine, db):
     asking(engine, db, ontology="port of call")(MOORED)
     [item] = db.list_items()
-    assert item.scope.ontology == "port of call" and "query over port of call that" in item.description
+    assert (
+        item.scope.ontology == "port of call" and "query over port of call that" in item.description
+    )
 
 
 def test_over_a_file_the_schema_is_known_and_places_do_not_count(ask, db):
@@ -180,7 +186,10 @@ def test_a_pattern_that_a_person_removed_stays_removed(ask, db):
 
 @pytest.mark.parametrize(
     "query",
-    ["SELECT ?v { ?v harbour:mooredAt harbour:Nowhere }", "ASK { harbour:Berth4 harbour:mooredAt ?x }"],
+    [
+        "SELECT ?v { ?v harbour:mooredAt harbour:Nowhere }",
+        "ASK { harbour:Berth4 harbour:mooredAt ?x }",
+    ],
 )
 def test_a_query_that_found_nothing_leaves_nothing(ask, db, query):
     assert ask(query) == "not stored: the query found nothing"
@@ -194,9 +203,14 @@ def test_no_pattern_where_none_is_wanted_or_no_memory_is(engine, ask, db):
 
 
 def test_a_run_stores_a_few_patterns_at_most(ask, db):
-    said = [ask(f"SELECT ?v ?n{n} {{ ?v harbour:mooredAt ?n{n} }}") for n in range(PATTERNS_PER_RUN + 1)]
+    said = [
+        ask(f"SELECT ?v ?n{n} {{ ?v harbour:mooredAt ?n{n} }}") for n in range(PATTERNS_PER_RUN + 1)
+    ]
     assert all(one.startswith("stored as") for one in said[:-1])
-    assert said[-1] == f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+    assert (
+        said[-1]
+        == f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+    )
     assert len(db.list_items()) == PATTERNS_PER_RUN
 
 
@@ -208,7 +222,9 @@ def test_a_pattern_that_was_recalled_is_not_stored_again(engine, db):
     )
     recalled.note(f"Steps somebody wrote: {query.format('Berth4')}")
     ask = asking(engine, db, recalled=recalled)
-    assert ask(query.format("Berth5")).startswith("not stored: the pattern repeats text that was recalled from memory")
+    assert ask(query.format("Berth5")).startswith(
+        "not stored: the pattern repeats text that was recalled from memory"
+    )
     assert ask(MOORED).startswith("stored as")
     assert len(db.list_items()) == 1
 

@@ -84,8 +84,24 @@ def test_the_limit_holds_and_is_said(call):
         (ALL, 5, "SELECT", "LIMIT 5 was added", 5, True, ["s", "p", "o"]),
         (ALL + " LIMIT 9", 5, "SELECT", "its LIMIT was lowered to 5", 5, True, ["s", "p", "o"]),
         (ALL + " LIMIT 3", 5, "SELECT", "nothing", 3, False, ["s", "p", "o"]),
-        ("DESCRIBE harbour:Vessel", 100, "DESCRIBE", "ends at 100 triples", 7, False, ["s", "p", "o"]),
-        ("CONSTRUCT { ?a ?b ?c } WHERE { ?a ?b ?c }", 5, "CONSTRUCT", "ends at 5 triples", 5, True, ["s", "p", "o"]),
+        (
+            "DESCRIBE harbour:Vessel",
+            100,
+            "DESCRIBE",
+            "ends at 100 triples",
+            7,
+            False,
+            ["s", "p", "o"],
+        ),
+        (
+            "CONSTRUCT { ?a ?b ?c } WHERE { ?a ?b ?c }",
+            5,
+            "CONSTRUCT",
+            "ends at 5 triples",
+            5,
+            True,
+            ["s", "p", "o"],
+        ),
     ],
 )
 def test_explaining_says_what_was_done(call, query, limit, kind, changed, rows, more, columns):
@@ -106,11 +122,15 @@ def test_an_ask_answers_at_once(call, handles):
 
 def test_triples_are_rows_of_s_p_and_o(call):
     page = call("slice", call("query", "DESCRIBE harbour:Vessel"))
-    assert {"s": "harbour:Vessel", "p": "rdfs:subClassOf", "o": "harbour:WaterCraft"} in page["rows"]
+    assert {"s": "harbour:Vessel", "p": "rdfs:subClassOf", "o": "harbour:WaterCraft"} in page[
+        "rows"
+    ]
 
 
 def test_prefixes_that_a_query_declares_shorten_its_rows(handles, tmp_path, cache_dir):
-    (tmp_path / "x.nt").write_text("<http://a.example/x/1> <http://a.example/x/p> <http://a.example/x/2> .\n")
+    (tmp_path / "x.nt").write_text(
+        "<http://a.example/x/1> <http://a.example/x/p> <http://a.example/x/2> .\n"
+    )
     with LocalEngine(tmp_path / "x.nt", cache_dir=cache_dir) as engine:
         call = tools(engine, handles)
         query = "PREFIX mine: <http://a.example/x/> SELECT ?s { ?s mine:p ?o }"
@@ -120,10 +140,18 @@ def test_prefixes_that_a_query_declares_shorten_its_rows(handles, tmp_path, cach
 @pytest.mark.parametrize(
     ("query", "error", "message"),
     [
-        ("SELECT ?x WHERE { ?x a harbor:Vessel }", QueryRefused, "'harbor:' .* did you mean harbour:"),
+        (
+            "SELECT ?x WHERE { ?x a harbor:Vessel }",
+            QueryRefused,
+            "'harbor:' .* did you mean harbour:",
+        ),
         ("SELECT ?x WHERE { ?x a ", QueryRefused, "is never closed"),
         ("DELETE WHERE { ?s ?p ?o }", QueryRefused, "would change the data"),
-        ("SELECT * { SERVICE <http://x/> { ?s ?p ?o } }", QueryRefused, "would call another server"),
+        (
+            "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }",
+            QueryRefused,
+            "would call another server",
+        ),
         ("", ValidationError, "query is empty"),
         (7, ValidationError, "query is int: use text"),
         ("SELECT * { ?s ?p ?o } #" + "x" * 20_000, ValidationError, "at most 20,000"),
@@ -135,12 +163,16 @@ def test_a_query_that_cannot_run_says_why(call, query, error, message):
 
 
 def test_a_query_that_found_nothing_is_told_about_names_that_are_not_there(call):
-    said = call("query", "SELECT ?x { ?x a harbour:Vesel ; harbour:moredAt harbour:Berth4 }", explain=True)
+    said = call(
+        "query", "SELECT ?x { ?x a harbour:Vesel ; harbour:moredAt harbour:Berth4 }", explain=True
+    )
     assert said["rows"] == 0
     assert [hint.split(" in this")[0] for hint in said["hints"]] == [
         "there is no term harbour:Vesel", "there is no term harbour:moredAt",
     ]  # fmt: skip
-    assert "did you mean harbour:Vessel" in said["hints"][0] and "harbour:mooredAt" in said["hints"][1]
+    assert (
+        "did you mean harbour:Vessel" in said["hints"][0] and "harbour:mooredAt" in said["hints"][1]
+    )
     assert "hints" not in call("query", "SELECT ?x { ?x a harbour:Vessel }", explain=True)
     based = "BASE <http://b.example/> SELECT ?x { ?x a <relative> }"
     assert call("query", based, explain=True)["rows"] == 0
@@ -150,7 +182,9 @@ def test_a_slow_query_ends_in_its_error(handles, root, cache_dir):
     from rlm.ontology.engine import EngineLimits
 
     limits = EngineLimits(timeout_s=0.5)
-    with LocalEngine(root / "ontology" / "harbour.ttl", cache_dir=cache_dir, limits=limits) as engine:
+    with LocalEngine(
+        root / "ontology" / "harbour.ttl", cache_dir=cache_dir, limits=limits
+    ) as engine:
         call = tools(engine, handles)
         with pytest.raises(QueryTimeout, match="name predicates"):
             call("query", "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
@@ -184,11 +218,21 @@ def test_pages_make_up_the_whole(call, handles):
 def test_a_handle_is_taken_in_every_form(call):
     ref = call("query", ALL, limit=3)
     whole = call("slice", ref)
-    for form in (ref.key, to_wire(ref), View(ref.key, 0, ref.sz), {"ref": ref}, {"ref": to_wire(ref), "rows": 3}):
+    for form in (
+        ref.key,
+        to_wire(ref),
+        View(ref.key, 0, ref.sz),
+        {"ref": ref},
+        {"ref": to_wire(ref), "rows": 3},
+    ):
         assert call("slice", form) == whole
     assert call("slice", ref, offset=3) == whole | {"rows": []}
     assert call("slice", ref, offset=2)["rows"] == whole["rows"][2:]
-    assert call("slice", ref, limit=2) == whole | {"rows": whole["rows"][:2], "has_more": True, "next_offset": 2}
+    assert call("slice", ref, limit=2) == whole | {
+        "rows": whole["rows"][:2],
+        "has_more": True,
+        "next_offset": 2,
+    }
 
 
 def test_what_is_no_result_is_refused(call, handles):
@@ -216,15 +260,24 @@ def test_long_values_are_cut_and_long_rows_come_in_smaller_pages(handles, tmp_pa
         call = tools(engine, handles)
         ref = call("query", "SELECT ?v { ?s ?p ?v } ORDER BY ?v")
         page = call("slice", ref)
-        assert len(rendered(page)) <= SLICE_CHARS and 10 < len(page["rows"]) == page["next_offset"] < 50
+        assert (
+            len(rendered(page)) <= SLICE_CHARS
+            and 10 < len(page["rows"]) == page["next_offset"] < 50
+        )
         assert all(len(row["v"]) <= VALUE_CHARS and row["v"].endswith("…") for row in page["rows"])
-        assert call("slice", ref, offset=page["next_offset"])["rows"][0]["v"].startswith(f'"{page["next_offset"]:03}')
+        assert call("slice", ref, offset=page["next_offset"])["rows"][0]["v"].startswith(
+            f'"{page["next_offset"]:03}'
+        )
         assert len(handles.get(ref)[0]["v"]) > 3000, "the whole is behind the handle"
         names = [f"v{n}_{'x' * 60}" for n in range(120)]
         bound = " ".join(f"BIND('y' AS ?{name})" for name in names[1:])
         wide = call("query", f"SELECT * {{ ?s <http://e/p> ?{names[0]} {bound} }}", limit=2)
         page = call("slice", wide)
-        assert len(rendered(page)) <= SLICE_CHARS and len(page["rows"]) == 1 and page["next_offset"] == 1
+        assert (
+            len(rendered(page)) <= SLICE_CHARS
+            and len(page["rows"]) == 1
+            and page["next_offset"] == 1
+        )
 
 
 # -- sparql_schema ---------------------------------------------------------------------------------------
@@ -235,7 +288,10 @@ def test_the_overview_is_short_and_true(each, handles, meter):
     meta = each.meta()
     assert found["ontology"] == each.name
     assert (found["triple_count"], found["class_count"]) == (meta.triple_count, len(meta.classes))
-    assert (found["property_count"], found["individual_count"]) == (len(meta.properties), meta.individuals.count)
+    assert (found["property_count"], found["individual_count"]) == (
+        len(meta.properties),
+        meta.individuals.count,
+    )
     assert 3 <= len(found["top_classes"]) <= 6 and "left_out" not in found
     assert len(rendered(found)) <= OVERVIEW_CHARS and meter.report()["flags"] == []
 
@@ -252,12 +308,16 @@ def test_a_listing_is_bounded_and_says_what_is_left(each, handles, mode):
 
 
 def test_entries_say_what_a_query_needs(call):
-    berth = next(entry for entry in call("schema", "classes")["classes"] if entry["uri"] == "harbour:Berth")
+    berth = next(
+        entry for entry in call("schema", "classes")["classes"] if entry["uri"] == "harbour:Berth"
+    )
     assert berth == {
         "uri": "harbour:Berth", "count": 5,
         "common_properties": ["harbour:berthOf", "harbour:depthAlongside", "harbour:quayLength"],
     }  # fmt: skip
-    ferry = next(entry for entry in call("schema", "classes")["classes"] if entry["uri"] == "harbour:H_0007")
+    ferry = next(
+        entry for entry in call("schema", "classes")["classes"] if entry["uri"] == "harbour:H_0007"
+    )
     assert ferry["label"] == "car ferry"
     assert {
         "uri": "harbour:mooredAt", "kind": "object", "count": 5, "label": "moored at",
@@ -265,17 +325,20 @@ def test_entries_say_what_a_query_needs(call):
     }.items() >= next(
         entry for entry in call("schema", "properties")["properties"] if entry["uri"] == "harbour:mooredAt"
     ).items()  # fmt: skip
-    assert {"prefix": "harbour", "iri": "https://example.org/harbour#", "terms": 111} in call("schema", "namespaces")[
-        "namespaces"
-    ]
+    assert {"prefix": "harbour", "iri": "https://example.org/harbour#", "terms": 111} in call(
+        "schema", "namespaces"
+    )["namespaces"]
 
 
 @pytest.mark.parametrize(
-    "prefix", ["harbour", "harbour:", "https://example.org/harbour#", "<https://example.org/harbour"]
+    "prefix",
+    ["harbour", "harbour:", "https://example.org/harbour#", "<https://example.org/harbour"],
 )
 def test_names_are_filtered_by_how_they_begin(call, prefix):
     found = call("schema", "properties", filter_prefix=prefix)
-    assert found["total"] == 66 and all(entry["uri"].startswith("harbour:") for entry in found["properties"])
+    assert found["total"] == 66 and all(
+        entry["uri"].startswith("harbour:") for entry in found["properties"]
+    )
 
 
 def test_a_filter_may_go_into_the_name_and_a_wrong_one_is_told(call):
@@ -285,7 +348,9 @@ def test_a_filter_may_go_into_the_name_and_a_wrong_one_is_told(call):
     assert call("schema", "classes", filter_prefix="foaf:")["total"] == 0
     with pytest.raises(OntologyError, match="did you mean harbour:"):
         call("schema", "classes", filter_prefix="harbor:")
-    with pytest.raises(ValidationError, match="output_mode is 'all': use overview, classes, properties, namespaces"):
+    with pytest.raises(
+        ValidationError, match="output_mode is 'all': use overview, classes, properties, namespaces"
+    ):
         call("schema", "all")
     with pytest.raises(ValidationError, match="limit is 51: use 1 to 50"):
         call("schema", "classes", limit=SCHEMA_LIMIT + 1)
@@ -308,7 +373,9 @@ def test_a_schema_is_kept_until_the_data_changes(tmp_path, cache_dir, handles):
     assert ask(limit=1)["total"] == 1 and cache.hits == 2, "another question is another entry"
     assert ask(use_cache=False)["total"] == 1 and cache.hits == 2
     (tmp_path / "copy.ttl").write_bytes(path.read_bytes())
-    assert ask("copy.ttl")["ontology"] == "copy" and cache.hits == 3, "the same content under another name"
+    assert ask("copy.ttl")["ontology"] == "copy" and cache.hits == 3, (
+        "the same content under another name"
+    )
     path.write_text("@prefix e: <http://e/> . e:a a e:Second .")
     assert [entry["uri"] for entry in ask()["classes"]] == ["e:Second"] and cache.hits == 3
     assert ask()["classes"] and cache.hits == 4
@@ -331,7 +398,11 @@ def test_a_class_is_sampled_with_its_subclasses(call):
     found = call("peek", "harbour:Vessel")
     assert (found["uri"], found["label"], found["kind"]) == ("harbour:Vessel", "vessel", "class")
     assert len(found["rows"]) == 5 and found["related_procedures"] == []
-    assert {"instance": "harbour:IronThistle", "label": "Iron Thistle", "class": "harbour:BulkCarrier"} in found["rows"]
+    assert {
+        "instance": "harbour:IronThistle",
+        "label": "Iron Thistle",
+        "class": "harbour:BulkCarrier",
+    } in found["rows"]
     berths = call("peek", "harbour:Berth", limit=PEEK_LIMIT)["rows"]
     assert len(berths) == 7 == len({row["instance"] for row in berths})
     assert sorted("class" in row for row in berths) == [False] * 5 + [True] * 2
@@ -345,21 +416,28 @@ def test_a_property_and_a_thing_are_sampled_by_their_statements(call):
     assert len(found["rows"]) == 2 and set(found["rows"][0]) == {"s", "o"}
     count = call("peek", "harbour:mooredAt", output_mode="count")
     assert (count["count"], count["subjects"], count["objects"]) == (5, 5, 5)
-    assert {"p": "rdf:type", "o": "harbour:Berth"} in call("peek", "harbour:Berth4", limit=9)["rows"]
+    assert {"p": "rdf:type", "o": "harbour:Berth"} in call("peek", "harbour:Berth4", limit=9)[
+        "rows"
+    ]
     count = call("peek", "harbour:Berth4", output_mode="count")
     assert count["count"] == count["outgoing"] + count["incoming"] and count["incoming"] > 0
 
 
 def test_the_schema_of_a_resource_says_what_it_joins(call):
     found = call("peek", "harbour:Berth", output_mode="schema")
-    assert found["superclasses"] == ["harbour:HarbourArea"] and found["subclasses"] == ["harbour:DeepWaterBerth"]
+    assert found["superclasses"] == ["harbour:HarbourArea"] and found["subclasses"] == [
+        "harbour:DeepWaterBerth"
+    ]
     assert "harbour:mooredAt" in found["range_of"] and "harbour:berthOf" in found["properties"]
     assert {"predicate": "harbour:berthOf", "count": 7} in found["used_by_instances"]
     found = call("peek", "harbour:mooredAt", output_mode="schema")
     assert (found["domain"], found["range"]) == (["harbour:WaterCraft"], ["harbour:Berth"])
     assert found["inverse_of"] == ["harbour:occupiedBy"]
     found = call("peek", "harbour:Berth4", output_mode="schema")
-    assert found["types"] == ["harbour:Berth"] and {"predicate": "rdf:type", "count": 1} in found["predicates"]
+    assert (
+        found["types"] == ["harbour:Berth"]
+        and {"predicate": "rdf:type", "count": 1} in found["predicates"]
+    )
 
 
 def test_a_class_without_instances_says_what_to_ask(handles, root, cache_dir):
@@ -374,12 +452,17 @@ def test_every_peek_is_bounded(each, handles, meter):
         for mode in ("sample", "schema"):
             assert len(rendered(call("peek", f"<{iri}>", PEEK_LIMIT, mode))) <= PEEK_CHARS
     comments = call("peek", "rdfs:comment", PEEK_LIMIT)
-    assert len(rendered(comments)) <= PEEK_CHARS and len(comments["rows"]) + comments["left_out"]["rows"] == PEEK_LIMIT
+    assert (
+        len(rendered(comments)) <= PEEK_CHARS
+        and len(comments["rows"]) + comments["left_out"]["rows"] == PEEK_LIMIT
+    )
     assert len(rendered(call("peek", meta.curie(list(meta.classes)[3])))) < 1000
 
 
 def test_a_peek_that_cannot_be_says_why(call):
-    with pytest.raises(OntologyError, match="no term harbour:Vesel in this graph; did you mean harbour:Vessel"):
+    with pytest.raises(
+        OntologyError, match="no term harbour:Vesel in this graph; did you mean harbour:Vessel"
+    ):
         call("peek", "harbour:Vesel")
     with pytest.raises(ValidationError, match="output_mode is 'rows': use sample, schema, count"):
         call("peek", "harbour:Vessel", output_mode="rows")

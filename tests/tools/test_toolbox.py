@@ -31,7 +31,10 @@ def test_what_a_tool_returns_is_measured_as_it_is_read(meter):
     assert meter.report()["by_tool"] == {"shout": {"calls": 1, "chars": 6}}
     box.functions["shout"]([{"a": "ü"}], 1)
     assert meter.report()["max_single_return"] == len('[{"a": "ü"}]')
-    assert rendered([Ref("a", "text", 5, "abc")]) == '[{"$ref": {"key": "a", "dtype": "text", "sz": 5, "prev": "abc"}}]'
+    assert (
+        rendered([Ref("a", "text", 5, "abc")])
+        == '[{"$ref": {"key": "a", "dtype": "text", "sz": 5, "prev": "abc"}}]'
+    )
 
 
 def test_a_tool_that_fails_is_not_measured(meter):
@@ -71,8 +74,23 @@ def test_every_tool_says_what_it_does_in_three_short_lines(meter):
     backend = MemoryStore()
     box = ctx_tools(Store(), meter) | memory_tools(backend, meter) | graph_tools(backend, meter)
     assert list(box.functions) == [
-        *("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats", "mem_search", "mem_get", "mem_quote", "mem_add"),
-        *("memory_query", "memory_add_fact", "memory_add_experience", "memory_get_context", "memory_relate"),
+        *(
+            "ctx_peek",
+            "ctx_slice",
+            "ctx_find",
+            "ctx_stats",
+            "mem_search",
+            "mem_get",
+            "mem_quote",
+            "mem_add",
+        ),
+        *(
+            "memory_query",
+            "memory_add_fact",
+            "memory_add_experience",
+            "memory_get_context",
+            "memory_relate",
+        ),
     ]
     for name, function in box.functions.items():
         lines = function.__doc__.splitlines()

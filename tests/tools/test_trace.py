@@ -34,7 +34,12 @@ def test_a_call_is_kept_with_its_arguments_by_name_and_the_names_it_returned(tra
 
     assert watched(trace, search)("thing", limit=3)[0]["curie"] == "ex:Thing"
     (call,) = trace.calls
-    assert (call.tool, call.args, call.ok, call.rows) == ("search", {"query": "thing", "limit": 3}, True, 1)
+    assert (call.tool, call.args, call.ok, call.rows) == (
+        "search",
+        {"query": "thing", "limit": 3},
+        True,
+        1,
+    )
     assert call.iris == {IRI, "ex:Thing"} and trace.evidence() == {IRI, "ex:Thing"}
 
 

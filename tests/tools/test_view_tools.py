@@ -50,7 +50,10 @@ def test_every_view_is_a_tool_that_says_what_it_does(prov, meter):
     box = view_tools(prov, meter)
     assert list(box.functions) == NAMES
     assert box.patient == set(NAMES), "a view may take as long as its query"
-    for line in ("search_entity(query, limit=10, search_in='all')", "find_path(source, target, max_depth=2, limit=10)"):
+    for line in (
+        "search_entity(query, limit=10, search_in='all')",
+        "find_path(source, target, max_depth=2, limit=10)",
+    ):
         assert line in box.describe()
 
 
@@ -58,9 +61,9 @@ def test_a_tool_answers_as_its_view(call, prov):
     assert call("search_entity", "activity", 3) == prov.search_entity("activity", 3)
     assert call("search_by_label", "activity", 4) == prov.search_by_label("activity", 4)
     assert call("describe_entity", "prov:Location") == prov.describe_entity("prov:Location")
-    assert call("probe_relationships", "prov:used", direction="out", limit=3) == prov.probe_relationships(
-        "prov:used", direction="out", limit=3
-    )
+    assert call(
+        "probe_relationships", "prov:used", direction="out", limit=3
+    ) == prov.probe_relationships("prov:used", direction="out", limit=3)
     assert call("find_path", "prov:Entity", "prov:Activity", limit=1) == prov.find_path(
         "prov:Entity", "prov:Activity", limit=1
     )
@@ -78,22 +81,36 @@ def test_what_is_too_long_is_cut_and_says_so(call, prov, meter):
     assert found["paths"] == whole["paths"][: len(found["paths"])] and found["paths"]
     assert found["left_out"] == {"paths": len(whole["paths"]) - len(found["paths"])}
     hits = call("search_entity", "a", 25)
-    assert len(rendered(hits)) <= VIEW_CHARS and hits == prov.search_entity("a", 25)[: len(hits)] and len(hits) > 5
+    assert (
+        len(rendered(hits)) <= VIEW_CHARS
+        and hits == prov.search_entity("a", 25)[: len(hits)]
+        and len(hits) > 5
+    )
     assert meter.report()["max_single_return"] <= VIEW_CHARS
 
 
 def test_an_error_of_a_view_names_the_nearest(call):
-    with pytest.raises(OntologyError, match=r"no term prov:Actvity in this graph; did you mean prov:Activity"):
+    with pytest.raises(
+        OntologyError, match=r"no term prov:Actvity in this graph; did you mean prov:Activity"
+    ):
         call("describe_entity", "prov:Actvity")
-    with pytest.raises(OntologyError, match="the prefix 'prof:' of 'prof:Activity' is not bound: did you mean prov:"):
+    with pytest.raises(
+        OntologyError,
+        match="the prefix 'prof:' of 'prof:Activity' is not bound: did you mean prov:",
+    ):
         call("probe_relationships", "prof:Activity")
 
 
 def test_long_names_and_labels_are_bounded(tmp_path, cache, meter):
     long = "n" * 3000
     text = "v" * 5000
-    lines = [f'<http://e/{n}-{long}> <http://e/p{n}-{long}> "{text}" ; a <http://e/C-{long}> .' for n in range(30)]
-    lines.append(f"<http://e/C-{long}> a <http://www.w3.org/2002/07/owl#Class> ; <http://e/q> <http://e/0-{long}> .")
+    lines = [
+        f'<http://e/{n}-{long}> <http://e/p{n}-{long}> "{text}" ; a <http://e/C-{long}> .'
+        for n in range(30)
+    ]
+    lines.append(
+        f"<http://e/C-{long}> a <http://www.w3.org/2002/07/owl#Class> ; <http://e/q> <http://e/0-{long}> ."
+    )
     path = tmp_path / "long.nt.ttl"
     path.write_text("\n".join(lines))
     with LocalEngine(path, cache_dir=cache) as engine:

@@ -53,10 +53,19 @@ class Failing:
 
 def test_every_task_that_may_be_trained_on_is_run_judged_and_learnt_from(store, lesson, tmp_path):
     told = []
-    report = offline(store, lesson, log_dir=tmp_path / "logs", on_task=lambda *each: told.append(each))
-    assert [each.task_id for each in report.outcomes] == ["boats-sub-01", "boats-sub-02"], "not what is held out"
-    assert all(each.success and each.steps and not each.earlier for each in report.outcomes), report.outcomes
-    assert [(each.task_id, done, of) for each, done, of in told] == [("boats-sub-01", 1, 2), ("boats-sub-02", 2, 2)]
+    report = offline(
+        store, lesson, log_dir=tmp_path / "logs", on_task=lambda *each: told.append(each)
+    )
+    assert [each.task_id for each in report.outcomes] == ["boats-sub-01", "boats-sub-02"], (
+        "not what is held out"
+    )
+    assert all(each.success and each.steps and not each.earlier for each in report.outcomes), (
+        report.outcomes
+    )
+    assert [(each.task_id, done, of) for each, done, of in told] == [
+        ("boats-sub-01", 1, 2),
+        ("boats-sub-02", 2, 2),
+    ]
     assert len(list((tmp_path / "logs").glob("*.jsonl"))) == 2
     (kind,) = report.kinds()
     assert (kind.kind, kind.tasks, kind.successes, kind.earlier) == ("subclasses", 2, 2, 0)
@@ -69,7 +78,9 @@ def test_every_task_that_may_be_trained_on_is_run_judged_and_learnt_from(store, 
     for item in learnt:
         assert item.provenance["task_id"] in ("boats-sub-01", "boats-sub-02")
         assert item.provenance["ontology_name"] == "boats" and item.source_type == "success"
-    assert report.outcomes[1].steps < report.outcomes[0].steps, "the second task uses what the first one taught"
+    assert report.outcomes[1].steps < report.outcomes[0].steps, (
+        "the second task uses what the first one taught"
+    )
 
 
 def test_what_is_done_is_not_done_again(store, lesson):
@@ -90,8 +101,14 @@ def done(store, lesson):
     read = read_curriculum(lesson)
     content = checked(read)
     for task in read.training:
-        kept = {"curriculum_id": read.id, "task_id": task.id, "task_hash": task_hash(read, task, content)}
-        made = Trajectory(task.query, iteration_count=3, converged=True, artifact={**kept, "reason": "answered"})
+        kept = {
+            "curriculum_id": read.id,
+            "task_id": task.id,
+            "task_hash": task_hash(read, task, content),
+        }
+        made = Trajectory(
+            task.query, iteration_count=3, converged=True, artifact={**kept, "reason": "answered"}
+        )
         store.save_artifacts(Run(model="offline"), made, Judgment(True, "right", "high"))
 
 
@@ -108,7 +125,11 @@ def test_a_task_that_changed_is_run_again_and_the_others_are_not(store, lesson, 
 
 
 def test_over_another_ontology_nothing_is_done(store, lesson, done):
-    rewrite(lesson.with_name("boats.ttl"), "ex:Engine a owl:Class", "ex:Oar a owl:Class . ex:Engine a owl:Class")
+    rewrite(
+        lesson.with_name("boats.ttl"),
+        "ex:Engine a owl:Class",
+        "ex:Oar a owl:Class . ex:Engine a owl:Class",
+    )
     with pytest.raises(ModelUnavailable):
         begun(store, lesson, "Boat")
 
@@ -153,7 +174,9 @@ def test_a_model_that_fails_at_once_is_an_error(store, lesson):
      ("the model failed: 503", False, False), ("answered", None, False)],
 )  # fmt: skip
 def test_done_is_what_came_to_an_end_of_its_own(reason, judged, done):
-    assert is_done(LearningRow("t", "r", "", "q", 1, True, is_success=judged, reason=reason)) is done
+    assert (
+        is_done(LearningRow("t", "r", "", "q", 1, True, is_success=judged, reason=reason)) is done
+    )
 
 
 # -- bad input: an error before anything is spent, nothing stored ------------------------------------------
@@ -176,7 +199,11 @@ def no_ontology(path):
 
 
 def all_held_out(path):
-    return rewrite(path, "    tags: [subclasses]\n    verify", "    tags: [subclasses]\n    held_out: true\n    verify")
+    return rewrite(
+        path,
+        "    tags: [subclasses]\n    verify",
+        "    tags: [subclasses]\n    held_out: true\n    verify",
+    )
 
 
 @pytest.mark.parametrize("spoil", [a_typo, no_sparql, unknown_prefix, no_ontology, all_held_out])
@@ -197,7 +224,9 @@ def test_an_ontology_that_is_no_rdf_is_refused(store, lesson):
 
 def test_a_task_in_another_language_is_refused_where_offline_is_asked(store, lesson):
     rewrite(lesson, "Which classes are direct subclasses of Crew?", "Welche Unterklassen hat Crew?")
-    with pytest.raises(ConfigError, match=r"boats_v1\.yaml:\d+: task boats-sub-02: the question is in German"):
+    with pytest.raises(
+        ConfigError, match=r"boats_v1\.yaml:\d+: task boats-sub-02: the question is in German"
+    ):
         offline(store, lesson)
     assert store.stats()["trajectories"] == 0
     assert checked(read_curriculum(lesson), model="another")

@@ -50,7 +50,9 @@ def check_language(query: str, model: str, *, ontology: bool, context: Any = Non
         return
     found = f"the question is in {language}, and offline, which is no language model, reads English only"
     if context is not None:
-        found += "; it could still look for the words of the question, but none of them is in the text"
+        found += (
+            "; it could still look for the words of the question, but none of them is in the text"
+        )
     raise ConfigError(f"{found}: {_INSTEAD}")
 
 
@@ -84,6 +86,10 @@ def check_log_dir(folder: str | Path) -> None:
             probe.unlink()
     except OSError as exc:
         why = "it is no folder" if isinstance(exc, FileExistsError) else exc.strerror
-        raise ConfigError(f"logs cannot be written to {path} ({why}): give another --log-dir") from exc
+        raise ConfigError(
+            f"logs cannot be written to {path} ({why}): give another --log-dir"
+        ) from exc
     if written < PROBE_BYTES:
-        raise ConfigError(f"logs cannot be written to {path} (the disk is full): give another --log-dir")
+        raise ConfigError(
+            f"logs cannot be written to {path} (the disk is full): give another --log-dir"
+        )

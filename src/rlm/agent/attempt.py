@@ -59,7 +59,14 @@ class Attempt:
     """One pass: what it is given, what the REPL gets, and what became of it."""
 
     def __init__(
-        self, stack: ExitStack, given: Setting, run_id: str, recalled: Recalled, *, hint: str = "", number: int = 0
+        self,
+        stack: ExitStack,
+        given: Setting,
+        run_id: str,
+        recalled: Recalled,
+        *,
+        hint: str = "",
+        number: int = 0,
     ) -> None:
         self.query, self.models, self.store = given.query, given.models, given.store
         self.options, self.graph, self.extra = given.options, given.graph, given.extra
@@ -68,7 +75,9 @@ class Attempt:
         self.recalled = recalled
         self.meter, self.handles, self.trace = Meter(), stack.enter_context(Handles()), Trace()
         self.trajectory = Trajectory(task_query=self.query, run_id=run_id)
-        self.guidance = "\n\n".join(part for part in (recalled.built.text, self.options.guidance, hint) if part)
+        self.guidance = "\n\n".join(
+            part for part in (recalled.built.text, self.options.guidance, hint) if part
+        )
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
@@ -115,7 +124,9 @@ class Attempt:
             box = box | view_tools(self.graph.views, self.meter)
         return self.trace.watch(box | self.extra.tools)
 
-    def logger(self, stack: ExitStack, log_dir: str | Path | None, run: Run, memory_k: int) -> RLMLogger | None:
+    def logger(
+        self, stack: ExitStack, log_dir: str | Path | None, run: Run, memory_k: int
+    ) -> RLMLogger | None:
         """The log of this attempt; its first line says what the run was given."""
         if log_dir is None:
             return None
@@ -126,7 +137,9 @@ class Attempt:
             "ontology_path": run.ontology_path,
             "memory_k": memory_k,
             "memories": self.recalled.ids,
-            "packs": sorted({pack.name for pack in list_packs(self.store) if pack.rolled_back_at is None}),
+            "packs": sorted(
+                {pack.name for pack in list_packs(self.store) if pack.rolled_back_at is None}
+            ),
         }
         logger = RLMLogger(Path(log_dir).expanduser(), scrub=scrubbed, extra=extra)
         stack.callback(logger.close)
@@ -138,7 +151,9 @@ class Attempt:
         if self.trajectory.rlm_log_path:
             Path(self.trajectory.rlm_log_path).unlink(missing_ok=True)
 
-    def ask(self, context: Any, limits: Limits, logger: RLMLogger | None, on_step: OnStep | None) -> None:
+    def ask(
+        self, context: Any, limits: Limits, logger: RLMLogger | None, on_step: OnStep | None
+    ) -> None:
         """Run the loop. What it raises is passed on; what there is by then is kept all the same."""
         box, options, seen = self.toolbox(), self.options, list[RLMIteration]()
         self.bare = context is self.recalled.built.text
@@ -183,7 +198,11 @@ class Attempt:
         """The verdict: what can be checked first, then the model where one is asked."""
         if self.options.verify is not None and self.graph is not None and self.result.converged:
             self.verdict = check_answer(
-                self.result.answer, self.options.verify, self.graph.engine, self.graph.meta, self.query
+                self.result.answer,
+                self.options.verify,
+                self.graph.engine,
+                self.graph.meta,
+                self.query,
             )
         self.judgment = judge_trajectory(
             self.artifact(),
@@ -195,7 +214,9 @@ class Attempt:
 
     def judge_client(self) -> Client | None:
         """Who is asked for an opinion: the run's own model, unless it has none or has spent what it may."""
-        spent = self.result.error is not None or self.result.interrupted or not self.result.converged
+        spent = (
+            self.result.error is not None or self.result.interrupted or not self.result.converged
+        )
         return None if spent or self.models.root.model in NO_OPINION else self.models.root
 
     def _ungrounded(self) -> list[str]:
@@ -249,7 +270,11 @@ class Attempt:
             "submitted": result.submitted,
         }
         if task is not None:
-            made.artifact |= {"curriculum_id": task.curriculum_id, "task_id": task.task_id, "task_hash": task.content}
+            made.artifact |= {
+                "curriculum_id": task.curriculum_id,
+                "task_id": task.task_id,
+                "task_hash": task.content,
+            }
         if others:
             made.artifact["attempts"] = list(others)
         return made

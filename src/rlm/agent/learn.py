@@ -27,7 +27,9 @@ class Learned:
     """For people: memory_id, title, action and why."""
 
 
-def learn(attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]) -> Learned:
+def learn(
+    attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]
+) -> Learned:
     """What the attempts at one question teach, the chosen attempt first. Writes nothing.
 
     A run that a person, a limit or a dead model ended says nothing of its memories, and teaches nothing.
@@ -95,4 +97,6 @@ def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[
     if len(attempts) == 1:
         return extract_memories(best.artifact(), verdicts[0], trace=best.trace, **known)
     artifacts = [attempt.artifact() for attempt in attempts]
-    return extract_contrast(artifacts, verdicts, traces=[attempt.trace for attempt in attempts], **known)
+    return extract_contrast(
+        artifacts, verdicts, traces=[attempt.trace for attempt in attempts], **known
+    )

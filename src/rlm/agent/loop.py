@@ -67,7 +67,9 @@ def run(
         graph = None if ontology_path is None else Graph.open(stack, ontology_path, options)
         if options.verify is not None:
             if graph is None:
-                raise ConfigError("`verify` asks an ontology, and there is none: give ontology_path")
+                raise ConfigError(
+                    "`verify` asks an ontology, and there is none: give ontology_path"
+                )
             check_verify(options.verify, graph.engine)
         about = None if context is None else loaded(context)
         if about is not None:
@@ -78,17 +80,27 @@ def run(
         if on_start is not None:
             on_start(models.root.model)
         setting = Setting(query, models, kept, options, graph)
-        return Job(stack, setting, about, memory_k, limits, log_dir, on_step, enable_extraction).run(scaling)
+        return Job(
+            stack, setting, about, memory_k, limits, log_dir, on_step, enable_extraction
+        ).run(scaling)
 
 
 def _check(
-    query: str, context: Context | None, ontology_path: str | Path | None, memory_k: int, options: RunOptions
+    query: str,
+    context: Context | None,
+    ontology_path: str | Path | None,
+    memory_k: int,
+    options: RunOptions,
 ) -> None:
     check_question(query)
     check_lang(options.lang)
     if context is None and ontology_path is None:
         raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
-    if isinstance(memory_k, bool) or not isinstance(memory_k, int) or not 0 <= memory_k <= MOST_RECALLED:
+    if (
+        isinstance(memory_k, bool)
+        or not isinstance(memory_k, int)
+        or not 0 <= memory_k <= MOST_RECALLED
+    ):
         raise ConfigError(f"memory_k is {memory_k!r}: use a whole number from 0 to {MOST_RECALLED}")
 
 
@@ -117,7 +129,9 @@ class Job:
         attempts: list[Attempt] = []
         try:
             if scaling.parallel:
-                made = [self._attempt(skip=number, number=number + 1) for number in range(scaling.k)]
+                made = [
+                    self._attempt(skip=number, number=number + 1) for number in range(scaling.k)
+                ]
                 scaling.run_all(made, self._pass, self.on_step, attempts)
             else:
                 for number in range(scaling.k):
@@ -126,11 +140,17 @@ class Job:
                     attempts.append(self._attempt(skip=number, hint=hint, number=place))
                     self._pass(attempts[-1], self.on_step)
                     last = attempts[-1].result
-                    if last.interrupted or last.error is not None or scaling.is_settled(attempts[-1]):
+                    if (
+                        last.interrupted
+                        or last.error is not None
+                        or scaling.is_settled(attempts[-1])
+                    ):
                         break
             _raise_refused(attempts)
         except BaseException:
-            self._keep([attempt for attempt in attempts if attempt.result.iterations], extract=False)
+            self._keep(
+                [attempt for attempt in attempts if attempt.result.iterations], extract=False
+            )
             for attempt in attempts:
                 if not attempt.result.iterations:
                     attempt.drop_log()
@@ -160,7 +180,11 @@ class Job:
         logger = attempt.logger(self.stack, self.log_dir, self.record, self._wanted)
         limits = self.limits
         if limits is None:
-            limits = Limits() if self.given.graph is None else Limits(max_output_chars=AGENT_OUTPUT_CHARS)
+            limits = (
+                Limits()
+                if self.given.graph is None
+                else Limits(max_output_chars=AGENT_OUTPUT_CHARS)
+            )
         attempt.ask(about, limits, logger, on_step)
         attempt.judge()
 
@@ -226,4 +250,6 @@ def _raise_refused(attempts: list[Attempt]) -> None:
                 raise attempt.result.error
 
 
-_NOTHING = AgentResult("", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, "")
+_NOTHING = AgentResult(
+    "", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, ""
+)

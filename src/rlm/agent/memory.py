@@ -79,7 +79,12 @@ def rlm_run_with_memory(
             job.lineage = lambda: {"dataset": path} if dataset.changed or dataset.saved else {}
         found = job.run(Scaling())
     new = [memory_store.get(entry["memory_id"]) for entry in found.new_memories]
-    return found.answer, found.result.iterations, found.result.ns, [item for item in new if item is not None]
+    return (
+        found.answer,
+        found.result.iterations,
+        found.result.ns,
+        [item for item in new if item is not None],
+    )
 
 
 def rlm_run_enhanced(
@@ -91,16 +96,24 @@ def rlm_run_enhanced(
     **kwargs: Any,
 ) -> tuple[str, list[RLMIteration], dict[str, Any]]:
     """The same with every layer of context: `sense` is a sense card, or the GraphMeta that it is made from."""
-    card = sense_card(sense, budget=SENSE_CHARS) if isinstance(sense, GraphMeta) else str(sense)[:SENSE_CHARS]
+    card = (
+        sense_card(sense, budget=SENSE_CHARS)
+        if isinstance(sense, GraphMeta)
+        else str(sense)[:SENSE_CHARS]
+    )
     graph, _, _ = _taken(ns or {})
     told = "" if graph is not None else card  # a graph brings its own
-    answer, iterations, made, _ = rlm_run_with_memory(query, context, memory_store, ns, guidance=told, **kwargs)
+    answer, iterations, made, _ = rlm_run_with_memory(
+        query, context, memory_store, ns, guidance=told, **kwargs
+    )
     return answer, iterations, made
 
 
 def _taken(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
     """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain values."""
-    name, engine = next(((name, value) for name, value in ns.items() if _is_engine(value)), ("", None))
+    name, engine = next(
+        ((name, value) for name, value in ns.items() if _is_engine(value)), ("", None)
+    )
     graph = None if engine is None else Graph(engine, Views(engine), name)
     mounted = {*VIEWS, *(f"{name}_{view}" for view in VIEWS)} if graph is not None else set()
     tools, values = Toolbox(), {}
@@ -115,4 +128,6 @@ def _taken(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]
 
 
 def _is_engine(value: Any) -> bool:
-    return not isinstance(value, type) and all(hasattr(value, part) for part in ("query", "meta", "close", "source"))
+    return not isinstance(value, type) and all(
+        hasattr(value, part) for part in ("query", "meta", "close", "source")
+    )

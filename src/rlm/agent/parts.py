@@ -56,16 +56,24 @@ class Models:
 
     def __init__(self, model: str | None, client: Client | None, options: RunOptions) -> None:
         if options.record is not None and options.replay is not None:
-            raise ConfigError("a run is recorded or replayed, not both: leave out --record or --replay")
+            raise ConfigError(
+                "a run is recorded or replayed, not both: leave out --record or --replay"
+            )
         if client is not None and not callable(getattr(client, "complete", None)):
-            raise ConfigError(f"client is a {type(client).__name__}: give a client, or its name as `model`")
+            raise ConfigError(
+                f"client is a {type(client).__name__}: give a client, or its name as `model`"
+            )
         self._own: list[Client] = []
         if options.replay is not None:
             self.root: Client = self._kept(ReplayClient(options.replay))
             self.sub: Client | None = None
             return
         self.root = client or self._kept(open_client(model, base_url=options.base_url))
-        self.sub = self._kept(open_client(options.sub_model, base_url=options.base_url)) if options.sub_model else None
+        self.sub = (
+            self._kept(open_client(options.sub_model, base_url=options.base_url))
+            if options.sub_model
+            else None
+        )
         if options.record is not None:
             tape = RecordingClient(self.root, options.record)
             self.root = self._kept(tape)

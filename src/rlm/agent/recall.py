@@ -20,7 +20,11 @@ SPARE = 7
 PREVIEW_CHARS = 1_000
 ONTOLOGY_KINDS = frozenset(
     (
-        *(name for name in (*FAMILIES, *FAMILIES.values()) if name not in ("describe", "exists", "search", "path")),
+        *(
+            name
+            for name in (*FAMILIES, *FAMILIES.values())
+            if name not in ("describe", "exists", "search", "path")
+        ),
         *(f"count_{name}" for name in COUNTED),
         *(f"list_{name}" for name in (*PLURALS.values(), "terms")),
     )
@@ -53,7 +57,9 @@ class Recalled:
 
     def preview(self) -> str:
         """What of it stood in the prompt, in little."""
-        return "\n".join(f"{number}. {item.title}" for number, item in enumerate(self.injected, 1))[:PREVIEW_CHARS]
+        return "\n".join(f"{number}. {item.title}" for number, item in enumerate(self.injected, 1))[
+            :PREVIEW_CHARS
+        ]
 
     def told(self, followed: Sequence[int]) -> list[dict[str, Any]]:
         """The retrieved memories for people and for JSON; `followed` are numbers of the prompt, from 1."""

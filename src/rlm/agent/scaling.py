@@ -41,7 +41,9 @@ class Scaling:
             return cls()
         match = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is None or int(match[2]) > MOST_ATTEMPTS:
-            raise ConfigError(f"scaling is {text!r}: use parallel:K or sequential:K, K from 1 to {MOST_ATTEMPTS}")
+            raise ConfigError(
+                f"scaling is {text!r}: use parallel:K or sequential:K, K from 1 to {MOST_ATTEMPTS}"
+            )
         return cls(match[1] == "parallel", int(match[2]))
 
     def is_settled(self, attempt: Attempt) -> bool:
@@ -72,7 +74,9 @@ class Scaling:
             while waiting:
                 try:
                     waiting[0].result()
-                except KeyboardInterrupt:  # ours while waiting, or an attempt's own: all of them end, and are kept
+                except (
+                    KeyboardInterrupt
+                ):  # ours while waiting, or an attempt's own: all of them end, and are kept
                     stop.set()
                     if not waiting[0].done():
                         continue
@@ -94,7 +98,9 @@ def best_of(attempts: list[Attempt]) -> list[Attempt]:
         attempts,
         key=lambda attempt: (
             not attempt.succeeded,
-            {"high": 0, "medium": 1, "low": 2}.get(attempt.judgment.confidence if attempt.judgment else "", 3),
+            {"high": 0, "medium": 1, "low": 2}.get(
+                attempt.judgment.confidence if attempt.judgment else "", 3
+            ),
             -votes[_answer(attempt)],
             len(attempt.result.iterations),
         ),
@@ -108,7 +114,9 @@ def _answer(attempt: Attempt) -> str:
 def hint_after(attempt: Attempt) -> str:
     """What the next attempt is told of the last one. Data, not orders: both are quoted and cut."""
     answer = " ".join(attempt.result.answer.split())[:HINT_ANSWER_CHARS] or "(none)"
-    reason = " ".join((attempt.judgment.reason if attempt.judgment else "not judged").split())[:HINT_REASON_CHARS]
+    reason = " ".join((attempt.judgment.reason if attempt.judgment else "not judged").split())[
+        :HINT_REASON_CHARS
+    ]
     return (
         f"An earlier attempt at this question answered {answer!r}; the check said {reason!r}. "
         "Look again by yourself, correct what is wrong, and answer."

@@ -17,7 +17,12 @@ GROUPS = {
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",
 }
-SINGLE = {"run": "rlm.cli.run", "eval": "rlm.cli.evaluate", "backup": "rlm.cli.upkeep", "doctor": "rlm.cli.upkeep"}
+SINGLE = {
+    "run": "rlm.cli.run",
+    "eval": "rlm.cli.evaluate",
+    "backup": "rlm.cli.upkeep",
+    "doctor": "rlm.cli.upkeep",
+}
 
 
 class Rooms(click.Group):

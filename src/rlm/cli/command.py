@@ -28,7 +28,9 @@ ROOT_OPTIONS = (
 )
 COMMON_OPTIONS = (
     *ROOT_OPTIONS,
-    click.option("--project", metavar="NAME", help="Whose memories: the project (default: git's name)."),
+    click.option(
+        "--project", metavar="NAME", help="Whose memories: the project (default: git's name)."
+    ),
     click.option("--team", metavar="NAME", help="… and the team."),
     click.option("--org", metavar="NAME", help="… and the organisation."),
 )
@@ -50,7 +52,9 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., int | None
             return function(_merged(click.get_current_context().obj, inner), **values)
 
         run.__doc__ = function.__doc__
-        run.__click_params__ += getattr(function, "__click_params__", [])  # outer: help shows these first
+        run.__click_params__ += getattr(
+            function, "__click_params__", []
+        )  # outer: help shows these first
         made: click.Command = group.command(name, context_settings=dict(SETTINGS))(run)
         return made
 
@@ -71,7 +75,9 @@ def with_options(options: Sequence[Decorator]) -> Decorator:
 def _merged(outer: Session | None, inner: Session) -> Session:
     if outer is None:
         return inner
-    return replace(inner, db=inner.db if inner.db is not None else outer.db, json=inner.json or outer.json)
+    return replace(
+        inner, db=inner.db if inner.db is not None else outer.db, json=inner.json or outer.json
+    )
 
 
 def words(name: str, allowed: Sequence[str], doc: str, *, default: str | None = None) -> Decorator:
@@ -103,7 +109,11 @@ def unit(name: str, doc: str) -> Decorator:
     return click.option(name, type=click.FloatRange(0.0, 1.0), metavar="0..1", help=doc)
 
 
-def count(*names: str, default: int, doc: str, most: int | None = None, least: int = 1) -> Decorator:
+def count(
+    *names: str, default: int, doc: str, most: int | None = None, least: int = 1
+) -> Decorator:
     """An option that takes a whole number."""
     kind = click.IntRange(least, most)
-    return click.option(*names, type=kind, metavar="N", default=default, help=f"{doc.rstrip('.')} [{default}].")
+    return click.option(
+        *names, type=kind, metavar="N", default=default, help=f"{doc.rstrip('.')} [{default}]."
+    )

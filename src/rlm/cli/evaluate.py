@@ -27,18 +27,33 @@ app = new_group("Measuring.")
 
 @command(app, "eval")
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
-@click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
+@click.option(
+    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
+)
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
 @limit_options(" for a task")
 @scaling_option()
-@click.option("--arms", default="off,packs,trained", metavar="LIST", help="Which to compare [off,packs,trained].")
+@click.option(
+    "--arms",
+    default="off,packs,trained",
+    metavar="LIST",
+    help="Which to compare [off,packs,trained].",
+)
 @click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
-@click.option("--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there.")
+@click.option(
+    "--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there."
+)
 @click.option("--html", metavar="FILE", help="Write a report with plots: one file, no scripts.")
 def evaluate(
-    session: Session, curriculum: str, arms: str, all_tasks: bool, html: str | None, base_url: str | None, **given: Any
+    session: Session,
+    curriculum: str,
+    arms: str,
+    all_tasks: bool,
+    html: str | None,
+    base_url: str | None,
+    **given: Any,
 ) -> int:
     """Measure a suite of tasks with and without memory.
 
@@ -70,7 +85,13 @@ def evaluate(
             _tell_run(session, run, done, of)
 
         made = room.evaluate(
-            lesson, arms=named, held_out_only=not all_tasks, options=options, on_task=on_task, on_run=on_run, **given
+            lesson,
+            arms=named,
+            held_out_only=not all_tasks,
+            options=options,
+            on_task=on_task,
+            on_run=on_run,
+            **given,
         )
     if html is not None and made.runs:
         Path(html).expanduser().write_text(room.page(made), "utf-8")
@@ -79,7 +100,9 @@ def evaluate(
     elif made.runs:
         _tell(made)
     if made.stopped:
-        session.talk(f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then")
+        session.talk(
+            f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
+        )
     elif html is not None:
         session.talk(f"the report is in {html}")
     return INTERRUPTED if made.stopped == "interrupted" else 2 if made.stopped else 0
@@ -101,7 +124,9 @@ def _check_writable(path: Path) -> None:
 def _tell_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
         verdict = "right" if run.success else "wrong"
-        session.talk(f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {run.steps} steps")
+        session.talk(
+            f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {run.steps} steps"
+        )
 
 
 def _tell(made: Evaluation) -> None:
@@ -115,7 +140,9 @@ def _tell(made: Evaluation) -> None:
              f"{each.steps:.1f} [{steps_low:.1f}–{steps_high:.1f}]", _short(each.tokens),
              f"{_short(each.max_single_return)}/{_short(each.context_size)}", each.flagged)
         )  # fmt: skip
-    print_table(("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows)
+    print_table(
+        ("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows
+    )
     output.talk("leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000")
     gaps = made.differences()
     if gaps:
@@ -123,7 +150,9 @@ def _tell(made: Evaluation) -> None:
         headers = (f"against {gaps[0].base}", "success [95 %]", "steps [95 %]", "tokens")
         print_table(headers, [_gap(gap) for gap in gaps])
     print_text("\nBy kind: right answers in steps on average")
-    by_kind = [(kind, *(_in_steps(made.summary(arm, kind)) for arm in made.arms)) for kind in made.kinds]
+    by_kind = [
+        (kind, *(_in_steps(made.summary(arm, kind)) for arm in made.arms)) for kind in made.kinds
+    ]
     print_table(("kind", *made.arms), by_kind)
     for arm, each in sums.items():
         for flag in each.flags:

@@ -53,7 +53,11 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "packs": _shipped(),
         "fixed": [],
         "checks": [_engine()],
-        "missing": [{"name": name, "for": use, "pip": line} for name, use, line in PARTS if not _installed(name)],
+        "missing": [
+            {"name": name, "for": use, "pip": line}
+            for name, use, line in PARTS
+            if not _installed(name)
+        ],
     }
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)
@@ -106,7 +110,9 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
             report["fixed"] += _repair_schema(session)
         with session.reading() as store:
             stuck = []
-            report["db"]["read_only"] = isinstance(store, SQLiteMemoryBackend) and store.db.read_only
+            report["db"]["read_only"] = (
+                isinstance(store, SQLiteMemoryBackend) and store.db.read_only
+            )
             if fix and report["db"]["read_only"]:
                 detail = f"nothing could be mended: {session.path} or its folder cannot be written"
                 stuck = [Check("fix", False, detail, "change their permissions, or mend a copy")]
@@ -132,7 +138,9 @@ def _damage(path: Path) -> Check | None:
         schema = integrity.check_untouched(file) if found == ["ok"] else None
     if found == ["ok"]:
         return schema[0] if schema is not None and not schema[1] else None
-    return Check("file", False, f"{path} is damaged and was left as it is: {'; '.join(found)}", RECOVER)
+    return Check(
+        "file", False, f"{path} is damaged and was left as it is: {'; '.join(found)}", RECOVER
+    )
 
 
 def _open_untouched(path: Path) -> apsw.Connection:

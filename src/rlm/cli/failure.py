@@ -38,10 +38,18 @@ def report(error: BaseException, *, as_json: bool) -> int:
         return UNUSABLE
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("rlm"):
         name = error.name.partition(".")[0]
-        _say(type(error).__name__, f"the package {name} is not installed: {REINSTALL}", as_json=as_json)
+        _say(
+            type(error).__name__,
+            f"the package {name} is not installed: {REINSTALL}",
+            as_json=as_json,
+        )
         return UNUSABLE
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # of Path.expanduser
-        _say("ValidationError", "a path begins with ~ and a name that no user here has: write it out", as_json=as_json)
+        _say(
+            "ValidationError",
+            "a path begins with ~ and a name that no user here has: write it out",
+            as_json=as_json,
+        )
         return UNUSABLE
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""

@@ -50,7 +50,9 @@ def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
 
     parts = text.replace("\r\n", "\n").lstrip().split(f"{FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
-        raise ValidationError(f"the form needs its two {FENCE} lines, with the content below the second")
+        raise ValidationError(
+            f"the form needs its two {FENCE} lines, with the content below the second"
+        )
     try:
         values = tomllib.loads(parts[1])
     except tomllib.TOMLDecodeError as exc:
@@ -58,9 +60,13 @@ def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
     before = fields_of(item)
     unknown = sorted(values.keys() - before.keys())
     if unknown:
-        raise ValidationError(f"{unknown[0]!r} is no field of the form; these are: {', '.join(before)}")
+        raise ValidationError(
+            f"{unknown[0]!r} is no field of the form; these are: {', '.join(before)}"
+        )
     after = {**before, **values}
-    changes = {name: after[name] for name in before if name not in _SCOPE and after[name] != before[name]}
+    changes = {
+        name: after[name] for name in before if name not in _SCOPE and after[name] != before[name]
+    }
     if any(after[name] != before[name] for name in _SCOPE):
         changes["scope"] = {name: after[name] for name in _SCOPE}
     content = parts[2].strip()
@@ -83,6 +89,8 @@ def keep_form(text: str) -> str:
     """Put a form that could not be used where its writer finds it again; the path."""
     import tempfile
 
-    with tempfile.NamedTemporaryFile("w", prefix="rlm-edit-", suffix=".md", delete=False, encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="rlm-edit-", suffix=".md", delete=False, encoding="utf-8"
+    ) as file:
         file.write(text)
     return file.name

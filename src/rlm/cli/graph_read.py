@@ -30,7 +30,9 @@ FILTERS = (
 @with_options(FILTERS)
 @count("--limit", default=10, most=1_000, doc="How many, at most.")
 @click.option("--explain", is_flag=True, help="Say why each came back.")
-def search(session: Session, query: tuple[str, ...], limit: int, explain: bool, **filters: Any) -> None:
+def search(
+    session: Session, query: tuple[str, ...], limit: int, explain: bool, **filters: Any
+) -> None:
     """Find nodes by what they say, best first."""
     hits: list[NodeHit] = []
     if not session.lacks_store():
@@ -42,9 +44,14 @@ def search(session: Session, query: tuple[str, ...], limit: int, explain: bool, 
         print_json([_hit_dict(hit) for hit in hits])
     elif explain:
         for number, hit in enumerate(hits, start=1):
-            print_text(f"{number}. {hit.node.id}  {hit.node.type}\n   {_short(hit.node)}\n   {hit.why}")
+            print_text(
+                f"{number}. {hit.node.id}  {hit.node.type}\n   {_short(hit.node)}\n   {hit.why}"
+            )
     elif hits:
-        rows = [(f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, _short(hit.node)) for hit in hits]
+        rows = [
+            (f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, _short(hit.node))
+            for hit in hits
+        ]
         print_table(("score", "id", "type", "tier", "content"), rows, prose=("content",))
 
 
@@ -79,7 +86,14 @@ def list_nodes(session: Session, limit: int, **filters: Any) -> None:
 
 
 def _row(node: Node) -> tuple[object, ...]:
-    return node.id, _time(node.updated_at)[:10], node.type, node.tier, f"{node.confidence:.2f}", _short(node)
+    return (
+        node.id,
+        _time(node.updated_at)[:10],
+        node.type,
+        node.tier,
+        f"{node.confidence:.2f}",
+        _short(node),
+    )
 
 
 @click.argument("node_id", metavar="ID")

@@ -52,14 +52,22 @@ def _object(text: str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as exc:
         raise ValidationError(f"--metadata is not JSON: {exc}", field="metadata") from exc
     if not isinstance(value, dict):
-        raise ValidationError("--metadata is not a JSON object, like '{\"page\": 3}'", field="metadata")
+        raise ValidationError(
+            "--metadata is not a JSON object, like '{\"page\": 3}'", field="metadata"
+        )
     return value
 
 
 @click.argument("type", type=click.Choice(EDGE_TYPES), metavar="EDGE_TYPE")
 @click.argument("label")
 @click.argument("nodes", metavar="NODE[:ROLE]...", nargs=-1, required=True)
-@click.option("--weight", type=click.FloatRange(min=0.0), metavar="X", default=1.0, help="How strong it is [1].")
+@click.option(
+    "--weight",
+    type=click.FloatRange(min=0.0),
+    metavar="X",
+    default=1.0,
+    help="How strong it is [1].",
+)
 def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
     """Join nodes with one edge. Prints the edge's id.
 
@@ -72,7 +80,9 @@ def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight
         for position, text in enumerate(nodes):
             name, _, role = text.partition(":")
             node_id = find_node(store, name)
-            members.append({"node_id": node_id, "role": role or "participant", "position": position})
+            members.append(
+                {"node_id": node_id, "role": role or "participant", "position": position}
+            )
         edge_id = graph.create_edge(type, label, members, weight=weight)
     if session.json:
         print_json({"id": edge_id})
@@ -145,7 +155,9 @@ def unlink(session: Session, edge_ids: tuple[str, ...], reason: str | None) -> N
 def _tell(session: Session, done: dict[str, bool], did: str, otherwise: str) -> None:
     """What became of each id."""
     if session.json:
-        print_json([{"id": each, "status": did if gone else "unchanged"} for each, gone in done.items()])
+        print_json(
+            [{"id": each, "status": did if gone else "unchanged"} for each, gone in done.items()]
+        )
         return
     for each, gone in done.items():
         print_text(each)

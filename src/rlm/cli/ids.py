@@ -54,7 +54,9 @@ def _the_one(found: list[str], text: str, kind: str) -> str:
         raise _unknown(text, kind)
     if len(found) > 1 and text not in found:
         more = " …" if len(found) > SHOWN else ""
-        raise ValidationError(f"{text!r} begins more than one {kind} id: {', '.join(found[:SHOWN])}{more}")
+        raise ValidationError(
+            f"{text!r} begins more than one {kind} id: {', '.join(found[:SHOWN])}{more}"
+        )
     return text if text in found else found[0]
 
 
@@ -71,7 +73,9 @@ def _memory_ids(store: Store, text: str) -> list[str]:
     if isinstance(store, SQLiteMemoryBackend):
         return _starting(store, "SELECT DISTINCT memory_id FROM memory_items", "memory_id", text)
     everything = [*store.list_items(limit=2**31), *store.list_items(limit=2**31, archived=True)]
-    return sorted({item.memory_id for item in everything if item.memory_id.startswith(text)})[: SHOWN + 1]
+    return sorted({item.memory_id for item in everything if item.memory_id.startswith(text)})[
+        : SHOWN + 1
+    ]
 
 
 def _node_ids(store: Store, text: str) -> list[str]:

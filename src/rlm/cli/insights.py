@@ -42,7 +42,9 @@ def insights(session: Session, limit: int, runs: int) -> None:
 
 
 def _tell(session: Session, found: Insights, limit: int, others: str) -> None:
-    judged = f"{found.judged:,} judged" + ("" if found.success is None else f", {found.success:.0%} of them a success")
+    judged = f"{found.judged:,} judged" + (
+        "" if found.success is None else f", {found.success:.0%} of them a success"
+    )
     given = f"{number_of(len(found.memories), 'memory was', 'memories were')} retrieved for them"
     print_text(f"{number_of(found.trajectories, 'run', 'runs')}, {judged}; {given}.")
     if not found.memories and not found.tasks:
@@ -88,6 +90,8 @@ def _row(each: MemoryInsight) -> tuple[object, ...]:
         f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}"
         if each.steps_seen is not None
         else "?",
-        f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}" if each.confidence is not None else each.why_not,
+        f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}"
+        if each.confidence is not None
+        else each.why_not,
         each.title,
     )

@@ -21,14 +21,29 @@ def limit_options(each: str = "") -> Decorator:
     """The five options; `each` says what they hold for where one command makes several runs: " of a task"."""
     above_zero = click.FloatRange(0, min_open=True)
     made = (
-        click.option("--max-iters", type=click.IntRange(1), metavar="N", help=f"Steps at most{each} (30)."),
-        click.option("--max-depth", type=click.IntRange(0), metavar="N", help="How deep rlm_query may recurse (1)."),
-        click.option("--timeout", type=above_zero, metavar="S", help=f"Seconds at most{each or ' in all'}."),
         click.option(
-            "--max-tokens", type=click.IntRange(1), metavar="N", help=f"Tokens at most{each}, all calls together."
+            "--max-iters", type=click.IntRange(1), metavar="N", help=f"Steps at most{each} (30)."
         ),
         click.option(
-            "--max-cost", type=above_zero, metavar="USD", help=f"Dollars at most{each}, where the price is known."
+            "--max-depth",
+            type=click.IntRange(0),
+            metavar="N",
+            help="How deep rlm_query may recurse (1).",
+        ),
+        click.option(
+            "--timeout", type=above_zero, metavar="S", help=f"Seconds at most{each or ' in all'}."
+        ),
+        click.option(
+            "--max-tokens",
+            type=click.IntRange(1),
+            metavar="N",
+            help=f"Tokens at most{each}, all calls together.",
+        ),
+        click.option(
+            "--max-cost",
+            type=above_zero,
+            metavar="USD",
+            help=f"Dollars at most{each}, where the price is known.",
         ),
     )
 
@@ -45,5 +60,7 @@ def taken_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
     from rlm.agent import AGENT_OUTPUT_CHARS
     from rlm.loop import Limits
 
-    chosen = {field: value for field, option in _NAMES.items() if (value := given.pop(option)) is not None}
+    chosen = {
+        field: value for field, option in _NAMES.items() if (value := given.pop(option)) is not None
+    }
     return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)

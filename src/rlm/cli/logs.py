@@ -21,7 +21,9 @@ SHOWN_LINES = 12
 
 
 @command(app, "list")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, metavar="N", help="So many at most (20).")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=20, metavar="N", help="So many at most (20)."
+)
 def list_(session: Session, limit: int) -> None:
     """List the runs that the store keeps, the newest first."""
     if session.lacks_store():
@@ -47,7 +49,9 @@ def list_(session: Session, limit: int) -> None:
          "yes" if _answered(made) else "no", made.task_query)
         for run, made in found
     ]  # fmt: skip
-    print_table(("id", "when (UTC)", "model", "steps", "answered", "question"), rows, prose=("question",))
+    print_table(
+        ("id", "when (UTC)", "model", "steps", "answered", "question"), rows, prose=("question",)
+    )
 
 
 @command(app, "show")
@@ -65,7 +69,9 @@ def show(session: Session, run: str, full: bool) -> None:
         with session.reading() as store:
             found = store.recent_runs(1, trajectory_id=run)
         if not found:
-            raise NotFound(f"there is no run {run} in {session.path}: `rlm logs list` shows those that are")
+            raise NotFound(
+                f"there is no run {run} in {session.path}: `rlm logs list` shows those that are"
+            )
         log = found[0][1].rlm_log_path
         if not log or not Path(log).is_file():
             _show_kept(session, *found[0])
@@ -91,7 +97,13 @@ def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
         print_json({"run": asdict(run), "trajectory": asdict(made)})
         return
     reason = made.artifact.get("reason", "")
-    how = "answered" if _answered(made) else "not answered" if made.converged else f"not finished: {reason}"
+    how = (
+        "answered"
+        if _answered(made)
+        else "not answered"
+        if made.converged
+        else f"not finished: {reason}"
+    )
     lines = [
         f"question  {one_line(made.task_query)}",
         f"model     {one_line(run.model or '?')}",
@@ -100,7 +112,12 @@ def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
     for step in made.artifact.get("key_steps", []):
         lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}",
                   f"        {one_line(step.get('outcome', ''))}"]  # fmt: skip
-    for line in [*lines, "", "answer:", *(f"  {part}" for part in (made.final_answer or "").splitlines())]:
+    for line in [
+        *lines,
+        "",
+        "answer:",
+        *(f"  {part}" for part in (made.final_answer or "").splitlines()),
+    ]:
         print_text(line)
     session.talk("no log was written of this run: --log-dir DIR keeps one")
 
@@ -112,17 +129,25 @@ def _head(metadata: dict[str, Any], turns: int) -> list[str]:
         f"model     {one_line(metadata.get('root_model', '?'))}, {metadata.get('context_size', '?')} characters"
     )
     if ended:
-        how = "answered" if ended.get("converged") else f"not finished: {one_line(ended.get('reason', '?'))}"
+        how = (
+            "answered"
+            if ended.get("converged")
+            else f"not finished: {one_line(ended.get('reason', '?'))}"
+        )
         usage = ended.get("usage") or {}
         tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
         lines.append(f"ended     {how}, {turns} steps, {tokens:,} tokens")
     else:
-        lines.append(f"ended     (the log does not say: the run was killed, or goes on), {turns} steps")
+        lines.append(
+            f"ended     (the log does not say: the run was killed, or goes on), {turns} steps"
+        )
     return lines
 
 
 def _turn(turn: dict[str, Any], *, full: bool) -> list[str]:
-    title = f"── step {turn.get('iteration', '?')}" + (" (last call)" if turn.get("last_call") else "")
+    title = f"── step {turn.get('iteration', '?')}" + (
+        " (last call)" if turn.get("last_call") else ""
+    )
     lines = ["", f"{title}, {turn.get('iteration_time') or 0:.1f} s ".ljust(72, "─")]
     if full:
         for message in turn.get("prompt") or []:

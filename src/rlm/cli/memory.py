@@ -27,7 +27,9 @@ class Memories(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-app = Memories(help="Add, find and change memories.", no_args_is_help=False, context_settings=dict(SETTINGS))
+app = Memories(
+    help="Add, find and change memories.", no_args_is_help=False, context_settings=dict(SETTINGS)
+)
 
 command(app, "add")(memory_write.add)
 command(app, "search")(memory_read.search)

@@ -26,7 +26,12 @@ MOST = 1_000
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @click.option("--ontology", metavar="NAME", help="Only what applies to this ontology.")
 def search(
-    session: Session, query: tuple[str, ...], k: int, explain: bool, outcome: str | None, ontology: str | None
+    session: Session,
+    query: tuple[str, ...],
+    k: int,
+    explain: bool,
+    outcome: str | None,
+    ontology: str | None,
 ) -> None:
     """Find the memories that help with a task, best first. A single - reads the task from stdin."""
     task = read_stdin() if query == ("-",) else " ".join(query)
@@ -38,7 +43,10 @@ def search(
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
         return
-    rows = [(f"{hit.score:.3f}", hit.item.memory_id, hit.item.title, hit.item.description) for hit in hits]
+    rows = [
+        (f"{hit.score:.3f}", hit.item.memory_id, hit.item.title, hit.item.description)
+        for hit in hits
+    ]
     if explain:
         for number, (row, hit) in enumerate(zip(rows, hits, strict=True), start=1):
             print_text(f"{number}. {row[1]}  {row[2]}\n   {row[3]}\n   {hit.why}")
@@ -63,7 +71,9 @@ def _why_not(session: Session, task: str) -> str:
     return f": the project {session.tenant.project} holds no memories{others or ' (see --project)'}"
 
 
-def _hits(session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None) -> list[Hit]:
+def _hits(
+    session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None
+) -> list[Hit]:
     from rlm.store.types import Scope
 
     scope = Scope(ontology=ontology) if ontology else None
@@ -101,14 +111,22 @@ def _hit_dict(hit: Hit) -> dict[str, Any]:
 @click.option("--archived", is_flag=True, help="The archive instead.")
 @count("--limit", default=50, doc="How many, at most.")
 @count("--offset", default=0, least=0, doc="How many to skip.")
-def list_memories(session: Session, source: str | None, pack: str | None, limit: int, **filters: Any) -> None:
+def list_memories(
+    session: Session, source: str | None, pack: str | None, limit: int, **filters: Any
+) -> None:
     """List memories, newest first."""
     found: list[MemoryItem] = []
     if not session.lacks_store():
         with session.reading() as store:
             provenance = {"pack": pack} if pack else None
-            found = store.list_items(source_type=source, provenance=provenance, limit=limit, **filters)
-            others = "" if found or session.json or store.stats()["memories"] else elsewhere(store, "memory_items")
+            found = store.list_items(
+                source_type=source, provenance=provenance, limit=limit, **filters
+            )
+            others = (
+                ""
+                if found or session.json or store.stats()["memories"]
+                else elsewhere(store, "memory_items")
+            )
         if not found:
             session.talk("the archive is empty" if filters["archived"] else f"no memories{others}")
     if session.json:
@@ -136,11 +154,18 @@ def show(session: Session, memory_id: str) -> None:
         print_json(item.to_dict())
         return
     data = item.to_dict()
-    scope = {key: value for key, value in data.pop("scope").items() if value not in (None, [], True)}
+    scope = {
+        key: value for key, value in data.pop("scope").items() if value not in (None, [], True)
+    }
     content = data.pop("content")
     for name in ("org", "team", "project"):
         data.pop(name)
-    shown = [("id", data.pop("memory_id")), *data.items(), *(("scope", scope),), ("tenant", _owner(item))]
+    shown = [
+        ("id", data.pop("memory_id")),
+        *data.items(),
+        *(("scope", scope),),
+        ("tenant", _owner(item)),
+    ]
     print_fields([(name.replace("_", " "), _text(value)) for name, value in shown])
     print_text(f"\n{content}")
 

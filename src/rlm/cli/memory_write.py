@@ -21,25 +21,40 @@ if TYPE_CHECKING:
 
 FIELDS = (
     click.option("--title", metavar="TEXT", help="Up to 10 words."),
-    click.option("--description", metavar="TEXT", help="One sentence (default: the content's first line)."),
+    click.option(
+        "--description", metavar="TEXT", help="One sentence (default: the content's first line)."
+    ),
     click.option("--content", metavar="TEXT", help="The steps to take; - reads stdin."),
     click.option("--file", metavar="PATH", help="Read the content from a file."),
     click.option("--tag", "tags", metavar="TAG", multiple=True, help="Repeat it for several."),
     click.option("--task", "task_query", metavar="TEXT", help="The task that taught it."),
     click.option("--ontology", metavar="NAME", help="It applies to this ontology only."),
-    click.option("--task-type", "task_types", metavar="NAME", multiple=True, help="It applies to such tasks."),
+    click.option(
+        "--task-type", "task_types", metavar="NAME", multiple=True, help="It applies to such tasks."
+    ),
     click.option("--tool", "tools", metavar="NAME", multiple=True, help="It needs this tool."),
     words("--outcome", OUTCOMES, "What kind of lesson it is."),
     unit("--confidence", "How sure it is."),
 )
 SCOPE = ("ontology", "task_types", "tools")
-REMARKS = {"added": "added", "existed": "it was there already", "restored": "brought back from the archive"}
+REMARKS = {
+    "added": "added",
+    "existed": "it was there already",
+    "restored": "brought back from the archive",
+}
 
 
 @with_options(FIELDS)
 @words("--source", SOURCE_TYPES, "Where it comes from [human].", default="human")
 @words("--level", LEVELS, "Who sees it [project].", default="project")
-def add(session: Session, title: str | None, content: str | None, file: str | None, source: str, **fields: Any) -> None:
+def add(
+    session: Session,
+    title: str | None,
+    content: str | None,
+    file: str | None,
+    source: str,
+    **fields: Any,
+) -> None:
     """Remember something. Prints its id; the same memory twice is one memory."""
     if not title:
         raise ValidationError("a memory needs a title: --title 'up to ten words'", field="title")
@@ -74,7 +89,9 @@ def _redacted(given: MemoryItem, stored: MemoryItem) -> list[str]:
     marks = re.compile(r"\[redacted:([\w-]+)\]")
 
     def found(item: MemoryItem) -> set[str]:
-        return set(marks.findall("\n".join((item.title, item.description, item.content, *item.tags))))
+        return set(
+            marks.findall("\n".join((item.title, item.description, item.content, *item.tags)))
+        )
 
     return sorted(found(stored) - found(given))
 
@@ -89,7 +106,9 @@ def _known(store: Store, item: MemoryItem) -> MemoryItem | None:
 
 @click.argument("memory_id", metavar="ID")
 @with_options(FIELDS)
-def edit(session: Session, memory_id: str, content: str | None, file: str | None, **fields: Any) -> None:
+def edit(
+    session: Session, memory_id: str, content: str | None, file: str | None, **fields: Any
+) -> None:
     """Change a memory; without options, in $EDITOR.
 
     New words give it a new id, which is printed. A list option replaces the whole list; an empty text clears
@@ -150,7 +169,12 @@ def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool)
         done = {each: store.purge(each) if hard else store.delete(each) for each in found}
     word = "removed" if hard else "archived"
     if session.json:
-        print_json([{"memory_id": each, "status": word if gone else "unchanged"} for each, gone in done.items()])
+        print_json(
+            [
+                {"memory_id": each, "status": word if gone else "unchanged"}
+                for each, gone in done.items()
+            ]
+        )
         return
     for each, gone in done.items():
         print_text(each)
@@ -194,7 +218,9 @@ def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], 
     return _tell_review(session, approved, rejected, kept)
 
 
-def _tell_review(session: Session, approved: list[str], rejected: list[str], kept: list[str]) -> int:
+def _tell_review(
+    session: Session, approved: list[str], rejected: list[str], kept: list[str]
+) -> int:
     if session.json:
         print_json({"approved": approved, "rejected": rejected, "kept": kept})
     else:
@@ -202,7 +228,9 @@ def _tell_review(session: Session, approved: list[str], rejected: list[str], kep
             for each in ids:
                 print_text(f"{verb}\t{each}")
     for each in kept:
-        session.talk(f"{each} repeats recalled text and stays in quarantine: `rlm memory edit` it first")
+        session.talk(
+            f"{each} repeats recalled text and stays in quarantine: `rlm memory edit` it first"
+        )
     return 1 if kept else 0
 
 
@@ -223,7 +251,12 @@ def _list_quarantine(session: Session, limit: int) -> int:
 
 
 def _waiting(item: MemoryItem) -> dict[str, str]:
-    return {"memory_id": item.memory_id, "title": item.title, "reason": _reason(item), "content": item.content}
+    return {
+        "memory_id": item.memory_id,
+        "title": item.title,
+        "reason": _reason(item),
+        "content": item.content,
+    }
 
 
 def _named(store: Store, names: tuple[str, ...]) -> dict[str, MemoryItem]:
@@ -251,4 +284,8 @@ def _reason(item: MemoryItem) -> str:
     if because:
         return str(because)
     pack = item.provenance.get("pack")
-    return f"from the pack {pack}, which no trusted key signed" if pack else f"from {item.origin}, not yet reviewed"
+    return (
+        f"from the pack {pack}, which no trusted key signed"
+        if pack
+        else f"from {item.origin}, not yet reviewed"
+    )

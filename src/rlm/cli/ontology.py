@@ -44,7 +44,9 @@ def _views(session: Session, source: str, format_: str | None, lang: str | None)
     with opened(session, source, format_) as engine:
         views = Views(engine, lang=lang)
         if views.meta.sampled:
-            session.talk(f"{source} is an endpoint: counts and lists are of what a few queries told")
+            session.talk(
+                f"{source} is an endpoint: counts and lists are of what a few queries told"
+            )
         elif note := missing_language(views.meta.languages, lang):
             session.talk(note)
         with waiting("asking"):
@@ -114,19 +116,33 @@ def stats(session: Session, source: str, format_: str | None, lang: str | None) 
             ("ontology", _listed(found["ontologies"]) + _more(left_out.get("ontologies", 0))),
             *((name, f"{found[name]:,}") for name in ("triples", "subjects")),
             ("classes", _with_kinds(found["classes"], {"declared": found["declared_classes"]})),
-            ("properties", _with_kinds(found["properties"], found["property_kinds"], ", declared or only named")),
+            (
+                "properties",
+                _with_kinds(
+                    found["properties"], found["property_kinds"], ", declared or only named"
+                ),
+            ),
             *((name, f"{found[name]:,}") for name in ("individuals", "predicates", "deprecated")),
-            ("labels", _listed(f"{tag or 'no language'} {n:,}" for tag, n in found["languages"].items())),
+            (
+                "labels",
+                _listed(f"{tag or 'no language'} {n:,}" for tag, n in found["languages"].items()),
+            ),
             ("roots", _listed(found["roots"]) + _more(found["more_roots"]) + _retired(found)),
             ("key classes", _listed(found["key_classes"])),
             (
                 "imports, not fetched",
-                _listed(found["imports_not_fetched"]) + _more(left_out.get("imports_not_fetched", 0)),
+                _listed(found["imports_not_fetched"])
+                + _more(left_out.get("imports_not_fetched", 0)),
             ),
         ]
     )
-    _part("most used predicates", ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates))
-    _part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in found["namespaces"].items()))
+    _part(
+        "most used predicates",
+        ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates),
+    )
+    _part(
+        "prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in found["namespaces"].items())
+    )
 
 
 def _retired(found: Mapping[str, Any]) -> str:
@@ -135,7 +151,9 @@ def _retired(found: Mapping[str, Any]) -> str:
 
 
 def _with_kinds(number: int, kinds: Mapping[str, int], which: str = "") -> str:
-    split = _listed(f"{n:,} {'of no kind' if kind == 'property' else kind}" for kind, n in kinds.items())
+    split = _listed(
+        f"{n:,} {'of no kind' if kind == 'property' else kind}" for kind, n in kinds.items()
+    )
     return f"{number:,}{which} ({split})" if split and number else f"{number:,}"
 
 
@@ -170,7 +188,10 @@ def search(
     if session.json:
         print_json(hits)
     elif hits:
-        rows = [(hit["match_type"], hit["curie"], hit["kind"], hit["label"], _remark(hit)) for hit in hits]
+        rows = [
+            (hit["match_type"], hit["curie"], hit["kind"], hit["label"], _remark(hit))
+            for hit in hits
+        ]
         print_table(("match", "name", "kind", "label", "remark"), rows, prose=("label", "remark"))
         if len(hits) == limit:
             session.talk(f"the best {limit}" + (": more with --limit" if limit < LISTED else ""))
@@ -192,7 +213,9 @@ def _remark(hit: Mapping[str, Any]) -> str:
 @ASKED
 @click.argument("name")
 @count("--limit", default=20, most=LISTED, doc="How many statements, at most.")
-def describe(session: Session, source: str, format_: str | None, lang: str | None, name: str, limit: int) -> None:
+def describe(
+    session: Session, source: str, format_: str | None, lang: str | None, name: str, limit: int
+) -> None:
     """Show what NAME is and where it stands.
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
@@ -201,19 +224,25 @@ def describe(session: Session, source: str, format_: str | None, lang: str | Non
 
     with _views(session, source, format_, lang) as views:
         iri = _resolved(views, name)
-        found = describe_entity(views.engine, views.meta, iri, limit=limit, lang=lang, comment_chars=DEFINITION)
+        found = describe_entity(
+            views.engine, views.meta, iri, limit=limit, lang=lang, comment_chars=DEFINITION
+        )
     if session.json:
         print_json(found)
         return
     if found.pop("unlabelled", False):
         found.pop("label")  # it is no more than its name
     left_out = found.pop("left_out", {})
-    sample, out, into = (found.pop(key) for key in ("outgoing_sample", "outgoing_count", "incoming_count"))
+    sample, out, into = (
+        found.pop(key) for key in ("outgoing_sample", "outgoing_count", "incoming_count")
+    )
     fields = [("name", found.pop("curie")), ("iri", found.pop("uri"))]
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
     for key, value in found.items():
         if isinstance(value, list):
-            value = (" or ".join(value) if key in unions else _listed(value)) + _more(left_out.get(key, 0))
+            value = (" or ".join(value) if key in unions else _listed(value)) + _more(
+                left_out.get(key, 0)
+            )
         elif isinstance(value, dict):
             value = _listed(f"{way} {number:,}" for way, number in value.items())
         if not key.endswith("_is_union"):
@@ -229,7 +258,13 @@ def describe(session: Session, source: str, format_: str | None, lang: str | Non
 @words("--direction", ("both", "out", "in"), "Which way [both].", default="both")
 @count("--limit", default=20, most=LISTED, doc="How many each way, at most.")
 def relations(
-    session: Session, source: str, format_: str | None, lang: str | None, name: str, limit: int, **given: Any
+    session: Session,
+    source: str,
+    format_: str | None,
+    lang: str | None,
+    name: str,
+    limit: int,
+    **given: Any,
 ) -> int:
     """Show what NAME points to, and what points to it.
 
@@ -244,7 +279,9 @@ def relations(
         print_json(found)
         return 0 if total else 1
     rows = [
-        (way, link["predicate"], link[end], link.get("label", "")) for way, side, end in sides for link in found[side]
+        (way, link["predicate"], link[end], link.get("label", ""))
+        for way, side, end in sides
+        for link in found[side]
     ]
     if rows:
         print_table(("way", "predicate", "other end", "label"), rows, prose=("other end", "label"))
@@ -265,7 +302,14 @@ def relations(
 @count("--depth", default=2, most=4, doc="Statements on a path, at most.")
 @count("--limit", default=10, most=LISTED, doc="How many paths, at most.")
 def path(
-    session: Session, source: str, format_: str | None, lang: str | None, start: str, end: str, depth: int, limit: int
+    session: Session,
+    source: str,
+    format_: str | None,
+    lang: str | None,
+    start: str,
+    end: str,
+    depth: int,
+    limit: int,
 ) -> int:
     """Show how FROM and TO are connected.
 
@@ -282,19 +326,25 @@ def path(
     if not found["complete"]:
         session.talk("time ran out before all paths were looked at: try a smaller --depth")
     elif found["more"]:
-        session.talk(f"there are more than these {len(lines)}" + (": --limit" if limit < LISTED else ""))
+        session.talk(
+            f"there are more than these {len(lines)}" + (": --limit" if limit < LISTED else "")
+        )
     elif found["source"] == found["target"]:
         session.talk(f"both are {found['source']}")
     elif not lines:
         deeper = f"try --depth {depth + 1}, or " if depth < 4 else ""
-        session.talk(f"no path of up to {depth} statements: {deeper}compare `rlm ontology relations` of both")
+        session.talk(
+            f"no path of up to {depth} statements: {deeper}compare `rlm ontology relations` of both"
+        )
     return 0 if lines else 1
 
 
 def _path_line(views: Views, edges: list[dict[str, str]]) -> str:
     line = _labelled(views, edges[0]["from"])
     for edge in edges:
-        arrow = f"-{edge['predicate']}->" if edge["direction"] == "out" else f"<-{edge['predicate']}-"
+        arrow = (
+            f"-{edge['predicate']}->" if edge["direction"] == "out" else f"<-{edge['predicate']}-"
+        )
         line += f" {arrow} {_labelled(views, edge['to'])}"
     return line
 

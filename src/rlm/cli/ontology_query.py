@@ -37,20 +37,33 @@ FILE_BYTES = 256 << 20
 TEXT_BYTES = 1 << 20
 NARROW = 40
 """A column of a table that has something wider than this may wrap."""
-ENDINGS = {".csv": "SELECT", ".tsv": "SELECT", ".json": "SELECT and ASK", ".nt": "CONSTRUCT and DESCRIBE"}
+ENDINGS = {
+    ".csv": "SELECT",
+    ".tsv": "SELECT",
+    ".json": "SELECT and ASK",
+    ".nt": "CONSTRUCT and DESCRIBE",
+}
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\x7f-\x9f\ud800-\udfff]')
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 _FORMAT = click.option(
-    "--format", "format_", metavar="NAME", help="What a file holds, if its name does not say: turtle, …"
+    "--format",
+    "format_",
+    metavar="NAME",
+    help="What a file holds, if its name does not say: turtle, …",
 )
 SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
 
 
 @contextmanager
 def opened(
-    session: Session, source: str, format_: str | None, *, limits: EngineLimits | None = None, with_meta: bool = True
+    session: Session,
+    source: str,
+    format_: str | None,
+    *,
+    limits: EngineLimits | None = None,
+    with_meta: bool = True,
 ) -> Iterator[Engine]:
     """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a bar says so."""
     from rlm.ontology.engine import EngineLimits, open_engine
@@ -74,19 +87,31 @@ def waiting(what: str) -> AbstractContextManager[object]:
 def doing(source: str) -> str:
     """What a bar says while a source is opened."""
     path = Path(source).expanduser()
-    return f"loading {path.name} (the next time it is cached)" if path.is_file() else f"asking {source}"
+    return (
+        f"loading {path.name} (the next time it is cached)"
+        if path.is_file()
+        else f"asking {source}"
+    )
 
 
 @SOURCE
 @click.argument("sparql", metavar="SPARQL|@FILE|-")
 @click.option("--limit", type=click.IntRange(1, MOST_ROWS), metavar="N",
               help=f"So many rows at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].")  # fmt: skip
-@click.option("--out", metavar="FILE", help="Write them to a file: .csv, .json, .tsv, or .nt for triples.")
+@click.option(
+    "--out", metavar="FILE", help="Write them to a file: .csv, .json, .tsv, or .nt for triples."
+)
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S",
               help="Seconds that the query may take (30, or what the config has for an endpoint).")  # fmt: skip
 def query(
-    session: Session, source: str, format_: str | None, sparql: str, limit: int | None, out: str | None, **given: Any
+    session: Session,
+    source: str,
+    format_: str | None,
+    sparql: str,
+    limit: int | None,
+    out: str | None,
+    **given: Any,
 ) -> None:
     """Ask SOURCE in SPARQL: SELECT, ASK, CONSTRUCT or DESCRIBE.
 
@@ -100,10 +125,18 @@ def query(
     asked = check_query(_text(sparql))
     target = None if out is None else _target(out, asked.kind, force=given["force"])
     most = limit or (SHOWN_ROWS if target is None else FILE_ROWS)
-    limits = EngineLimits(rows=most) if target is None else EngineLimits(rows=most, answer_bytes=FILE_BYTES)
+    limits = (
+        EngineLimits(rows=most)
+        if target is None
+        else EngineLimits(rows=most, answer_bytes=FILE_BYTES)
+    )
     with opened(session, source, format_, limits=limits, with_meta=False) as engine:
         answer = _asked(engine, asked, most, given["timeout"])
-        shown = answer.text_rows(getattr(engine, "prefixes", None)) if target is None and not session.json else []
+        shown = (
+            answer.text_rows(getattr(engine, "prefixes", None))
+            if target is None and not session.json
+            else []
+        )
     if target is not None:
         _write(target, _encoded(answer, target.suffix.lower()), force=given["force"])
         _tell_written(session, answer, target)
@@ -127,7 +160,9 @@ def _text(given: str) -> str:
             with path.open("rb") as file:
                 data = file.read(TEXT_BYTES)
     except (OSError, ValueError) as exc:
-        raise ConfigError(f"the query {given} cannot be read: {getattr(exc, 'strerror', None) or exc}") from exc
+        raise ConfigError(
+            f"the query {given} cannot be read: {getattr(exc, 'strerror', None) or exc}"
+        ) from exc
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -142,7 +177,9 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
         raise ConfigError(f"--out {out}: the name must end in one of {', '.join(ENDINGS)}")
     if kind not in ENDINGS[ending]:
         fitting = " or ".join(name for name, kinds in ENDINGS.items() if kind in kinds)
-        raise ConfigError(f"--out {out}: {ending} is for {ENDINGS[ending]}; the answer of {kind} goes to {fitting}")
+        raise ConfigError(
+            f"--out {out}: {ending} is for {ENDINGS[ending]}; the answer of {kind} goes to {fitting}"
+        )
     if path.is_dir():
         raise ConfigError(f"--out {out} is a folder: name a file in it")
     if not path.parent.is_dir():
@@ -179,7 +216,11 @@ def _print(session: Session, answer: Answer, rows: list[dict[str, str]]) -> None
     names = _columns(answer)
     if rows:
         cells = [[row.get(name, "") for name in names] for row in rows]
-        wide = [name for place, name in enumerate(names) if any(len(line[place]) > NARROW for line in cells)]
+        wide = [
+            name
+            for place, name in enumerate(names)
+            if any(len(line[place]) > NARROW for line in cells)
+        ]
         print_table(names, cells, prose=wide)
     else:
         session.talk(f"no {_what(answer)}")
@@ -229,7 +270,9 @@ def _json_term(term: Term) -> dict[str, Any]:
     if kind != "lit":
         return {"type": "uri" if kind == "iri" else "bnode", "value": value}
     names = {"lang": "xml:lang", "dir": "its:dir", "dt": "datatype"}
-    return {"type": "literal", "value": value} | {names[key]: term[key] for key in names if key in term}
+    return {"type": "literal", "value": value} | {
+        names[key]: term[key] for key in names if key in term
+    }
 
 
 def exact(term: Term) -> str:
@@ -259,7 +302,9 @@ def _encoded(answer: Answer, ending: str) -> bytes:
         text = "".join(f"{exact(s)} {exact(p)} {exact(o)} .\n" for s, p, o in answer.triples)
     elif ending == ".tsv":
         lines = ["\t".join(f"?{name}" for name in names)]
-        lines += ["\t".join(exact(row[name]) if name in row else "" for name in names) for row in rows]
+        lines += [
+            "\t".join(exact(row[name]) if name in row else "" for name in names) for row in rows
+        ]
         text = "".join(f"{line}\n" for line in lines)
     else:
         text = _csv(names, rows)
@@ -275,7 +320,9 @@ def _csv(names: list[str], rows: list[dict[str, Term]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(names)
-    writer.writerows([term_plain(row[name]) if name in row else "" for name in names] for row in rows)
+    writer.writerows(
+        [term_plain(row[name]) if name in row else "" for name in names] for row in rows
+    )
     return text.getvalue()
 
 

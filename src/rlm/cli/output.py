@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-_UNSAFE_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_UNSAFE_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 
 PATIENCE_S = 1.0
 """Work that takes longer than this shows a progress bar."""
@@ -67,13 +69,17 @@ def print_text(text: str) -> None:
 
 def print_fields(fields: Sequence[tuple[str, object]]) -> None:
     """`name  value` lines, aligned; empty values are left out."""
-    shown = [(name, one_line(value)) for name, value in fields if value not in (None, "", [], (), {})]
+    shown = [
+        (name, one_line(value)) for name, value in fields if value not in (None, "", [], (), {})
+    ]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         _write(f"{name:<{width}}  {value}")
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()) -> None:
+def print_table(
+    headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()
+) -> None:
     """A table on a terminal, tab-separated lines elsewhere, the first with the names of the columns.
 
     Only the columns named in `prose` wrap. A pipe gets every column, also an empty one, so that a program finds each
@@ -143,7 +149,12 @@ class _Bar:
     """A rich progress bar that does not exist until `start`; without a total it only moves."""
 
     def __init__(
-        self, what: str, total: int | Callable[[], int | None] | None, stream: TextIO, *, threads: bool
+        self,
+        what: str,
+        total: int | Callable[[], int | None] | None,
+        stream: TextIO,
+        *,
+        threads: bool,
     ) -> None:
         self._what, self._total, self._stream, self._threads = what, total, stream, threads
         self._done = 0

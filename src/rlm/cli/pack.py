@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
-ontology_option = click.option("--ontology", metavar="NAME", help="About this ontology (default: universal memories).")
+ontology_option = click.option(
+    "--ontology", metavar="NAME", help="About this ontology (default: universal memories)."
+)
 threshold_option = unit("--threshold", "How general a memory must be [0.6].")
 key_option = click.option("--key", metavar="FILE", help="The private key to sign with.")
 
@@ -39,7 +41,9 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     from rlm.packs.source import count_lines, find_pack
 
     path = find_pack(pack)  # before a store is made
-    shown = progress(f"importing {pack}", lambda: count_lines(path), threads=False)  # a large import forks
+    shown = progress(
+        f"importing {pack}", lambda: count_lines(path), threads=False
+    )  # a large import forks
     with session.store() as store:
         if is_review_of(path, store):
             command = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same(session)}`"
@@ -61,9 +65,13 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
         return
     print_fields([(name, value) for name, value in values.items() if name != "in_archive"])
     if archived:
-        session.talk(f"left in the archive: {archived:,}; see `rlm memory list --archived --pack {report.name}`")
+        session.talk(
+            f"left in the archive: {archived:,}; see `rlm memory list --archived --pack {report.name}`"
+        )
     if report.trust == "quarantined" and report.added:
-        session.talk("no key that you trust signed it, so it waits in quarantine: see `rlm memory review`")
+        session.talk(
+            "no key that you trust signed it, so it waits in quarantine: see `rlm memory review`"
+        )
 
 
 def _same(session: Session) -> str:
@@ -85,7 +93,9 @@ def _archived(store: Store, name: str, level: str) -> int:
 @key_option
 @click.option("--all", "packed", is_flag=True, help="Also what came from a pack.")
 @click.option("--force", is_flag=True, help="Replace a pack that is there.")
-def export(session: Session, file: str, threshold: float | None, force: bool, **options: Any) -> None:
+def export(
+    session: Session, file: str, threshold: float | None, force: bool, **options: Any
+) -> None:
     """Write the memories that are fit to share to FILE, with its manifest; without those that came from a pack."""
     from rlm.packs import export_pack
     from rlm.packs.export import FROM_A_PACK
@@ -106,10 +116,14 @@ def export(session: Session, file: str, threshold: float | None, force: bool, **
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
     if values.pop("signature_lost"):
-        session.talk(f"the pack that was here was signed, this one is not: `rlm pack sign {file} --key KEY`")
+        session.talk(
+            f"the pack that was here was signed, this one is not: `rlm pack sign {file} --key KEY`"
+        )
     print_fields(list(values.items()))
     for reason, count in left_out.items():
-        session.talk(f"left out {count}: {reason}{' (--all takes it too)' if reason == FROM_A_PACK else ''}")
+        session.talk(
+            f"left out {count}: {reason}{' (--all takes it too)' if reason == FROM_A_PACK else ''}"
+        )
 
 
 @command(app, "verify")
@@ -123,7 +137,9 @@ def verify(session: Session, pack: str) -> int:
         print_json(report.to_dict())
     else:
         values = report.to_dict()
-        print_fields([(name, value) for name, value in values.items() if value is not False or name == "ok"])
+        print_fields(
+            [(name, value) for name, value in values.items() if value is not False or name == "ok"]
+        )
     return 0 if report.ok else 1
 
 
@@ -177,7 +193,9 @@ def rollback(session: Session, pack: str) -> None:
     if session.json:
         print_json(report.to_dict())
         return
-    print_fields([("name", report.name), ("archived", report.archived), ("kept", ", ".join(report.kept))])
+    print_fields(
+        [("name", report.name), ("archived", report.archived), ("kept", ", ".join(report.kept))]
+    )
     if report.kept:
         session.talk("kept what was changed since the import")
 
@@ -213,7 +231,9 @@ def keygen(session: Session, file: str) -> None:
         print_json({"private_key": file, "public_key": public})
         return
     print_text(public)
-    session.talk(f"keep {file} to yourself; others add the line of {file}.pub to {session.settings.trusted_keys}")
+    session.talk(
+        f"keep {file} to yourself; others add the line of {file}.pub to {session.settings.trusted_keys}"
+    )
 
 
 @command(app, "candidates")
@@ -223,7 +243,12 @@ def keygen(session: Session, file: str) -> None:
 @ontology_option
 @threshold_option
 def candidates(
-    session: Session, file: str, apply: bool, force: bool, ontology: str | None, threshold: float | None
+    session: Session,
+    file: str,
+    apply: bool,
+    force: bool,
+    ontology: str | None,
+    threshold: float | None,
 ) -> None:
     """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it back."""
     from rlm.packs import apply_candidates, write_candidates
@@ -233,7 +258,10 @@ def candidates(
             values = apply_candidates(file, store).to_dict()
     else:
         if Path(file).expanduser().exists() and not force:
-            raise PackError("is there already, perhaps edited: bring it back with --apply, or add --force", path=file)
+            raise PackError(
+                "is there already, perhaps edited: bring it back with --apply, or add --force",
+                path=file,
+            )
         bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
         with session.reading() as store:
             values = write_candidates(store, file, ontology=ontology, **bound).to_dict()
@@ -244,7 +272,9 @@ def candidates(
     if not apply and not values["count"]:
         session.talk("the file is empty: no memory comes into question")
     elif not apply:
-        session.talk(f"edit it, then `rlm pack candidates {shlex.quote(file)} --apply{_same(session)}`")
+        session.talk(
+            f"edit it, then `rlm pack candidates {shlex.quote(file)} --apply{_same(session)}`"
+        )
     elif values["not_mentioned"]:
         kept = f"{values['not_mentioned']:,} that the file does not mention"
         session.talk(f"left as they are: {kept}; `rlm memory rm ID` archives one")

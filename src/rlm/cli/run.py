@@ -31,7 +31,9 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 
 @command(app, "run")
 @click.argument("question", required=False)
-@click.option("--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument.")
+@click.option(
+    "--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument."
+)
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
               help="The text to ask about; standard input where none is named. Several are a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
@@ -40,7 +42,9 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 @click.option("--format", "ontology_format", metavar="NAME",
               help="What its file holds, if its name does not say: turtle, …")  # fmt: skip
 @lang_option("The language of its labels: en, de, …")
-@click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
+@click.option(
+    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
+)
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @limit_options()
@@ -50,15 +54,24 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
 @click.option("--record", metavar="FILE", help="Write every model call to a cassette.")
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
 @words("--engine", ENGINES, "What runs the code.", default="auto")
-@click.option("--unsafe", is_flag=True, help="Run the code even where this machine cannot confine it.")
+@click.option(
+    "--unsafe", is_flag=True, help="Run the code even where this machine cannot confine it."
+)
 @click.option("--memory-k", type=click.IntRange(0, 20), metavar="N", default=3,
               help="Memories to retrieve; the best two go into the prompt [3].")  # fmt: skip
 @click.option("--no-extract", is_flag=True, help="Learn nothing from this run.")
-@click.option("--no-memory", is_flag=True, help="Neither recall nor learn, and no memory tools in the REPL.")
+@click.option(
+    "--no-memory", is_flag=True, help="Neither recall nor learn, and no memory tools in the REPL."
+)
 @scaling_option()
 @click.option("--verbose", "-v", is_flag=True, help="Show the code and its output while it runs.")
 def run(
-    session: Session, question: str | None, query: str | None, contexts: tuple[str, ...], verbose: bool, **given: Any
+    session: Session,
+    question: str | None,
+    query: str | None,
+    contexts: tuple[str, ...],
+    verbose: bool,
+    **given: Any,
 ) -> int:
     """Answer a question about a text of any length, or about an ontology, and learn from it.
 
@@ -68,14 +81,25 @@ def run(
     asked = _question(question, query)
     given["ontology"] = _one_ontology(given.pop("ontologies"), given["ontology_name"])
     if not contexts and not given["ontology"] and sys.stdin.isatty():
-        raise ConfigError("there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a text in")
-    if given["base_url"] and not given["model"] and not session.settings.model and not given["replay"]:
-        raise ConfigError("--base-url names a server but not which of its models: give --model NAME")
+        raise ConfigError(
+            "there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a text in"
+        )
+    if (
+        given["base_url"]
+        and not given["model"]
+        and not session.settings.model
+        and not given["replay"]
+    ):
+        raise ConfigError(
+            "--base-url names a server but not which of its models: give --model NAME"
+        )
     from rlm import agent
 
     context = _read(session, contexts or ("-",)) if contexts or not given["ontology"] else None
     if not contexts and context == "":
-        raise ConfigError("there is nothing to ask about: standard input is empty; give --context or --ontology FILE")
+        raise ConfigError(
+            "there is nothing to ask about: standard input is empty; give --context or --ontology FILE"
+        )
     started = time.monotonic()
     with _talking(session), _starting(session, given["ontology"]) as on_start:
         result = agent.run(
@@ -100,7 +124,9 @@ def run(
 
 def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:
     if len(named) > 1:
-        raise ConfigError(f"--ontology is given {len(named)} times: a run asks one ontology; put them into one file")
+        raise ConfigError(
+            f"--ontology is given {len(named)} times: a run asks one ontology; put them into one file"
+        )
     if called and not named:
         raise ConfigError(f"--ontology-name {called} names no ontology: give --ontology FILE")
     return named[0] if named else None
@@ -119,7 +145,10 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
     """Where the log goes. A coding agent is told where its log lies (seed 000 §6.1), so under its name there is one."""
     if named is not None:
         return named or None
-    if click.get_current_context().find_root().info_name != AGENT or "://" in session.settings.memory_db:
+    if (
+        click.get_current_context().find_root().info_name != AGENT
+        or "://" in session.settings.memory_db
+    ):
         return None
     return session.path.parent / LOGS
 
@@ -133,7 +162,10 @@ def _talking(session: Session) -> Iterator[None]:
         def emit(self, record: logging.LogRecord) -> None:
             session.talk(record.getMessage())
 
-    logs, handler = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")], Talk()
+    logs, handler = (
+        [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")],
+        Talk(),
+    )
     before = [log.level for log in logs]
     for log in logs:
         log.addHandler(handler)
@@ -176,7 +208,9 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
         key = "stdin" if name == "-" else path.name
         text, how = decode(data)
         if how == "lossy":
-            session.talk(f"{key} is no text in an encoding that rlm knows: what cannot be read shows as \ufffd")
+            session.talk(
+                f"{key} is no text in an encoding that rlm knows: what cannot be read shows as \ufffd"
+            )
         elif how:
             session.talk(f"{key} was read as {how}")
         texts[name if key in texts else key] = text
@@ -207,9 +241,15 @@ def _teller(verbose: bool) -> Any:
     def tell(turn: RLMIteration) -> None:
         blocks = len(turn.code_blocks)
         wrong = sum(1 for block in turn.code_blocks if block.result.error)
-        said = f"{blocks} block{'' if blocks == 1 else 's'}" + (f", {wrong} failed" if wrong else "")
+        said = f"{blocks} block{'' if blocks == 1 else 's'}" + (
+            f", {wrong} failed" if wrong else ""
+        )
         if wrong and not verbose:
-            last = next(block.result.stderr for block in turn.code_blocks if block.result.error).strip().splitlines()
+            last = (
+                next(block.result.stderr for block in turn.code_blocks if block.result.error)
+                .strip()
+                .splitlines()
+            )
             said += f": {output.one_line(last[-1])[:100]}" if last else ""
         ended = ", answer" if turn.final_answer is not None else ""
         which = f"attempt {turn.attempt}, " if turn.attempt else ""
@@ -218,7 +258,9 @@ def _teller(verbose: bool) -> Any:
             mark = f"{turn.attempt} " if turn.attempt else ""
             for block in turn.code_blocks:
                 output.talk(_indented(block.code, f"  {mark}> "))
-                output.talk(_indented((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}"))
+                output.talk(
+                    _indented((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}")
+                )
 
     return tell
 
@@ -237,7 +279,13 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
     used = result.usage
     tokens = f"{used['input_tokens'] + used['output_tokens']:,} tokens"
     cost = f", ${used['cost_usd']:.4f}" if used.get("cost_usd") else ""
-    ended = "answered" if result.answered else "not answered" if result.converged else f"not finished ({result.reason})"
+    ended = (
+        "answered"
+        if result.answered
+        else "not answered"
+        if result.converged
+        else f"not finished ({result.reason})"
+    )
     session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in _learning(result):
         session.talk(line)

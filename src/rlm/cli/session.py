@@ -80,7 +80,9 @@ class Session:
 
     def _require(self) -> None:
         if self._missing:
-            raise NotFound(f"there is no store at {self.path}: check --db, or make one with `rlm memory add`")
+            raise NotFound(
+                f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
+            )
 
     @contextmanager
     def store(self) -> Iterator[Store]:

@@ -21,11 +21,16 @@ LEAST = 24
 MOST_LINES = 3
 
 
-def show_table(headers: Sequence[str], cells: Sequence[Sequence[str]], prose: Sequence[str]) -> None:
+def show_table(
+    headers: Sequence[str], cells: Sequence[Sequence[str]], prose: Sequence[str]
+) -> None:
     """Print rows of text that is harmless and has no newline. A column that is empty throughout is left out."""
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
     kept = [place for place in range(len(headers)) if any(row[place] for row in cells)]
-    widths = {place: max(cell_len(headers[place]), *(cell_len(row[place]) for row in cells)) for place in kept}
+    widths = {
+        place: max(cell_len(headers[place]), *(cell_len(row[place]) for row in cells))
+        for place in kept
+    }
     loose = [place for place in kept if headers[place] in prose]
     fixed = [place for place in kept if place not in loose]
     room = console.width - sum(widths[place] for place in fixed) - len(GAP) * (len(kept) - 1)
@@ -36,7 +41,9 @@ def show_table(headers: Sequence[str], cells: Sequence[Sequence[str]], prose: Se
     for number, row in enumerate([headers, *cells]):
         shown = _beside(console, row, beside)
         for text in [row[place] for place in loose if below and row[place]]:
-            shown += [GAP + line for line in _lines(console, text, max(console.width - len(GAP), 1))]
+            shown += [
+                GAP + line for line in _lines(console, text, max(console.width - len(GAP), 1))
+            ]
         for line in shown:
             console.print(Text(line.rstrip(), style="bold" if number == 0 else ""), soft_wrap=True)
 
@@ -45,7 +52,9 @@ def _shared(room: int, wanted: dict[int, int]) -> dict[int, int]:
     """The width of each column: what it wants, or an equal share of what the modest ones leave."""
     given: dict[int, int] = {}
     for place in sorted(wanted, key=lambda each: wanted[each]):
-        given[place] = min(wanted[place], (room - sum(given.values())) // (len(wanted) - len(given)))
+        given[place] = min(
+            wanted[place], (room - sum(given.values())) // (len(wanted) - len(given))
+        )
     return given
 
 
@@ -56,7 +65,9 @@ def _lines(console: Console, text: str, width: int) -> list[str]:
     lines = [line.plain.rstrip() for line in Text(text).wrap(console, width, overflow="fold")]
     if len(lines) > MOST_LINES:
         last = lines[MOST_LINES - 1]
-        lines[MOST_LINES - 1 :] = [f"{set_cell_size(last, min(cell_len(last), width - 1)).rstrip()}…"]
+        lines[MOST_LINES - 1 :] = [
+            f"{set_cell_size(last, min(cell_len(last), width - 1)).rstrip()}…"
+        ]
     return lines
 
 
@@ -64,6 +75,8 @@ def _beside(console: Console, row: Sequence[str], widths: dict[int, int]) -> lis
     """The lines of one row, its cells beside each other at these widths."""
     columns = [_lines(console, row[place], width) for place, width in widths.items()]
     return [
-        GAP.join(set_cell_size(part, width) for part, width in zip(parts, widths.values(), strict=True))
+        GAP.join(
+            set_cell_size(part, width) for part, width in zip(parts, widths.values(), strict=True)
+        )
         for parts in zip_longest(*columns, fillvalue="")
     ]

@@ -24,7 +24,9 @@ INTERRUPTED = 130
 
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
-@click.option("--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline.")
+@click.option(
+    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
+)
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @limit_options(" for a task")
 @scaling_option()
@@ -56,7 +58,9 @@ def train(
     tell_odd_tags(session, lesson)
     more = {"limits": taken_limits(given), "options": options}
     with session.store() as store, _telling(session, f"training {lesson.id}", total) as tell:
-        report = teach(lesson, store, model=model, log_dir=log_dir, resume=not again, on_task=tell, **more)
+        report = teach(
+            lesson, store, model=model, log_dir=log_dir, resume=not again, on_task=tell, **more
+        )
     _tell(session, report, curriculum)
     return INTERRUPTED if report.interrupted else 2 if report.stopped else 0
 
@@ -124,5 +128,9 @@ def _tell(session: Session, report: TrainReport, curriculum: str) -> None:
             session.talk(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
     if report.stopped:
         whole = report.left + len(report.outcomes)
-        session.talk(f"stopped with {report.left} of {whole} tasks left: {one_line(report.stopped)}")
-        session.talk("what is done is kept: the same command, with the same options, goes on where it was")
+        session.talk(
+            f"stopped with {report.left} of {whole} tasks left: {one_line(report.stopped)}"
+        )
+        session.talk(
+            "what is done is kept: the same command, with the same options, goes on where it was"
+        )

@@ -63,11 +63,15 @@ def _lines(report: dict[str, Any]) -> list[str]:
         f"packs    {', '.join(report['packs']) or 'none shipped'}",
     ]
     if report["counts"]:
-        lines.append(f"holds    {', '.join(f'{value:,} {name}' for name, value in report['counts'].items())}")
+        lines.append(
+            f"holds    {', '.join(f'{value:,} {name}' for name, value in report['counts'].items())}"
+        )
     lines += [f"fixed    {what}" for what in report["fixed"]]
     for check in report["checks"]:
         mark = "ok" if check["ok"] else "FAILED"
         hint = f"; {check['fix']}" if check["fix"] else ""
         lines.append(f"{mark:<8} {check['name']}: {check['detail']}{hint}")
-    lines += [f"missing  {part['name']} ({part['for']}): {part['pip']}" for part in report["missing"]]
+    lines += [
+        f"missing  {part['name']} ({part['for']}): {part['pip']}" for part in report["missing"]
+    ]
     return lines

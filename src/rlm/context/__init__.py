@@ -8,4 +8,11 @@ from rlm.context.build import BuiltContext, build_context
 from rlm.context.guide import Guide, Recipe, read_guide
 from rlm.context.l2_memories import format_memories_for_injection
 
-__all__ = ["BuiltContext", "Guide", "Recipe", "build_context", "format_memories_for_injection", "read_guide"]
+__all__ = [
+    "BuiltContext",
+    "Guide",
+    "Recipe",
+    "build_context",
+    "format_memories_for_injection",
+    "read_guide",
+]

@@ -42,4 +42,6 @@ def build_context(
     }
     there = {name: text for name, text in layers.items() if text}
     used = tuple(item.memory_id for item in memories[: l2_memories.AT_MOST]) if layers["l2"] else ()
-    return BuiltContext(SEPARATOR.join(there.values()), {name: len(text) for name, text in there.items()}, used)
+    return BuiltContext(
+        SEPARATOR.join(there.values()), {name: len(text) for name, text in there.items()}, used
+    )

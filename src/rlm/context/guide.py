@@ -35,7 +35,11 @@ class Guide:
         """The recipe that shares most words with the task; None when none shares any."""
         wanted = _words(task)
         scored = [
-            (3 * len(wanted & _words(recipe.title)) + len(wanted & _words(recipe.text)), -place, recipe)
+            (
+                3 * len(wanted & _words(recipe.title)) + len(wanted & _words(recipe.text)),
+                -place,
+                recipe,
+            )
             for place, recipe in enumerate(self.recipes)
         ]
         score, _, recipe = max(scored, default=(0, 0, None), key=lambda entry: entry[:2])
@@ -46,7 +50,9 @@ def read_guide(ontology_path: str | Path) -> Guide | None:
     """The guide beside an ontology; None when there is none."""
     path = Path(ontology_path)
     name = path.name.removesuffix(".gz")
-    beside = path.with_name(name.rpartition(".")[0] + ".guide.md" if "." in name else name + ".guide.md")
+    beside = path.with_name(
+        name.rpartition(".")[0] + ".guide.md" if "." in name else name + ".guide.md"
+    )
     if not beside.is_file():
         return None
     try:
@@ -60,7 +66,9 @@ def read_guide(ontology_path: str | Path) -> Guide | None:
 def parse_guide(text: str) -> Guide:
     """A guide from its Markdown."""
     head, *sections = re.split(r"(?m)^##\s+", text)
-    summary = " ".join(line for line in head.splitlines() if line.strip() and not line.startswith("#"))
+    summary = " ".join(
+        line for line in head.splitlines() if line.strip() and not line.startswith("#")
+    )
     recipes = []
     for section in sections:
         title, _, body = section.partition("\n")

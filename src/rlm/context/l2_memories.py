@@ -24,7 +24,13 @@ ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 
 
-def pack(memories: Sequence[MemoryItem], budget: int = BUDGET, *, at_most: int = AT_MOST, each: int = EACH) -> str:
+def pack(
+    memories: Sequence[MemoryItem],
+    budget: int = BUDGET,
+    *,
+    at_most: int = AT_MOST,
+    each: int = EACH,
+) -> str:
     """The best of the memories, in their order; '' when there is none, or no room for one."""
     head = f"{RECALLED_HEADING}\n{ASSESS_SHORT}\n"
     room = budget - len(head)
@@ -36,7 +42,9 @@ def pack(memories: Sequence[MemoryItem], budget: int = BUDGET, *, at_most: int =
     return head + "\n\n".join(part for part in parts if part)
 
 
-def format_memories_for_injection(memories: Sequence[MemoryItem], max_bullets: int = BULLETS) -> str:
+def format_memories_for_injection(
+    memories: Sequence[MemoryItem], max_bullets: int = BULLETS
+) -> str:
     """All of these memories for a prompt, without a budget for the whole: heading, the assess line, and an entry each.
 
     An entry has the title, the description and at most `max_bullets` steps; never the full content.

@@ -56,7 +56,9 @@ def page(made: Evaluation) -> str:
     sums = [made.summary(arm) for arm in made.arms]
     parts = [_head(made), _tiles(names, sums, made.differences())]
     parts.append(_section("Success", success_plot(names, sums), _intervals()))
-    parts.append(_section("Steps by kind of question", legend(names) + steps_plot(made, names), _reading()))
+    parts.append(
+        _section("Steps by kind of question", legend(names) + steps_plot(made, names), _reading())
+    )
     parts.append(_section("By kind", _kinds(made, names)))
     if effects := made.memories():
         parts.append(_section("By memory", _memories(effects)))
@@ -73,7 +75,11 @@ def page(made: Evaluation) -> str:
 
 def _head(made: Evaluation) -> str:
     tasks = len({run.task_id for run in made.runs})
-    which = "held-out tasks, none of which was trained on" if made.held_out else "tasks, trained on or not"
+    which = (
+        "held-out tasks, none of which was trained on"
+        if made.held_out
+        else "tasks, trained on or not"
+    )
     scaling = f", {safe(made.scaling)}" if made.scaling else ""
     trials = f"{made.trials} trial{'' if made.trials == 1 else 's'} each{scaling}"
     lines = [
@@ -115,7 +121,13 @@ def _tile(name: str, place: int, each: Summary, gap: Difference | None) -> str:
 def _gap(gap: Difference) -> str:
     """Both differences in words, each with its interval; what chance alone may make is not called a difference."""
     points = f"{abs(round(100 * gap.success))} points"
-    success = _told(gap.success, gap.success_interval, f"{points} more success", f"{points} less success", "success")
+    success = _told(
+        gap.success,
+        gap.success_interval,
+        f"{points} more success",
+        f"{points} less success",
+        "success",
+    )
     few = f"{abs(round(100 * gap.steps))} %"
     steps = _told(gap.steps, gap.steps_interval, f"{few} more steps", f"{few} fewer steps", "steps")
     low, high = gap.success_interval
@@ -166,14 +178,20 @@ def _kinds(made: Evaluation, names: list[str]) -> str:
             each = made.summary(arm, kind)
             low, high = each.success_interval
             told = f"{each.successes}/{each.runs} in {each.steps:.1f}" if each.runs else ""
-            cells.append(f'<td class="n" title="success, 95 %: {percent(low)} to {percent(high)}">{told}</td>')
+            cells.append(
+                f'<td class="n" title="success, 95 %: {percent(low)} to {percent(high)}">{told}</td>'
+            )
         rows.append(f"<tr><td>{safe(kind)}</td>{''.join(cells)}</tr>")
-    table = f"<table><thead><tr><th>kind</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    table = (
+        f"<table><thead><tr><th>kind</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
     return table + '<p class="soft">Right answers of all runs, in steps on average.</p>'
 
 
 def _memories(effects: list[MemoryEffect]) -> str:
-    head = "".join(f'<th class="n">{text}</th>' for text in ("given", "used", "tasks", "success", "steps"))
+    head = "".join(
+        f'<th class="n">{text}</th>' for text in ("given", "used", "tasks", "success", "steps")
+    )
     rows = "".join(
         f'<tr><td class="task">{safe(each.title, QUESTION_CHARS)}<small>{safe(each.memory_id, QUESTION_CHARS)}, '
         f"{safe(ARM_NAMES.get(each.against.arm, each.against.arm))}</small></td>"
@@ -207,13 +225,17 @@ def _grid(made: Evaluation, names: list[str]) -> str:
     for task, by_arm in runs.items():
         first = next(iter(by_arm.values()))[0]
         cells = "".join(_cell(by_arm.get(arm, [])) for arm in made.arms)
-        wrong = "".join(_wrong(name, by_arm.get(arm, [])) for arm, name in zip(made.arms, names, strict=True))
+        wrong = "".join(
+            _wrong(name, by_arm.get(arm, [])) for arm, name in zip(made.arms, names, strict=True)
+        )
         rows.append(
             f'<tr><td class="task">{safe(first.query, QUESTION_CHARS)}<small>{safe(task, QUESTION_CHARS)}, '
             f"{safe(first.kind, QUESTION_CHARS)}</small>{wrong}</td>{cells}</tr>"
         )
     head = "".join(f"<th>{safe(name)}</th>" for name in names)
-    table = f"<table><thead><tr><th>task</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    table = (
+        f"<table><thead><tr><th>task</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
     return table + '<p class="soft">✓ right, ✗ wrong; the number after the dot is the steps.</p>'
 
 
@@ -228,7 +250,11 @@ def _cell(runs: list[Measured]) -> str:
         return "<td></td>"
     right = sum(run.success for run in runs)
     steps = mean([float(run.steps) for run in runs])
-    mark = ("✓" if right else "✗") if len(runs) == 1 else f"{'✓' if right == len(runs) else '✗'} {right}/{len(runs)}"
+    mark = (
+        ("✓" if right else "✗")
+        if len(runs) == 1
+        else f"{'✓' if right == len(runs) else '✗'} {right}/{len(runs)}"
+    )
     return f'<td class="{"ok" if right == len(runs) else "no"}">{mark} · {steps:g}</td>'
 
 
@@ -241,6 +267,12 @@ def _leakage(names: list[str], sums: list[Summary]) -> str:
     )
     head = "".join(
         f'<th class="n">{text}</th>'
-        for text in ("tokens a run", "seconds", "followed a memory", "largest return", "largest context")
+        for text in (
+            "tokens a run",
+            "seconds",
+            "followed a memory",
+            "largest return",
+            "largest context",
+        )
     )
     return f"<table><thead><tr><th>arm</th>{head}<th>flags</th></tr></thead><tbody>{rows}</tbody></table>"

@@ -84,7 +84,9 @@ def evaluate(
         )
         try:
             stores = _Stores(folder, lesson, arms)
-            report = stores.train(asked, log_dir=log_dir, limits=limits, options=told, on_task=on_task)
+            report = stores.train(
+                asked, log_dir=log_dir, limits=limits, options=told, on_task=on_task
+            )
         except KeyboardInterrupt:
             return replace(made, stopped=INTERRUPTED)
         made = replace(made, trained=None if report is None else _short(report))
@@ -117,14 +119,18 @@ def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
-        raise ConfigError(f"the stores cannot be kept in {folder} ({exc.strerror}): give another folder") from exc
+        raise ConfigError(
+            f"the stores cannot be kept in {folder} ({exc.strerror}): give another folder"
+        ) from exc
     return folder
 
 
 def _short(report: TrainReport) -> dict[str, Any]:
     """What is told of the training that came before."""
     whole = report.to_dict()["all"]
-    return {name: whole[name] for name in ("tasks", "earlier", "successes", "steps", "new_memories")}
+    return {
+        name: whole[name] for name in ("tasks", "earlier", "successes", "steps", "new_memories")
+    }
 
 
 class _Stores:
@@ -154,7 +160,9 @@ class _Stores:
             if report.interrupted:
                 raise KeyboardInterrupt
             if report.stopped:
-                raise ModelError(f"{report.stopped} (in training, after {len(report.outcomes)} tasks)")
+                raise ModelError(
+                    f"{report.stopped} (in training, after {len(report.outcomes)} tasks)"
+                )
             self._freeze("trained", store)
         return report
 
@@ -186,10 +194,17 @@ class _Suite:
         self.limits, self.log_dir = limits, log_dir
 
     def run(
-        self, tasks: Sequence[Task], arms: Sequence[str], trials: int, found: list[Measured], on_run: OnRun | None
+        self,
+        tasks: Sequence[Task],
+        arms: Sequence[str],
+        trials: int,
+        found: list[Measured],
+        on_run: OnRun | None,
     ) -> str:
         """Every task under every arm, `trials` times, into `found`; why it ended early, or nothing."""
-        planned = [(trial, task, arm) for trial in range(1, trials + 1) for task in tasks for arm in arms]
+        planned = [
+            (trial, task, arm) for trial in range(1, trials + 1) for task in tasks for arm in arms
+        ]
         for trial, task, arm in planned:
             try:
                 found.append(self._one(task, arm, trial))
@@ -204,7 +219,11 @@ class _Suite:
         return ""
 
     def _one(self, task: Task, arm: str, trial: int) -> Measured:
-        told = replace(self.options, recall=False, memory_tools=False) if arm == "off" else self.options
+        told = (
+            replace(self.options, recall=False, memory_tools=False)
+            if arm == "off"
+            else self.options
+        )
         with tempfile.TemporaryDirectory(prefix="rlm-run-") as folder:
             copy = self.stores.copy(arm, Path(folder))
             with open_store(copy, embedder=self.stores.embedder, origin="evaluation") as store:

@@ -51,7 +51,15 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
     """The success rate of every arm with its interval."""
     row, top = 44, 4
     bottom = top + row * len(names)
-    parts = [_axis([(share / 4, percent(share / 4)) for share in range(5)], 1.0, top, bottom, "tasks answered right")]
+    parts = [
+        _axis(
+            [(share / 4, percent(share / 4)) for share in range(5)],
+            1.0,
+            top,
+            bottom,
+            "tasks answered right",
+        )
+    ]
     for place, (name, each) in enumerate(zip(names, summaries, strict=True)):
         y = top + row * place + 28
         low, high = each.success_interval
@@ -63,7 +71,9 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
             _mark(place, each.success, 1.0, y, 7, told),
             _value(percent(each.success), y),
         ]
-    told = "; ".join(f"{name} {percent(each.success)}" for name, each in zip(names, summaries, strict=True))
+    told = "; ".join(
+        f"{name} {percent(each.success)}" for name, each in zip(names, summaries, strict=True)
+    )
     return _svg(bottom + FOOT, f"Success rate by arm, with 95 % intervals: {told}", parts)
 
 
@@ -81,8 +91,16 @@ def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
             parts += _lane(place, middle, steps, most, f"{kind}, {names[place]}")
         y += lane * len(made.arms) + gap
     ticks = range(0, most + 1, -(-most // 8))
-    axis = _axis([(float(tick), str(tick)) for tick in ticks], float(most), top, y - gap / 2, "steps of a run")
-    return _svg(y - gap / 2 + FOOT, "Steps of every run, by kind of question and arm", [axis, *parts])
+    axis = _axis(
+        [(float(tick), str(tick)) for tick in ticks],
+        float(most),
+        top,
+        y - gap / 2,
+        "steps of a run",
+    )
+    return _svg(
+        y - gap / 2 + FOOT, "Steps of every run, by kind of question and arm", [axis, *parts]
+    )
 
 
 def _lane(place: int, y: float, steps: Sequence[int], most: int, what: str) -> list[str]:
@@ -103,8 +121,13 @@ def _lane(place: int, y: float, steps: Sequence[int], most: int, what: str) -> l
 
 def legend(names: Sequence[str]) -> str:
     """Which mark is which arm, as HTML that wraps."""
-    marks = (f'<svg viewBox="0 0 14 14" aria-hidden="true">{marker(place, 7, 7)}</svg>' for place in range(len(names)))
-    shown = (f"<span>{mark} {safe(name, 24)}</span>" for mark, name in zip(marks, names, strict=True))
+    marks = (
+        f'<svg viewBox="0 0 14 14" aria-hidden="true">{marker(place, 7, 7)}</svg>'
+        for place in range(len(names))
+    )
+    shown = (
+        f"<span>{mark} {safe(name, 24)}</span>" for mark, name in zip(marks, names, strict=True)
+    )
     return f'<p class="legend">{" ".join(shown)}</p>'
 
 
@@ -130,7 +153,9 @@ def _value(text: str, y: float) -> str:
     return f'<text class="value" text-anchor="end" x="100%" y="{y + 4}">{text}</text>'
 
 
-def _axis(ticks: Sequence[tuple[float, str]], most: float, top: float, bottom: float, title: str) -> str:
+def _axis(
+    ticks: Sequence[tuple[float, str]], most: float, top: float, bottom: float, title: str
+) -> str:
     lines = "".join(
         f'<line class="grid" x1="{_x(value, most)}" x2="{_x(value, most)}" y1="{top}" y2="{bottom:.1f}"/>'
         f'<text class="tick" text-anchor="middle" x="{_x(value, most)}" y="{bottom + 16:.1f}">{safe(text)}</text>'

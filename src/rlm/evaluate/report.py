@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rlm.evaluate.stats import Interval, bootstrap_change, bootstrap_mean, change, mean, paired_difference, wilson
+from rlm.evaluate.stats import (
+    Interval,
+    bootstrap_change,
+    bootstrap_mean,
+    change,
+    mean,
+    paired_difference,
+    wilson,
+)
 
 SHOWN_FLAGS = 20
 
@@ -132,17 +140,26 @@ class Evaluation:
         for arm in self.arms[1:]:
             runs = self.of(arm)
             titles = {each.memory_id: each.title for run in runs for each in run.memories}
-            found += [_effect(memory_id, title, arm, runs, base) for memory_id, title in titles.items()]
-        return sorted(found, key=lambda each: (-each.against.steps, each.against.success, each.memory_id))
+            found += [
+                _effect(memory_id, title, arm, runs, base) for memory_id, title in titles.items()
+            ]
+        return sorted(
+            found, key=lambda each: (-each.against.steps, each.against.success, each.memory_id)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON types: summaries, differences, kinds, memories and single runs."""
-        told = {name: getattr(self, name) for name in self.__slots__ if name not in ("runs", "arms")}
+        told = {
+            name: getattr(self, name) for name in self.__slots__ if name not in ("runs", "arms")
+        }
         return {
             **told,
             "arms": {arm: asdict(self.summary(arm)) for arm in self.arms},
             "differences": [asdict(each) for each in self.differences()],
-            "kinds": {kind: {arm: asdict(self.summary(arm, kind)) for arm in self.arms} for kind in self.kinds},
+            "kinds": {
+                kind: {arm: asdict(self.summary(arm, kind)) for arm in self.arms}
+                for kind in self.kinds
+            },
             "memories": [asdict(each) for each in self.memories()],
             "runs": [asdict(run) for run in self.runs],
         }
@@ -178,7 +195,9 @@ def by_task(runs: Iterable[Measured], value: Callable[[Measured], float]) -> dic
     return {task: mean(values) for task, values in found.items()}
 
 
-def _difference(arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[Measured]) -> Difference:
+def _difference(
+    arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[Measured]
+) -> Difference:
     def pair(value: Callable[[Measured], float]) -> tuple[list[float], list[float]]:
         mine, other = by_task(ours, value), by_task(theirs, value)
         shared = [task for task in mine if task in other]
@@ -199,8 +218,14 @@ def _difference(arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[
     )
 
 
-def _effect(memory_id: str, title: str, arm: str, runs: Sequence[Measured], base: Sequence[Measured]) -> MemoryEffect:
+def _effect(
+    memory_id: str, title: str, arm: str, runs: Sequence[Measured], base: Sequence[Measured]
+) -> MemoryEffect:
     given = [(run, each) for run in runs for each in run.memories if each.memory_id == memory_id]
-    telling = [run for run, mine in given if mine.followed or not any(each.followed for each in run.memories)]
+    telling = [
+        run
+        for run, mine in given
+        if mine.followed or not any(each.followed for each in run.memories)
+    ]
     gap = _difference(arm, base[0].arm if base else "", telling, base)
     return MemoryEffect(memory_id, title, len(given), sum(mine.followed for _, mine in given), gap)

@@ -10,4 +10,16 @@ from rlm.handles.ref import Ref, View
 from rlm.handles.store import Store
 from rlm.handles.wire import expand, from_wire, mark, to_wire
 
-__all__ = ["Meter", "Payload", "Ref", "Store", "View", "decode", "expand", "from_wire", "mark", "reader", "to_wire"]
+__all__ = [
+    "Meter",
+    "Payload",
+    "Ref",
+    "Store",
+    "View",
+    "decode",
+    "expand",
+    "from_wire",
+    "mark",
+    "reader",
+    "to_wire",
+]

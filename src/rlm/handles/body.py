@@ -101,7 +101,9 @@ def find(body: Body, needle: str, start: int, stop: int, *, piece_chars: int = P
     return -1
 
 
-def find_folded(body: Body, needle: str, start: int, stop: int, *, piece_chars: int = PIECE_CHARS) -> int:
+def find_folded(
+    body: Body, needle: str, start: int, stop: int, *, piece_chars: int = PIECE_CHARS
+) -> int:
     """As `fold(text).find(fold(needle), start, stop)`, without folding the whole text."""
     wanted = fold(needle)
     if not wanted:
@@ -140,7 +142,9 @@ def count(body: Body, needle: str, start: int, stop: int, *, piece_chars: int = 
     return total
 
 
-def _pieces(body: Body, start: int, stop: int, needle_chars: int, most: int) -> Iterator[tuple[int, str]]:
+def _pieces(
+    body: Body, start: int, stop: int, needle_chars: int, most: int
+) -> Iterator[tuple[int, str]]:
     """Where each piece begins, and the piece; small ones first, because the next hit is often near."""
     overlap, size = needle_chars - 1, max(min(CHUNK_CHARS, most), needle_chars)
     while stop - start > overlap:

@@ -36,7 +36,10 @@ class Meter:
         """The four metrics, the red flags, and calls and characters by tool; all JSON types."""
         with self._lock:
             largest, tool = self._largest
-            by_tool = {name: {"calls": calls, "chars": chars} for name, (calls, chars) in sorted(self._tools.items())}
+            by_tool = {
+                name: {"calls": calls, "chars": chars}
+                for name, (calls, chars) in sorted(self._tools.items())
+            }
         flags = [
             f"{name}: {value:,} > {most:,}{where}"
             for name, value, most, where in (

@@ -54,14 +54,20 @@ def rendered(payload: Payload) -> tuple[str, bool]:
         text, how = decode(bytes(payload))
         return text, how == "lossy"
     if not isinstance(payload, list | dict):
-        raise HandleError(f"a payload of type {type(payload).__name__}: use text, bytes, a list or a dict")
+        raise HandleError(
+            f"a payload of type {type(payload).__name__}: use text, bytes, a list or a dict"
+        )
     try:
         if isinstance(payload, list):
             return _laid_out("[", [_json(part) for part in payload], "]"), False
         made = json.loads(_json(payload))  # keys as JSON has them, each once
-        return _laid_out("{", [f"{_json(key)}: {_json(part)}" for key, part in made.items()], "}"), False
+        return _laid_out(
+            "{", [f"{_json(key)}: {_json(part)}" for key, part in made.items()], "}"
+        ), False
     except (TypeError, ValueError, RecursionError) as exc:
-        raise HandleError(f"the payload cannot be written as JSON ({exc}): put text instead") from exc
+        raise HandleError(
+            f"the payload cannot be written as JSON ({exc}): put text instead"
+        ) from exc
 
 
 def _json(value: Any) -> str:

@@ -31,16 +31,22 @@ def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
         meter.note("text.read", len(text), to_prompt=False)
         return text
 
-    def find(key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False) -> int:
+    def find(
+        key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False
+    ) -> int:
         _check_needle(needle)
-        return store.find(key, needle, position(start, "start"), _end(stop), ignore_case=bool(ignore_case))
+        return store.find(
+            key, needle, position(start, "start"), _end(stop), ignore_case=bool(ignore_case)
+        )
 
     def count(key: Handle, needle: str, start: int = 0, stop: int | None = None) -> int:
         _check_needle(needle)
         return store.count(key, needle, position(start, "start"), _end(stop))
 
     def stand_in(key: str, start: int, stop: int) -> str:
-        return mark(store, View(store.ref(key).key, position(start, "start"), position(stop, "stop")))
+        return mark(
+            store, View(store.ref(key).key, position(start, "start"), position(stop, "stop"))
+        )
 
     return {"text.read": read, "text.find": find, "text.count": count, "text.mark": stand_in}
 
@@ -60,4 +66,6 @@ def _check_needle(needle: Any) -> None:
     if not isinstance(needle, str):
         raise HandleError(f"the text to look for is {type(needle).__name__}: use text")
     if len(needle) > NEEDLE_CHARS:
-        raise HandleError(f"the text to look for has {len(needle):,} characters, at most {NEEDLE_CHARS:,}")
+        raise HandleError(
+            f"the text to look for has {len(needle):,} characters, at most {NEEDLE_CHARS:,}"
+        )

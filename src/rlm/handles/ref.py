@@ -42,7 +42,9 @@ class View:
     stop: int
 
     def __repr__(self) -> str:
-        return f"View({self.key!r}, {self.start}:{self.stop}, {max(0, self.stop - self.start)} chars)"
+        return (
+            f"View({self.key!r}, {self.start}:{self.stop}, {max(0, self.stop - self.start)} chars)"
+        )
 
     __str__ = __repr__
 

@@ -75,7 +75,9 @@ class Store:
         spill to: then every payload, this one too, is still in memory, and `ref(key)` gives its handle.
         """
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
-            raise HandleError(f"dtype is {_shown(dtype)}: use a short name, such as text or results")
+            raise HandleError(
+                f"dtype is {_shown(dtype)}: use a short name, such as text or results"
+            )
         text, lossy = rendered(payload)
         kind = dtype + LOSSY if lossy else dtype
         with self._lock:
@@ -119,7 +121,9 @@ class Store:
             if key not in self._seals:
                 made = sha256(key.encode("utf-8", "replace"))
                 for start in range(0, entry.ref.sz, SEAL_CHARS):
-                    made.update(self.read(key, start, start + SEAL_CHARS).encode("utf-8", "surrogatepass"))
+                    made.update(
+                        self.read(key, start, start + SEAL_CHARS).encode("utf-8", "surrogatepass")
+                    )
                 self._seals[key] = made.hexdigest()[:12]
             return self._seals[key]
 
@@ -135,7 +139,13 @@ class Store:
             raise self._unreadable(entry.ref, exc) from exc
 
     def find(
-        self, target: Target, needle: str, start: int = 0, stop: int | None = None, *, ignore_case: bool = False
+        self,
+        target: Target,
+        needle: str,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        ignore_case: bool = False,
     ) -> int:
         """`text.find(needle, start, stop)`; -1 when there is none."""
         entry, low, high = self._window(target)
@@ -160,13 +170,17 @@ class Store:
         except OSError as exc:
             raise self._unreadable(entry.ref, exc) from exc
 
-    def lines(self, target: Target, start: int = 0, max_chars: int = 65_536) -> tuple[list[str], int]:
+    def lines(
+        self, target: Target, start: int = 0, max_chars: int = 65_536
+    ) -> tuple[list[str], int]:
         """The lines that fit into `max_chars` from `start`, each with its `\\n`, and where to go on.
 
         A line that is longer comes in parts. At the end there are no lines.
         """
         if start < 0 or max_chars < 1:
-            raise HandleError(f"lines from {start}, {max_chars} characters: start at 0 or later, and ask for some")
+            raise HandleError(
+                f"lines from {start}, {max_chars} characters: start at 0 or later, and ask for some"
+            )
         text = self.read(target, start, start + max_chars)
         if start + len(text) < self.size(target):
             text = text[: text.rfind("\n") + 1] or text
@@ -219,7 +233,10 @@ class Store:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -227,7 +244,9 @@ class Store:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise HandleError("this store of handles is closed: its payloads are gone; open another")
+            raise HandleError(
+                "this store of handles is closed: its payloads are gone; open another"
+            )
 
     def _new_key(self, dtype: str) -> str:
         while True:
@@ -266,7 +285,9 @@ class Store:
 
     def _unknown(self, key: object) -> HandleError:
         if not isinstance(key, str):
-            return HandleError(f"expected a handle or its key, got {type(key).__name__}: pass the variable itself")
+            return HandleError(
+                f"expected a handle or its key, got {type(key).__name__}: pass the variable itself"
+            )
         if not is_key(key):
             return HandleError(
                 f"expected a handle or its key, got a text of {len(key):,} characters: pass the handle, or work on "
@@ -276,10 +297,14 @@ class Store:
         if not known:
             return HandleError(f"no payload behind {key!r}: nothing is stored yet")
         near = difflib.get_close_matches(key, known, n=3, cutoff=0.5) or known[:3]
-        return HandleError(f"no payload behind {key!r}: nearest are {', '.join(map(repr, near))}; use one of the keys")
+        return HandleError(
+            f"no payload behind {key!r}: nearest are {', '.join(map(repr, near))}; use one of the keys"
+        )
 
     def _unreadable(self, ref: Ref, exc: OSError) -> HandleError:
-        return HandleError(f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again")
+        return HandleError(
+            f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again"
+        )
 
     def _make_room(self) -> None:
         while self._held > self.memory_bytes and self._resident:

@@ -22,7 +22,8 @@ TAG = "$ref"
 EXPAND_CHARS = 1_000_000
 
 _MARK = re.compile(
-    rf"\u27e6([^\u27e6\u27e7\n]{{1,{KEY_CHARS}}}):(\d{{1,15}}):(\d{{1,15}}):([0-9a-f]{{12}})\u27e7", re.ASCII
+    rf"\u27e6([^\u27e6\u27e7\n]{{1,{KEY_CHARS}}}):(\d{{1,15}}):(\d{{1,15}}):([0-9a-f]{{12}})\u27e7",
+    re.ASCII,
 )
 
 
@@ -56,7 +57,11 @@ def from_wire(value: Any) -> Any:
 
 def _from_wire(value: Any) -> Any:
     if isinstance(value, dict):
-        if len(value) == 1 and isinstance(inner := value.get(TAG), dict) and (made := _handle(inner)) is not None:
+        if (
+            len(value) == 1
+            and isinstance(inner := value.get(TAG), dict)
+            and (made := _handle(inner)) is not None
+        ):
             return made
         return {key: _from_wire(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -67,7 +72,11 @@ def _from_wire(value: Any) -> Any:
 def _handle(inner: dict[str, Any]) -> Ref | View | None:
     if not is_key(inner.get("key")):
         return None
-    if inner.keys() == {"key", "start", "stop"} and _is_count(inner["start"]) and _is_count(inner["stop"]):
+    if (
+        inner.keys() == {"key", "start", "stop"}
+        and _is_count(inner["start"])
+        and _is_count(inner["stop"])
+    ):
         return View(**inner)
     if (
         inner.keys() == {"key", "dtype", "sz", "prev"}
@@ -92,13 +101,17 @@ def expand(store: Store, text: str, *, max_chars: int = EXPAND_CHARS) -> str:
 
     HandleError when the passages together have more than `max_chars` characters; nothing is read then.
     """
-    total = sum(store.size(_view(found)) for found in _MARK.finditer(text) if _is_ours(store, found))
+    total = sum(
+        store.size(_view(found)) for found in _MARK.finditer(text) if _is_ours(store, found)
+    )
     if total > max_chars:
         raise HandleError(
             f"the passages in this prompt have {total:,} characters, at most {max_chars:,}: use shorter slices, or "
             f"split the work over several calls"
         )
-    return _MARK.sub(lambda found: store.text(_view(found)) if _is_ours(store, found) else found[0], text)
+    return _MARK.sub(
+        lambda found: store.text(_view(found)) if _is_ours(store, found) else found[0], text
+    )
 
 
 def mark(store: Store, view: View) -> str:

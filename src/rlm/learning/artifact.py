@@ -53,8 +53,12 @@ def extract_trajectory_artifact(
     """
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
     calls = _calls_by_block([block for _, block in blocks], trace)
-    steps = [_step(number, block, made) for (number, block), made in zip(blocks, calls, strict=True)]
-    failed = [block.result.error is not None or _is_fault(block.result.stderr) for _, block in blocks]
+    steps = [
+        _step(number, block, made) for (number, block), made in zip(blocks, calls, strict=True)
+    ]
+    failed = [
+        block.result.error is not None or _is_fault(block.result.stderr) for _, block in blocks
+    ]
     errors = [_fault(block) for (_, block), bad in zip(blocks, failed, strict=True) if bad]
     said = tidy(answer or "", ANSWER_CHARS, lines=True)
     return {
@@ -66,7 +70,9 @@ def extract_trajectory_artifact(
         "variables_created": _variables(ns or {}),
         "errors_encountered": list(dict.fromkeys(text for text in errors if text))[:MOST_ERRORS],
         "reason": tidy(reason, REASON_CHARS),
-        "tools_used": sorted({call.tool for call in trace.calls})[:MOST_NAMES] if trace is not None else [],
+        "tools_used": sorted({call.tool for call in trace.calls})[:MOST_NAMES]
+        if trace is not None
+        else [],
     }
 
 
@@ -102,7 +108,11 @@ def _is_fault(stderr: str) -> bool:
 
 
 def _variables(ns: Mapping[str, Any]) -> list[str]:
-    made = (str(name) for name, value in ns.items() if not (isinstance(value, str) and value in NO_VALUES))
+    made = (
+        str(name)
+        for name, value in ns.items()
+        if not (isinstance(value, str) and value in NO_VALUES)
+    )
     names = (name for name in made if not name.startswith("_") and name not in HOST_NAMES)
     return [tidy(name, NAME_CHARS) for name in names][:MOST_NAMES]
 

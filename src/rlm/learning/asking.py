@@ -22,7 +22,8 @@ REPLY_CHARS = 1_000
 CUT = "it was cut off before its end: write less"
 
 _TOO_LONG = re.compile(
-    r"context.{0,20}(?:length|window|size)|max(?:_completion)?_tokens|prompt is too long", re.IGNORECASE
+    r"context.{0,20}(?:length|window|size)|max(?:_completion)?_tokens|prompt is too long",
+    re.IGNORECASE,
 )
 
 T = TypeVar("T")
@@ -48,7 +49,9 @@ def ask_json(
     def twice(share: float, tokens: int) -> T:
         messages = build(share)
         for is_last in (False, True):
-            reply = client.complete(messages, max_tokens=tokens, temperature=temperature, json_schema=schema)
+            reply = client.complete(
+                messages, max_tokens=tokens, temperature=temperature, json_schema=schema
+            )
             if usage is not None:
                 usage.add(reply)
             try:

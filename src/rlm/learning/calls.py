@@ -40,7 +40,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sparql_schema": {"output_mode": "overview", "limit": 50},
 }
 """What else belongs to a call, with the value that need not be said."""
-BARE = {"uri": "iri", "resource": "iri", "source": "source", "target": "target", "query": "name", "text": "name"}
+BARE = {
+    "uri": "iri",
+    "resource": "iri",
+    "source": "source",
+    "target": "target",
+    "query": "name",
+    "text": "name",
+}
 """How a parameter is written where it can only mean one thing."""
 _MODE = re.compile(r"[a-z_]{1,20}")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -108,9 +115,13 @@ def steps_of(calls: Iterable[CallLike], prefixes: Prefixes) -> list[Step]:
             continue
         parts = [call, *(pages.get(call.key, ()) if call.key else ())]
         rows = next((part.rows for part in parts if part.rows is not None), None)
-        iris = frozenset(full for part in parts for name in part.iris if (full := expanded(name, prefixes)))
+        iris = frozenset(
+            full for part in parts for name in part.iris if (full := expanded(name, prefixes))
+        )
         names = tuple(_names(call, prefixes))
-        found.append(Step(call.tool, call.args, iris, names, rows, sum(part.chars for part in parts), call))
+        found.append(
+            Step(call.tool, call.args, iris, names, rows, sum(part.chars for part in parts), call)
+        )
     return found
 
 
@@ -120,7 +131,9 @@ def _names(call: CallLike, prefixes: Prefixes) -> list[str]:
             return names_of(str(call.args.get("query", "")), prefixes)
         return []
     values = [call.args.get(name) for name in NAMING.get(call.tool, ())]
-    return [expanded(value, prefixes) or value for value in values if isinstance(value, str) and value]
+    return [
+        expanded(value, prefixes) or value for value in values if isinstance(value, str) and value
+    ]
 
 
 def expanded(name: str, prefixes: Prefixes) -> str:
@@ -153,7 +166,11 @@ def _singular(word: str) -> str:
 
 
 def entities_in(
-    steps: Sequence[Step], about: Sequence[Step], question: str, mentions: Sequence[str], prefixes: Prefixes
+    steps: Sequence[Step],
+    about: Sequence[Step],
+    question: str,
+    mentions: Sequence[str],
+    prefixes: Prefixes,
 ) -> dict[str, str]:
     """The terms that steps `about` something name because the question does → their placeholders, by its order."""
     terms = list(dict.fromkeys(name for step in about for name in step.names))
@@ -165,10 +182,14 @@ def entities_in(
     if mentions:
         return found
     asked = f" {plain(question)} "
-    for term in terms:  # nobody knows what the question names: what was searched for, or is spelled in it
+    for (
+        term
+    ) in terms:  # nobody knows what the question names: what was searched for, or is spelled in it
         spelled = term in question or prefixes.shrink(term) in question
         linked = not is_common(term) and any(
-            term in step.iris and f" {plain(step.asked_for)} " in asked for step in steps if step.tool in LINKING
+            term in step.iris and f" {plain(step.asked_for)} " in asked
+            for step in steps
+            if step.tool in LINKING
         )
         name = local_name(term)
         named = not is_common(term) and name != name.lower() and f" {plain(name)} " in asked
@@ -177,16 +198,23 @@ def entities_in(
     return found
 
 
-def _meant(mention: str, terms: Sequence[str], steps: Sequence[Step], prefixes: Prefixes) -> str | None:
+def _meant(
+    mention: str, terms: Sequence[str], steps: Sequence[Step], prefixes: Prefixes
+) -> str | None:
     wanted = plain(mention)
     for term in terms:
-        if mention.strip("<>") in (term, prefixes.shrink(term)) or normalize(mention) == normalize(term):
+        if mention.strip("<>") in (term, prefixes.shrink(term)) or normalize(mention) == normalize(
+            term
+        ):
             return term
     for term in terms:
         if wanted and wanted == plain(local_name(term)):
             return term
     hits = {
-        iri for step in steps if step.tool in LINKING and _alike(plain(step.asked_for), wanted) for iri in step.iris
+        iri
+        for step in steps
+        if step.tool in LINKING and _alike(plain(step.asked_for), wanted)
+        for iri in step.iris
     }
     return next((term for term in terms if term in hits and not is_common(term)), None)
 
@@ -210,7 +238,12 @@ class Written:
 
 
 def written(
-    step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes, *, linking: bool = False
+    step: Step,
+    entities: Mapping[str, str],
+    texts: Mapping[str, str],
+    prefixes: Prefixes,
+    *,
+    linking: bool = False,
 ) -> Written | None:
     """A call as a procedure shows it; None when it cannot be shown."""
     if step.tool == "sparql_query":
@@ -260,9 +293,13 @@ def _settings(step: Step) -> list[str]:
     return found
 
 
-def _query(step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes) -> Written | None:
+def _query(
+    step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes
+) -> Written | None:
     try:
-        made = template_of(str(step.args.get("query", "")), prefixes, entities=entities, texts=texts)
+        made = template_of(
+            str(step.args.get("query", "")), prefixes, entities=entities, texts=texts
+        )
     except RLMError:
         return None
     if made is None:

@@ -16,7 +16,9 @@ def shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
     text = pack([item] * (beside + 1))
     lines = text.splitlines()
     steps = bullets(item.content)[:STEPS]
-    return bool(steps) and all(lines.count("- " + " ".join(step.split())) >= beside + 1 for step in steps)
+    return bool(steps) and all(
+        lines.count("- " + " ".join(step.split())) >= beside + 1 for step in steps
+    )
 
 
 def title_of(text: str) -> str:

@@ -51,7 +51,9 @@ class Uses:
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_USES = re.compile(r"\s{0,3}[*_`]{0,3}uses[*_`]{0,3}\s*:\s*[*_`]{0,3}\s*(none\b|#?\d.*)", re.IGNORECASE)
+_USES = re.compile(
+    r"\s{0,3}[*_`]{0,3}uses[*_`]{0,3}\s*:\s*[*_`]{0,3}\s*(none\b|#?\d.*)", re.IGNORECASE
+)
 _NUMBERS = re.compile(r"#?(\d{1,3})(?!\d)(?:\s*(?:,|and|&|\+)\s*(?=#?\d))?", re.IGNORECASE)
 _AFTER = re.compile(r"\s*[*_`]*\s*(?:$|[.,;:()—–-])")
 
@@ -60,7 +62,9 @@ def uses_in(responses: Iterable[str]) -> Uses:
     """What the replies of a run say on lines `Uses: 1` or `Uses: none`, outside of code. The last such line counts."""
     said: list[tuple[int, ...]] = []
     for response in responses:
-        said += [numbers for line in _outside_code(response) if (numbers := _announced(line)) is not None]
+        said += [
+            numbers for line in _outside_code(response) if (numbers := _announced(line)) is not None
+        ]
     if not said:
         return Uses()
     last = said[-1]
@@ -106,7 +110,11 @@ def followed_of(ids: Sequence[str], uses: Uses | None) -> list[str]:
 
 
 def signals_for(
-    injected: Sequence[str | MemoryItem], uses: Uses | None, judgment: Judgment | None, *, reads: bool = True
+    injected: Sequence[str | MemoryItem],
+    uses: Uses | None,
+    judgment: Judgment | None,
+    *,
+    reads: bool = True,
 ) -> list[Signal]:
     """What a judged run says about the memories that stood in its prompt, in the order of the prompt.
 
@@ -137,7 +145,11 @@ def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str,
                 "task_succeeded",
                 "in the prompt of a run that succeeded and did not say what it used",
             )
-        return SILENT_FAILURE, "not_helpful", "in the prompt of a run that failed and did not say what it used"
+        return (
+            SILENT_FAILURE,
+            "not_helpful",
+            "in the prompt of a run that failed and did not say what it used",
+        )
     if number in uses.followed:
         if success:
             return TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"
@@ -146,12 +158,16 @@ def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str,
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
     if success and not uses.followed:
         return NOT_APPLIED, "not_applied", "a run that succeeded used none"
-    return (PASSED_OVER, "passed_over", "a run that succeeded used another one") if success else None
+    return (
+        (PASSED_OVER, "passed_over", "a run that succeeded used another one") if success else None
+    )
 
 
 def confirmed(memory_id: str) -> Signal:
     """What finding the same way again says."""
-    return Signal(memory_id, CONFIRMED, "confirmed", "found again by a run that succeeded without it")
+    return Signal(
+        memory_id, CONFIRMED, "confirmed", "found again by a run that succeeded without it"
+    )
 
 
 def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:
@@ -175,7 +191,9 @@ def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) ->
     if months < 1:
         return None
     plural = "" if months == 1 else "s"
-    return Signal(item.memory_id, round(DECAY * months, 2), "decay", f"not used for {months} month{plural}")
+    return Signal(
+        item.memory_id, round(DECAY * months, 2), "decay", f"not used for {months} month{plural}"
+    )
 
 
 def moved(confidence: float, delta: float) -> float:

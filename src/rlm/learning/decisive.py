@@ -18,7 +18,12 @@ _COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
 
 
 def decisive_steps(
-    steps: Sequence[Step], answer: str, named: frozenset[str], wanted: frozenset[str], kind: str, question: str
+    steps: Sequence[Step],
+    answer: str,
+    named: frozenset[str],
+    wanted: frozenset[str],
+    kind: str,
+    question: str,
 ) -> list[Step]:
     """The one step, or two, that the answer came from, in the order of the run; [] when there is none.
 
@@ -32,21 +37,33 @@ def decisive_steps(
         return _covering(steps, wanted or named, kind)
     asked = [step for step in steps if step.tool not in LINKING or kind in SEARCHES]
     empty = [step for step in asked if step.rows == 0]
-    return empty[:1] or asked[-1:]  # what was asked first is the question itself; what comes after looks further
+    return (
+        empty[:1] or asked[-1:]
+    )  # what was asked first is the question itself; what comes after looks further
 
 
 def _counting(steps: Sequence[Step], answer: str, question: str) -> list[Step]:
     """The last query that counts; else what found so many rows; else where counts stand."""
-    counts = [step for step in steps if step.tool == "sparql_query" and "COUNT" in str(step.args.get("query")).upper()]
+    counts = [
+        step
+        for step in steps
+        if step.tool == "sparql_query" and "COUNT" in str(step.args.get("query")).upper()
+    ]
     number = number_in(answer, question)
-    as_many = [step for step in steps if number is not None and step.rows == number and step.tool in _COUNTING]
+    as_many = [
+        step
+        for step in steps
+        if number is not None and step.rows == number and step.tool in _COUNTING
+    ]
     tables = [step for step in steps if step.tool in _COUNTING]
     return (counts or as_many or tables)[-1:]
 
 
 def _telling(steps: Sequence[Step], kind: str) -> list[Step]:
     """The last ASK; else the last query or view; a search only when that is what was asked."""
-    asks = [step for step in steps if str(step.args.get("query", "")).lstrip().upper().startswith("ASK")]
+    asks = [
+        step for step in steps if str(step.args.get("query", "")).lstrip().upper().startswith("ASK")
+    ]
     others = [step for step in steps if step.tool not in LINKING]
     searches = [step for step in steps if step.tool in LINKING]
     if kind == "exists":
@@ -61,8 +78,14 @@ def _covering(steps: Sequence[Step], wanted: frozenset[str], kind: str) -> list[
     """
     chosen: list[int] = []
     left = set(wanted)
-    named = [wanted.intersection(step.names) if step.tool == "sparql_query" else frozenset[str]() for step in steps]
-    found = [step.iris - own if len(own) > 1 else step.iris for step, own in zip(steps, named, strict=True)]
+    named = [
+        wanted.intersection(step.names) if step.tool == "sparql_query" else frozenset[str]()
+        for step in steps
+    ]
+    found = [
+        step.iris - own if len(own) > 1 else step.iris
+        for step, own in zip(steps, named, strict=True)
+    ]
     while left and len(chosen) < MOST:
         ranked = sorted(
             (

@@ -79,7 +79,9 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
     known = list(existing)
     same = next((old for old in known if old.memory_id == new.memory_id), None)
     if same is not None:
-        return Action("skip", same, f"{THERE_ALREADY} and was archived" if same.archived_at else THERE_ALREADY)
+        return Action(
+            "skip", same, f"{THERE_ALREADY} and was archived" if same.archived_at else THERE_ALREADY
+        )
     if new.provenance.get(REASON) == REPEATS:
         return Action("skip", None, REPEATS)
     near = [old for old in known if not old.archived_at and _comparable(new, old)]
@@ -93,12 +95,17 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
 
 
 def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
-    return (normalize(new.title), normalize(new.description)) == (normalize(old.title), normalize(old.description))
+    return (normalize(new.title), normalize(new.description)) == (
+        normalize(old.title),
+        normalize(old.description),
+    )
 
 
 def _told_apart(new: MemoryItem, old: MemoryItem) -> MemoryItem:
     """The new one with a description that says which other it is not; the id does not depend on that."""
-    return replace(new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}.")
+    return replace(
+        new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
+    )
 
 
 def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
@@ -119,7 +126,9 @@ def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
     of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
-    of_others = old.level != new.level  # a run of one project does not rewrite what a team or an org shares
+    of_others = (
+        old.level != new.level
+    )  # a run of one project does not rewrite what a team or an org shares
     if not _failed(new) and _failed(old):
         kept = of_a_person or of_others
         return None if kept else Action("replace", old, "a success takes the place of a failure")
@@ -180,7 +189,9 @@ def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[st
     for item in items:
         known = {old.memory_id: old for old in _stored(store, item)}
         for memory_id in known.keys() & used:
-            known[memory_id] = replace(known[memory_id], access_count=max(1, known[memory_id].access_count))
+            known[memory_id] = replace(
+                known[memory_id], access_count=max(1, known[memory_id].access_count)
+            )
         known |= {old.memory_id: old for old in plan.add} | changed
         for gone in plan.archive:
             known.pop(gone, None)
@@ -209,7 +220,9 @@ def _note(plan: Plan, changed: dict[str, MemoryItem], item: MemoryItem, found: A
             changed[target.memory_id] = replace(merged, memory_id=target.memory_id)
     elif target is not None:
         memory_id = target.memory_id
-    plan.outcomes.append({"memory_id": memory_id, "title": item.title, "action": found.action, "why": found.why})
+    plan.outcomes.append(
+        {"memory_id": memory_id, "title": item.title, "action": found.action, "why": found.why}
+    )
 
 
 def _changes(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:

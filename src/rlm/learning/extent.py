@@ -13,7 +13,11 @@ from dataclasses import replace
 from rlm.llm.offline.asked import generalised
 from rlm.llm.offline.asked.kinds import Asked
 
-ITSELF, BELOW, ABOVE = "stated of the class itself", "of its subclasses alone", "of its superclasses alone"
+ITSELF, BELOW, ABOVE = (
+    "stated of the class itself",
+    "of its subclasses alone",
+    "of its superclasses alone",
+)
 EXTENT = {
     "subclasses": "one level",
     "superclasses": "one level",
@@ -74,6 +78,8 @@ def _marks(calls: Iterable[str]) -> Iterable[str]:
     A call that is neither a query nor one predicate of a term says nothing.
     """
     for call in calls:
-        if call.startswith("sparql_query(") or (call.startswith("probe_relationships(") and "predicate=" in call):
+        if call.startswith("sparql_query(") or (
+            call.startswith("probe_relationships(") and "predicate=" in call
+        ):
             text = _TWICE.sub("rdfs:subClassOf+", _AGAINST.sub(" ", call))
             yield max(_PATH.findall(text), key=("", "+", "*").index, default=FLAT)

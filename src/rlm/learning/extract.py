@@ -56,7 +56,9 @@ def extract_memories(
     if client is not None and client.model != NO_MODEL and _worth_asking(artifact, calls):
         found = extract_llm(artifact, judgment, client=client, calls=calls, usage=usage, **known)
     admitted = gate.admit(found or [])
-    if not any(item.trust == "unverified" for item in admitted):  # nothing that can be used: the calls themselves speak
+    if not any(
+        item.trust == "unverified" for item in admitted
+    ):  # nothing that can be used: the calls themselves speak
         read = extract_offline(artifact, judgment, trace=trace, prefixes=prefixes, **known)
         admitted = [*Gate(tools, prefixes=prefixes or {}).admit(read), *admitted]
     return _stamped(admitted, provenance, session)
@@ -91,21 +93,37 @@ def extract_contrast(
     calls = [list(trace.calls) if trace is not None else [] for trace in traces]
     found: list[MemoryItem] | None = None
     if client is not None and client.model != NO_MODEL and any(calls):
-        found = contrast_llm(artifacts, judgments, client=client, traces=calls, usage=usage, **known)
-    specifics = frozenset[str]().union(*(_specifics(artifact, asked, prefixes) for artifact in artifacts))
+        found = contrast_llm(
+            artifacts, judgments, client=client, traces=calls, usage=usage, **known
+        )
+    specifics = frozenset[str]().union(
+        *(_specifics(artifact, asked, prefixes) for artifact in artifacts)
+    )
     admitted = Gate(tools, specifics, prefixes or {}, recalled).admit(found or [])
-    if not any(item.trust == "unverified" for item in admitted):  # as with one run: the calls themselves speak
+    if not any(
+        item.trust == "unverified" for item in admitted
+    ):  # as with one run: the calls themselves speak
         places = range(len(artifacts))
-        order = sorted(places, key=lambda place: (not judgments[place].is_success, len(calls[place]), place))
+        order = sorted(
+            places, key=lambda place: (not judgments[place].is_success, len(calls[place]), place)
+        )
         made: list[MemoryItem] = []
         for place in order:
-            items = extract_offline(artifacts[place], judgments[place], trace=traces[place], prefixes=prefixes, **known)
-            made += [item for item in items if not any(old.outcome == item.outcome or _took(old, item) for old in made)]
+            items = extract_offline(
+                artifacts[place], judgments[place], trace=traces[place], prefixes=prefixes, **known
+            )
+            made += [
+                item
+                for item in items
+                if not any(old.outcome == item.outcome or _took(old, item) for old in made)
+            ]
         admitted = [*Gate(tools, prefixes=prefixes or {}).admit(made), *admitted]
     return _stamped(admitted, provenance, session)
 
 
-def _understood(question: str, ontology: str | None, traces: Sequence[TraceLike | None]) -> Asked | None:
+def _understood(
+    question: str, ontology: str | None, traces: Sequence[TraceLike | None]
+) -> Asked | None:
     """The kind of a question about an ontology. One that was answered from a text has none, whatever its words."""
     tools = {call.tool for trace in traces if trace is not None for call in trace.calls}
     over_text = ontology is None and None not in traces and not tools & ONTOLOGY_TOOLS
@@ -126,7 +144,9 @@ def _worth_asking(artifact: Mapping[str, Any], calls: Sequence[Any]) -> bool:
     return bool(calls or artifact.get("key_steps")) and not answer.startswith(OFFLINE_UNANSWERED)
 
 
-def _specifics(artifact: Mapping[str, Any], asked: Asked | None, prefixes: Mapping[str, str] | None) -> frozenset[str]:
+def _specifics(
+    artifact: Mapping[str, Any], asked: Asked | None, prefixes: Mapping[str, str] | None
+) -> frozenset[str]:
     """What is of this run alone: the names in its question and in its answer."""
     bound = Prefixes(prefixes or {})
     answer = str(artifact.get("final_answer") or "")

@@ -51,8 +51,14 @@ def extract_llm(
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
     """The items that a model wrote; None when it could not be asked, or its replies could not be read."""
-    found = ask_for_items(lambda share: extract_messages(artifact, judgment, calls, share=share), client, usage)
-    return None if found is None else [_item(one, judgment.is_success, question, asked, ontology) for one in found]
+    found = ask_for_items(
+        lambda share: extract_messages(artifact, judgment, calls, share=share), client, usage
+    )
+    return (
+        None
+        if found is None
+        else [_item(one, judgment.is_success, question, asked, ontology) for one in found]
+    )
 
 
 def contrast_llm(
@@ -67,15 +73,29 @@ def contrast_llm(
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
     """The same for several runs of one task: what the good ones did and the others did not."""
-    found = ask_for_items(lambda share: contrast_messages(artifacts, judgments, traces, share=share), client, usage)
+    found = ask_for_items(
+        lambda share: contrast_messages(artifacts, judgments, traces, share=share), client, usage
+    )
     success = any(judgment.is_success for judgment in judgments)
-    return None if found is None else [_item(one, success, question, asked, ontology) for one in found]
+    return (
+        None if found is None else [_item(one, success, question, asked, ontology) for one in found]
+    )
 
 
-def ask_for_items(build: Build, client: Client, usage: Usage | None = None) -> list[dict[str, Any]] | None:
+def ask_for_items(
+    build: Build, client: Client, usage: Usage | None = None
+) -> list[dict[str, Any]] | None:
     """What a model replies to the prompt, asked once more when that cannot be read. Never raises an RLMError."""
     try:
-        return ask_json(client, build, read_items, schema=SCHEMA, temperature=TEMPERATURE, repair=REPAIR, usage=usage)
+        return ask_json(
+            client,
+            build,
+            read_items,
+            schema=SCHEMA,
+            temperature=TEMPERATURE,
+            repair=REPAIR,
+            usage=usage,
+        )
     except (RLMError, ValueError) as exc:
         log.info("no lessons from %s: %s", client.model, exc)
         return None
@@ -87,7 +107,9 @@ def read_items(text: str) -> list[dict[str, Any]]:
         raise ValueError("it is too long")
     fenced = _FENCE.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, strict=False)  # line ends inside of a text are no fault
+        found = json.loads(
+            fenced[1] if fenced else text, strict=False
+        )  # line ends inside of a text are no fault
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
     items = found.get("items") if isinstance(found, dict) else found
@@ -105,12 +127,20 @@ def _check(item: Any) -> None:
         if not isinstance(item.get(name), str) or not item[name].strip():
             raise ValueError(f'"{name}" of an item is no text')
     steps = item.get("steps")
-    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step.strip() for step in steps):
+    if (
+        not isinstance(steps, list)
+        or not steps
+        or not all(isinstance(step, str) and step.strip() for step in steps)
+    ):
         raise ValueError('"steps" of an item is no list of texts')
 
 
 def _item(
-    found: Mapping[str, Any], success: bool, question: str, asked: Asked | None, ontology: str | None
+    found: Mapping[str, Any],
+    success: bool,
+    question: str,
+    asked: Asked | None,
+    ontology: str | None,
 ) -> MemoryItem:
     """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
     title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]

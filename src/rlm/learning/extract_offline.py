@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlm.learning.calls import LINKING, CallLike, Step, TraceLike, Written, entities_in, steps_of, written
+from rlm.learning.calls import (
+    LINKING,
+    CallLike,
+    Step,
+    TraceLike,
+    Written,
+    entities_in,
+    steps_of,
+    written,
+)
 from rlm.learning.compact import listed, shown_whole, title_of
 from rlm.learning.confidence import START
 from rlm.learning.decisive import decisive_steps
@@ -122,7 +131,9 @@ def _is_special(asked: Asked | None) -> bool:
     "Tug and Ferry" may be two names, and a procedure has a place for one; the ontology itself, and subproperties, are
     described by other calls than a term is.
     """
-    return asked is not None and (bool(asked.several) or asked.task_type in ("overview", "subproperties", "types"))
+    return asked is not None and (
+        bool(asked.several) or asked.task_type in ("overview", "subproperties", "types")
+    )
 
 
 def tags_of(asked: Asked | None) -> list[str]:
@@ -131,7 +142,11 @@ def tags_of(asked: Asked | None) -> list[str]:
         return []
     if asked.task_type.startswith("list_"):
         return [asked.task_type, family_of("namespaces")]
-    return [tag for tag in (asked.kind, family_of(asked.kind), asked.of if asked.kind == "count" else "") if tag]
+    return [
+        tag
+        for tag in (asked.kind, family_of(asked.kind), asked.of if asked.kind == "count" else "")
+        if tag
+    ]
 
 
 class _Run:
@@ -179,7 +194,11 @@ class _Run:
             else LINK.format(self._linker(entities), "each" if len(entities) > 1 else "the")
         )
         tools = [*([self._linker(entities)] if link else []), *(step.tool for step in chosen)]
-        tools += ["sparql_slice"] if any(one.query and not one.query.startswith("ASK") for one in whole) else []
+        tools += (
+            ["sparql_slice"]
+            if any(one.query and not one.query.startswith("ASK") for one in whole)
+            else []
+        )
         ending = self._ending(chosen)
         for steps in self._forms(link, whole, ending):
             item = self._item(steps, tools, kept)
@@ -191,7 +210,11 @@ class _Run:
         """The steps that gave the answer."""
         named = frozenset(iris_in(self.answer, self.prefixes))
         own = frozenset(self._entities(self.steps))
-        if says_absent(self.answer) and not (named or own) and self.kind not in ("exists", "is_subclass", "count"):
+        if (
+            says_absent(self.answer)
+            and not (named or own)
+            and self.kind not in ("exists", "is_subclass", "count")
+        ):
             return []
         return decisive_steps(self.steps, self.answer, named, named - own, self.kind, self.question)
 
@@ -199,7 +222,9 @@ class _Run:
         return entities_in(self.steps, about, self.question, self.mentions, self.prefixes)
 
     def _linker(self, entities: Mapping[str, str]) -> str:
-        used = [step.tool for step in self.steps if step.tool in LINKING and step.iris & entities.keys()]
+        used = [
+            step.tool for step in self.steps if step.tool in LINKING and step.iris & entities.keys()
+        ]
         return used[-1] if used else "search_entity"
 
     def _ending(self, chosen: Sequence[Step]) -> str:
@@ -213,9 +238,15 @@ class _Run:
         forms = [[link, *said, ending], [link, *said], [*said, ending], said]
         return [made for form in forms if len(made := [step for step in form if step]) <= 3]
 
-    def _long(self, link: str, calls: Sequence[Written], tools: list[str], kept: tuple[str, ...]) -> MemoryItem:
+    def _long(
+        self, link: str, calls: Sequence[Written], tools: list[str], kept: tuple[str, ...]
+    ) -> MemoryItem:
         """A query that no prompt has the room for stands below the steps, where `mem_get` finds it."""
-        steps = [step for step in (link, "get this memory with `mem_get`: its query is below the steps") if step]
+        steps = [
+            step
+            for step in (link, "get this memory with `mem_get`: its query is below the steps")
+            if step
+        ]
         steps.append("run it with `sparql_query`, then page with `sparql_slice`")
         below = "\n".join(f"\n```sparql\n{call.query or call.text}\n```" for call in calls)
         return self._item(steps, tools, kept, below)
@@ -236,7 +267,12 @@ class _Run:
         return item
 
     def _item(
-        self, steps: list[str], tools: list[str], kept: tuple[str, ...], below: str = "", title: str = ""
+        self,
+        steps: list[str],
+        tools: list[str],
+        kept: tuple[str, ...],
+        below: str = "",
+        title: str = "",
     ) -> MemoryItem:
         ontology = self.ontology if kept else None
         types = () if self.extent is None else (self.extent.asked.task_type,)
@@ -258,8 +294,14 @@ class _Run:
         """When to use it, and what it calls: what the title leaves out."""
         if self.asked is None or self.extent is None:
             return "For a question like one that these calls answered"
-        named = f"for {PLURALS[self.asked.what]}" if self.asked.what in PLURALS and self.kind != "search" else ""
-        calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
+        named = (
+            f"for {PLURALS[self.asked.what]}"
+            if self.asked.what in PLURALS and self.kind != "search"
+            else ""
+        )
+        calls = dict.fromkeys(
+            tool for tool in tools if tool not in LINKING and tool != "sparql_slice"
+        )
         parts = (named, self.extent.words, f"calls {' and '.join(calls or dict.fromkeys(tools))}")
         said = "; ".join(part for part in parts if part)
         return said[0].upper() + said[1:]
@@ -269,7 +311,11 @@ class _Run:
             return self.extent.title(self.question)
         words = self.question.casefold()
         about = list(dict.fromkeys(name for part, name in GENERAL if part in words))[:2]
-        return f"Find {' and '.join(about)} with {self.steps[-1].tool}" if about else f"Ask with {self.steps[-1].tool}"
+        return (
+            f"Find {' and '.join(about)} with {self.steps[-1].tool}"
+            if about
+            else f"Ask with {self.steps[-1].tool}"
+        )
 
     # -- a failure ---------------------------------------------------------------------------------
 

@@ -95,10 +95,16 @@ SCHEMA: dict[str, Any] = {
 
 
 def extract_messages(
-    artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike], *, share: float = 1.0
+    artifact: Mapping[str, Any],
+    judgment: Judgment,
+    calls: Iterable[CallLike],
+    *,
+    share: float = 1.0,
 ) -> list[Message]:
     """The prompt for one run; a success and a failure are asked about in different words. `share` shows less of it."""
-    system = _RULES.format(what="one run", it="it", task=SUCCESS if judgment.is_success else FAILURE, most=MOST_ITEMS)
+    system = _RULES.format(
+        what="one run", it="it", task=SUCCESS if judgment.is_success else FAILURE, most=MOST_ITEMS
+    )
     return _messages(system, _run(artifact, judgment, calls, share))
 
 
@@ -122,12 +128,15 @@ def _messages(system: str, data: Any) -> list[Message]:
     return [{"role": "system", "content": system}, {"role": "user", "content": ask}]
 
 
-def _run(artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike], share: float) -> dict[str, Any]:
+def _run(
+    artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike], share: float
+) -> dict[str, Any]:
     made = [
         {
             "tool": clipped(call.tool, 60),
             "arguments": clipped(
-                ", ".join(f"{name}={value!r}" for name, value in call.args.items()), int(CALL_CHARS * share)
+                ", ".join(f"{name}={value!r}" for name, value in call.args.items()),
+                int(CALL_CHARS * share),
             ),
             "worked": bool(call.ok),
             "rows": call.rows,

@@ -15,8 +15,23 @@ from rlm.learning.confidence import START
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 MACHINERY = (
-    *("QueryTimeout", "EndpointError", "TimeoutError", "ConnectionError", "ModelUnavailable", "ModelRateLimited"),
-    *("ModelAuthError", "StoreLocked", "StoreFull", "StoreReadOnly", "SandboxError", "LimitExceeded", "MemoryError"),
+    *(
+        "QueryTimeout",
+        "EndpointError",
+        "TimeoutError",
+        "ConnectionError",
+        "ModelUnavailable",
+        "ModelRateLimited",
+    ),
+    *(
+        "ModelAuthError",
+        "StoreLocked",
+        "StoreFull",
+        "StoreReadOnly",
+        "SandboxError",
+        "LimitExceeded",
+        "MemoryError",
+    ),
 )
 """Errors that say something of the machine, and nothing of how to ask."""
 _KIND = re.compile(r"[A-Za-z_]\w{0,40}")
@@ -63,7 +78,9 @@ _LESSONS = {
 }
 
 
-def lesson_of_errors(calls: Sequence[CallLike], tags: Sequence[str], *, recovered: bool = False) -> MemoryItem | None:
+def lesson_of_errors(
+    calls: Sequence[CallLike], tags: Sequence[str], *, recovered: bool = False
+) -> MemoryItem | None:
     """The lesson of an error that came at least twice; with `recovered`, of one after which the same tool worked."""
     counts: dict[tuple[str, str], int] = {}
     for place, call in enumerate(calls):
@@ -71,14 +88,18 @@ def lesson_of_errors(calls: Sequence[CallLike], tags: Sequence[str], *, recovere
         if call.ok or kind not in _LESSONS:
             continue
         worked = any(later.ok and later.tool == call.tool for later in calls[place + 1 :])
-        counts[kind, call.tool] = counts.get((kind, call.tool), 0) + (2 if recovered and worked else 1)
+        counts[kind, call.tool] = counts.get((kind, call.tool), 0) + (
+            2 if recovered and worked else 1
+        )
     found = [(-count, place, key) for place, (key, count) in enumerate(counts.items()) if count > 1]
     if not found:
         return None
     kind, tool = min(found)[2]
     lesson = _LESSONS[kind]
     steps = [lesson.avoid.format(tool=tool), lesson.recover.format(tool=tool)]
-    return _item(lesson.title.format(tool=tool), "It fails again each time.", steps, (), (tool,), tags)
+    return _item(
+        lesson.title.format(tool=tool), "It fails again each time.", steps, (), (tool,), tags
+    )
 
 
 def _kind(error: str) -> str:
@@ -86,7 +107,9 @@ def _kind(error: str) -> str:
     return "" if match is None or match[0] in MACHINERY else match[0]
 
 
-def lesson_of_answer(kind: str, tool: str, call: str, judgment: Judgment, tags: Sequence[str]) -> MemoryItem:
+def lesson_of_answer(
+    kind: str, tool: str, call: str, judgment: Judgment, tags: Sequence[str]
+) -> MemoryItem:
     """The lesson of a run whose answer was wrong, or not grounded."""
     about = f"{kind.replace('_', ' ')} questions" if kind else "questions"
     reason = judgment.reason.casefold()
@@ -99,15 +122,24 @@ def lesson_of_answer(kind: str, tool: str, call: str, judgment: Judgment, tags: 
     types = (kind,) if kind else ()
     if call:
         steps = [f"wrong: `{call}`", recover]
-        item = _item(f"this call for {about}", "It gave a wrong answer.", steps, types, (tool,), tags)
+        item = _item(
+            f"this call for {about}", "It gave a wrong answer.", steps, types, (tool,), tags
+        )
         if shown_whole(item):
             return item
     steps = [f"do not answer {about} from `{tool}` alone", recover]
-    return _item(f"answering from `{tool}` alone", "It gave a wrong answer.", steps, types, (tool,), tags)
+    return _item(
+        f"answering from `{tool}` alone", "It gave a wrong answer.", steps, types, (tool,), tags
+    )
 
 
 def _item(
-    title: str, description: str, steps: list[str], types: tuple[str, ...], tools: tuple[str, ...], tags: Sequence[str]
+    title: str,
+    description: str,
+    steps: list[str],
+    types: tuple[str, ...],
+    tools: tuple[str, ...],
+    tags: Sequence[str],
 ) -> MemoryItem:
     return MemoryItem(
         title_of(title),

@@ -36,10 +36,30 @@ def _words(text: str) -> frozenset[str]:
 
 TOOLS = frozenset(
     (
-        *("search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path"),
-        *("predicate_frequency", "graph_stats", "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice"),
+        *(
+            "search_entity",
+            "search_by_label",
+            "describe_entity",
+            "probe_relationships",
+            "find_path",
+        ),
+        *(
+            "predicate_frequency",
+            "graph_stats",
+            "sparql_schema",
+            "sparql_peek",
+            "sparql_query",
+            "sparql_slice",
+        ),
         *("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats", "mem_search", "mem_get", "mem_quote"),
-        *("memory_query", "memory_get_context", "llm_query", "llm_query_batched", "rlm_query", "SHOW_VARS"),
+        *(
+            "memory_query",
+            "memory_get_context",
+            "llm_query",
+            "llm_query_batched",
+            "rlm_query",
+            "SHOW_VARS",
+        ),
     )
 )
 """Tools that read. A procedure that wants to write, or to call what is not there, is none of ours."""
@@ -157,7 +177,10 @@ class Gate:
             return "holds a query that does not end"
         spans = " ".join(_SPAN.findall(text))
         prose = _SPAN.sub(" ", text)
-        for dot, name in [*_CALL.findall(spans), *(call for call in _CALL.findall(prose) if "_" in call[1] or call[0])]:
+        for dot, name in [
+            *_CALL.findall(spans),
+            *(call for call in _CALL.findall(prose) if "_" in call[1] or call[0]),
+        ]:
             if name not in (METHODS if dot else self.tools | PLAIN):
                 return f"calls {name[:40]}, which is no tool that reads"
         return "holds a call that does not end" if _is_open(text) else ""
@@ -205,7 +228,9 @@ class Gate:
 
 def _parts(item: MemoryItem) -> Iterable[str]:
     """All the words of an item; its content once more on one line, where something may be spread over several."""
-    yield "\n".join((item.title, item.description, item.content, *item.tags, *item.scope.task_types))
+    yield "\n".join(
+        (item.title, item.description, item.content, *item.tags, *item.scope.task_types)
+    )
     yield " ".join(item.content.split())
 
 
@@ -249,7 +274,12 @@ def _retelling(item: MemoryItem) -> str:
     steps = bullets(item.content)
     past = sum(bool(_PAST.match(step)) for step in steps)
     told = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)
-    if told or _NARRATION.search(item.description) or 2 * past > len(steps) or (past and past == len(steps)):
+    if (
+        told
+        or _NARRATION.search(item.description)
+        or 2 * past > len(steps)
+        or (past and past == len(steps))
+    ):
         return "retells a run instead of saying what to do"
     return ""
 
@@ -261,7 +291,9 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
     good = 0
     for step in steps:
         first = re.match(r"[\W\d]*([A-Za-z']+)", step)
-        good += bool(named.search(step)) or (first is not None and first[1].casefold() in IMPERATIVES)
+        good += bool(named.search(step)) or (
+            first is not None and first[1].casefold() in IMPERATIVES
+        )
     if 2 * good < len(steps) or not good:
         return "is no procedure: its steps do not say what to do"
     return ""

@@ -106,7 +106,12 @@ def _trimmed(iri: str) -> str:
 
 def evidence_of(iterations: Iterable[RLMIteration]) -> list[str]:
     """What the blocks of a run printed."""
-    return [block.result.stdout for turn in iterations for block in turn.code_blocks if block.result.stdout.strip()]
+    return [
+        block.result.stdout
+        for turn in iterations
+        for block in turn.code_blocks
+        if block.result.stdout.strip()
+    ]
 
 
 def code_of(iterations: Iterable[RLMIteration]) -> list[str]:
@@ -148,7 +153,9 @@ def ungrounded(
         own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
         left |= _unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
     if left and question:
-        left -= _excused(answer, iris_in(question, prefixes), calls, prefixes, traced=trace is not None)
+        left -= _excused(
+            answer, iris_in(question, prefixes), calls, prefixes, traced=trace is not None
+        )
     return sorted(map(prefixes.shrink, left))
 
 
@@ -170,7 +177,9 @@ def _bound(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:
     return prefixes
 
 
-def _seen(texts: Iterable[str], calls: Iterable[Call], prefixes: Prefixes, code: Iterable[str]) -> set[str]:
+def _seen(
+    texts: Iterable[str], calls: Iterable[Call], prefixes: Prefixes, code: Iterable[str]
+) -> set[str]:
     told: set[str] = set()
     remembered: set[str] = set()
     for call in calls:
@@ -193,11 +202,15 @@ def _own_words(
     queried: set[str] = set()
     for call in calls:
         if not call.tool.startswith(_MEMORY):
-            (queried if call.tool.startswith(_QUERIES) else told).update(_traced(call.iris, prefixes))
+            (queried if call.tool.startswith(_QUERIES) else told).update(
+                _traced(call.iris, prefixes)
+            )
     spelt = "\n".join([*code, *_asked_texts(calls)])
 
     def is_spelt(iri: str) -> bool:
-        return re.search(rf"(?<!\w){re.escape(re.split('[/#:]', iri)[-1])}(?!\w)", spelt) is not None
+        return (
+            re.search(rf"(?<!\w){re.escape(re.split('[/#:]', iri)[-1])}(?!\w)", spelt) is not None
+        )
 
     return {iri for iri in named - told if (bare and iri not in queried) or is_spelt(iri)}
 
@@ -208,7 +221,9 @@ def _unknown(iris: set[str], engine: Engine) -> set[str]:
     if not asked:
         return set()
     try:
-        found = engine.query(_IN_GRAPH.format(" ".join(f"<{iri}>" for iri in asked)), limit=LOOKED_UP)
+        found = engine.query(
+            _IN_GRAPH.format(" ".join(f"<{iri}>" for iri in asked)), limit=LOOKED_UP
+        )
     except RLMError:
         return set()
     return set(asked) - values_in(found).iris
@@ -226,7 +241,11 @@ def _traced(names: Iterable[str], prefixes: Prefixes) -> Iterator[str]:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16)) if match[1] and not 0xD800 <= int(match[1], 16) <= 0xDFFF else match[2] or "\ufffd"
+    return (
+        chr(int(match[1], 16))
+        if match[1] and not 0xD800 <= int(match[1], 16) <= 0xDFFF
+        else match[2] or "\ufffd"
+    )
 
 
 def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
@@ -234,7 +253,9 @@ def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
     return iri in prefixes.values() and any(other.startswith(iri) for other in seen)
 
 
-def _excused(answer: str, asked: set[str], calls: Sequence[Call], prefixes: Prefixes, *, traced: bool) -> set[str]:
+def _excused(
+    answer: str, asked: set[str], calls: Sequence[Call], prefixes: Prefixes, *, traced: bool
+) -> set[str]:
     """What the question names and the run did look for: with success, or the answer says that it is not there."""
     if not asked:
         return set()

@@ -103,8 +103,12 @@ class Insights:
     def to_dict(self, limit: int | None = None) -> dict[str, Any]:
         """As JSON types, at most `limit` of each list."""
         lists = ("memories", "fewer_steps", "failing", "unused", "tasks")
-        found: dict[str, Any] = {name: getattr(self, name) for name in ("trajectories", "judged", "success")}
-        return found | {name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists}
+        found: dict[str, Any] = {
+            name: getattr(self, name) for name in ("trajectories", "judged", "success")
+        }
+        return found | {
+            name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists
+        }
 
 
 def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insights:
@@ -112,7 +116,10 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
     counts = count(store.learning_rows(limit))
     base = _Base(counts)
     items = {memory_id: store.get(memory_id) for memory_id in counts.memories}
-    found = [base.memory(memory_id, seen, items[memory_id]) for memory_id, seen in counts.memories.items()]
+    found = [
+        base.memory(memory_id, seen, items[memory_id])
+        for memory_id, seen in counts.memories.items()
+    ]
     found.sort(key=lambda each: (-each.injected, -each.retrieved, each.memory_id))
     whole = _merged(counts.strata.values())
     return Insights(
@@ -129,7 +136,11 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
 
 def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     """Memories whose runs are shorter than others of their kind, and not for failing: the most saved first."""
-    kept = [m for m in found if m.saved >= LEAST_SAVED and m.runs_without and m.verdict not in ("harms", "unused")]
+    kept = [
+        m
+        for m in found
+        if m.saved >= LEAST_SAVED and m.runs_without and m.verdict not in ("harms", "unused")
+    ]
     return tuple(sorted(kept, key=lambda m: (-m.saved, m.memory_id)))
 
 
@@ -160,8 +171,16 @@ class _Base:
         rate, rate_runs, steps, step_runs = self._without(seen, mine)
         success_with = shrunk(mine.successes, mine.judged, rate)
         steps_with = shrunk(mine.steps, mine.timed, steps)
-        better = rate_gap(success_with, mine.judged, rate, rate_runs) if mine.judged >= LEAST_RUNS else 0.0
-        longer = mean_gap(steps_with, mine.timed, steps, step_runs, self.spread) if mine.timed >= LEAST_RUNS else 0.0
+        better = (
+            rate_gap(success_with, mine.judged, rate, rate_runs)
+            if mine.judged >= LEAST_RUNS
+            else 0.0
+        )
+        longer = (
+            mean_gap(steps_with, mine.timed, steps, step_runs, self.spread)
+            if mine.timed >= LEAST_RUNS
+            else 0.0
+        )
         why_not = _why_not(item)
         return MemoryInsight(
             memory_id=memory_id,
@@ -181,7 +200,9 @@ class _Base:
             steps_without=steps,
             runs_without=step_runs,
             verdict=_verdict(
-                better, longer if step_runs else 0.0, unused=seen.said >= LEAST_RUNS and not seen.followed
+                better,
+                longer if step_runs else 0.0,
+                unused=seen.said >= LEAST_RUNS and not seen.followed,
             ),
             confidence=None if item is None else item.confidence,
             recalled=not why_not,
@@ -199,7 +220,9 @@ class _Base:
         others.merge(self.whole)
         others.merge(mine, -1)
         usual = (others.successes + 1) / (others.judged + 2)
-        usual_steps = mine.mean_steps if mine.mean_steps is not None else self.whole.mean_steps or 0.0
+        usual_steps = (
+            mine.mean_steps if mine.mean_steps is not None else self.whole.mean_steps or 0.0
+        )
         rate = steps = 0.0
         rate_runs = step_runs = weight = 0
         for stratum, tally in seen.strata.items():
@@ -207,7 +230,11 @@ class _Base:
             own = tally.mean_steps if tally.mean_steps is not None else usual_steps
             rate += tally.runs * shrunk(left.successes, left.judged, usual, weight=1)
             steps += tally.runs * (left.mean_steps if left.mean_steps is not None else own)
-            rate_runs, step_runs, weight = rate_runs + left.judged, step_runs + left.timed, weight + tally.runs
+            rate_runs, step_runs, weight = (
+                rate_runs + left.judged,
+                step_runs + left.timed,
+                weight + tally.runs,
+            )
         if not weight:
             return usual, 0, usual_steps, 0
         return rate / weight, rate_runs, steps / weight, step_runs
@@ -254,10 +281,16 @@ def _tasks(store: MemoryBackend, counts: Counts) -> tuple[TaskInsight, ...]:
     """Every curriculum task that was run, those whose memories were of use elsewhere first."""
     made: dict[TaskKey, list[MemoryItem]] = {}
     for curriculum_id in dict.fromkeys(key[0] for key in counts.tasks):
-        for item in store.list_items(provenance={"curriculum_id": curriculum_id}, limit=MOST_MEMORIES):
+        for item in store.list_items(
+            provenance={"curriculum_id": curriculum_id}, limit=MOST_MEMORIES
+        ):
             made.setdefault((curriculum_id, str(item.provenance.get("task_id"))), []).append(item)
     found = [_task(key, runs, made.get(key, []), counts) for key, runs in counts.tasks.items()]
-    return tuple(sorted(found, key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id)))
+    return tuple(
+        sorted(
+            found, key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id)
+        )
+    )
 
 
 def _task(key: TaskKey, runs: Tally, made: Sequence[MemoryItem], counts: Counts) -> TaskInsight:
@@ -268,4 +301,6 @@ def _task(key: TaskKey, runs: Tally, made: Sequence[MemoryItem], counts: Counts)
             if task != key:
                 elsewhere.merge(tally)
     recalled = sum(not _why_not(item) for item in made)
-    return TaskInsight(key[0], key[1], runs.runs, len(made), recalled, elsewhere.runs, elsewhere.rate)
+    return TaskInsight(
+        key[0], key[1], runs.runs, len(made), recalled, elsewhere.runs, elsewhere.rate
+    )

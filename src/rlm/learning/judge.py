@@ -49,16 +49,26 @@ def judge_trajectory(
     if client is not None and client.model != NO_MODEL:
         return _by_model(artifact, ns, client, usage, checked=grounding is not None)
     if grounding is None:
-        return Judgment(False, "nobody looked whether the answer is grounded, and there is no model to judge it", LOW)
+        return Judgment(
+            False,
+            "nobody looked whether the answer is grounded, and there is no model to judge it",
+            LOW,
+        )
     return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
 
 
-def _by_rule(artifact: Mapping[str, Any], grounding: Sequence[str] | None, verdict: Verdict | None) -> Judgment | None:
+def _by_rule(
+    artifact: Mapping[str, Any], grounding: Sequence[str] | None, verdict: Verdict | None
+) -> Judgment | None:
     """What needs no opinion; None when that is not enough."""
     answer = str(artifact.get("final_answer") or "").strip()
     if artifact.get("converged") is not True:
         why = clipped(artifact.get("reason"), 200)
-        return _failure("the run did not converge" + (f": {why}" if why else ""), HIGH, ["an answer within the limits"])
+        return _failure(
+            "the run did not converge" + (f": {why}" if why else ""),
+            HIGH,
+            ["an answer within the limits"],
+        )
     if not answer:
         return _failure("the answer is empty", HIGH, ["an answer"])
     if answer.startswith(OFFLINE_UNANSWERED):
@@ -69,13 +79,18 @@ def _by_rule(artifact: Mapping[str, Any], grounding: Sequence[str] | None, verdi
             return Judgment(True, _short(f"verified: {verdict.reason}{unseen}"), HIGH)
         return _failure(f"not verified: {verdict.reason}{unseen}", HIGH, verdict.missing)
     if grounding:
-        return _failure(f"the answer has what no evidence shows: {', '.join(grounding[:5])}", HIGH, grounding)
+        return _failure(
+            f"the answer has what no evidence shows: {', '.join(grounding[:5])}", HIGH, grounding
+        )
     return None
 
 
 def _failure(reason: str, confidence: str, missing: Sequence[str] = ()) -> Judgment:
     return Judgment(
-        False, _short(reason), confidence, [clipped(part, MISSING_CHARS) for part in missing[:MOST_MISSING]]
+        False,
+        _short(reason),
+        confidence,
+        [clipped(part, MISSING_CHARS) for part in missing[:MOST_MISSING]],
     )
 
 
@@ -87,7 +102,12 @@ def _short(text: str) -> str:
 
 
 def _by_model(
-    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, client: Client, usage: Usage | None, *, checked: bool
+    artifact: Mapping[str, Any],
+    ns: Mapping[str, Any] | None,
+    client: Client,
+    usage: Usage | None,
+    *,
+    checked: bool,
 ) -> Judgment:
     def build(share: float) -> list[Message]:
         return judge_messages(artifact, ns, checked=checked, share=share)
@@ -95,7 +115,13 @@ def _by_model(
     try:
         return _in_doubt(
             ask_json(
-                client, build, read_judgment, schema=JUDGE_SCHEMA, temperature=0.0, repair=JUDGE_REPAIR, usage=usage
+                client,
+                build,
+                read_judgment,
+                schema=JUDGE_SCHEMA,
+                temperature=0.0,
+                repair=JUDGE_REPAIR,
+                usage=usage,
             )
         )
     except RLMError as exc:
@@ -108,7 +134,9 @@ def read_judgment(text: str) -> Judgment:
     """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with what is wrong."""
     fenced = _FENCE.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, strict=False)  # line ends inside of a text are no fault
+        found = json.loads(
+            fenced[1] if fenced else text, strict=False
+        )  # line ends inside of a text are no fault
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
     if not isinstance(found, dict):
@@ -135,5 +163,7 @@ def _in_doubt(found: Judgment) -> Judgment:
         return _failure(f"in doubt, so no success: {found.reason}", LOW, found.missing)
     lacking = [part for part in found.missing if _NOTHING.fullmatch(part) is None]
     if lacking:
-        return _failure(f"in doubt, so no success: it says what is missing: {found.reason}", LOW, lacking)
+        return _failure(
+            f"in doubt, so no success: it says what is missing: {found.reason}", LOW, lacking
+        )
     return Judgment(True, found.reason, found.confidence)

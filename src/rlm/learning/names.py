@@ -28,7 +28,9 @@ _PIECE = re.compile(
 )
 _HEAD = re.compile(r"\s[–—-]+\s|:\s|\s\(|\)|,\s|\s\|")
 _EDGE = " \t\"'`*_“”«».,;:!?()[]"
-_ARTICLE = re.compile(r"(?:the|a|an|and|or|both|also|class|property|individual|term)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(
+    r"(?:the|a|an|and|or|both|also|class|property|individual|term)\s+", re.IGNORECASE
+)
 _KIND = re.compile(r"\s+(?:class(?:es)?|property|properties|individuals?|terms?)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\s,;?!\"'`“”«»()\[\]<>]+")
 
@@ -45,7 +47,9 @@ class Names(NamedTuple):
     def of(cls, meta: GraphMeta, more: Mapping[str, Sequence[Label]]) -> Names:
         """The terms of a graph, and `more` terms with their labels that GraphMeta may not hold."""
         found: tuple[dict[str, set[str]], ...] = ({}, {}, {}, {})
-        iris = dict.fromkeys((*meta.classes, *meta.properties, *meta.individuals, *meta.labels, *more))
+        iris = dict.fromkeys(
+            (*meta.classes, *meta.properties, *meta.individuals, *meta.labels, *more)
+        )
         for iri in iris:
             for name in names_of(meta, iri, more.get(iri, ())):
                 for forms, form in zip(found, _forms(name), strict=True):
@@ -68,7 +72,9 @@ def _forms(name: str) -> tuple[str, str, str, str]:
 
 def names_of(meta: GraphMeta, iri: str, more: Sequence[Label] = ()) -> Iterator[str]:
     """Label, alternative label and local name."""
-    yield from (text for source in (meta.labels, meta.alternatives) for text, _ in source.get(iri, ()))
+    yield from (
+        text for source in (meta.labels, meta.alternatives) for text, _ in source.get(iri, ())
+    )
     yield from (text for text, _ in more)
     yield local_name(iri)
     yield name_of(iri)
@@ -115,7 +121,10 @@ def _readings(*texts: str) -> list[str]:
 
 def asked_in(question: str, names: Names) -> tuple[set[str], set[str]]:
     """The terms whose names stand in a question, the longest names first, and the runs of words that are left."""
-    words = [squeezed(word.rstrip(".:").rpartition(":")[2]) for word in _WORD.findall(question)[:QUESTION_WORDS]]
+    words = [
+        squeezed(word.rstrip(".:").rpartition(":")[2])
+        for word in _WORD.findall(question)[:QUESTION_WORDS]
+    ]
     found: set[str] = set()
     left: list[list[str]] = [[]]
     at = 0

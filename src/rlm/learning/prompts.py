@@ -81,11 +81,17 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in _ANGLES}
 
 
 def judge_messages(
-    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, checked: bool = False, share: float = 1.0
+    artifact: Mapping[str, Any],
+    ns: Mapping[str, Any] | None = None,
+    *,
+    checked: bool = False,
+    share: float = 1.0,
 ) -> list[Message]:
     """The prompt for one run. `checked` says that its IRIs were found to be grounded; `share` shows less of it."""
     opened, data, closed = marked(shown(artifact, ns, share=share))
-    ask = JUDGE_ASK.format(opened=opened, data=data, closed=closed, checked=CHECKED if checked else "")
+    ask = JUDGE_ASK.format(
+        opened=opened, data=data, closed=closed, checked=CHECKED if checked else ""
+    )
     return [{"role": "system", "content": JUDGE_SYSTEM}, {"role": "user", "content": ask}]
 
 
@@ -96,7 +102,9 @@ def marked(data: Any) -> tuple[str, str, str]:
     return f"<run-{digest}>", text, f"</run-{digest}>"
 
 
-def shown(artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, share: float = 1.0) -> dict[str, Any]:
+def shown(
+    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, share: float = 1.0
+) -> dict[str, Any]:
     """What the judge sees of an artifact: the keys that it knows, cleaned, in at most DATA_CHARS characters as JSON.
 
     `share` makes that less, down to what the bare form takes.
@@ -109,7 +117,9 @@ def shown(artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, s
         kept *= 0.8
 
 
-def _shown(artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, share: float) -> dict[str, Any]:
+def _shown(
+    artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, share: float
+) -> dict[str, Any]:
     def cut(value: Any, most: int) -> str:
         return clipped(value, max(8, int(most * share)))
 
@@ -125,12 +135,18 @@ def _shown(artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, share: flo
     found: dict[str, Any] = {
         "task": cut(artifact.get("task"), TASK_CHARS),
         "steps": steps,
-        "errors": [cut(text, TEXT_CHARS) for text in list(artifact.get("errors_encountered") or ())[:5]],
-        "variables": [cut(name, 60) for name in list(artifact.get("variables_created") or ())[:MOST_NAMES]],
+        "errors": [
+            cut(text, TEXT_CHARS) for text in list(artifact.get("errors_encountered") or ())[:5]
+        ],
+        "variables": [
+            cut(name, 60) for name in list(artifact.get("variables_created") or ())[:MOST_NAMES]
+        ],
         "final_answer": cut(artifact.get("final_answer"), ANSWER_CHARS),
     }
     if ns:
-        named = [(name, value) for name, value in ns.items() if isinstance(value, str | int | float)][:MOST_NAMES]
+        named = [
+            (name, value) for name, value in ns.items() if isinstance(value, str | int | float)
+        ][:MOST_NAMES]
         found["values"] = {cut(name, 60): cut(value, 120) for name, value in named}
     return found
 
@@ -142,4 +158,8 @@ def clipped(value: Any, most: int) -> str:
         return text
     tail = most // 4
     gap = " […] "
-    return text[: max(0, most - tail - len(gap))] + gap + text[len(text) - tail :] if most > 40 else text[:most]
+    return (
+        text[: max(0, most - tail - len(gap))] + gap + text[len(text) - tail :]
+        if most > 40
+        else text[:most]
+    )

@@ -24,7 +24,9 @@ def shrunk(total: float, runs: float, prior: float, weight: float = PRIOR_RUNS) 
         return prior
     observed = total / runs
     share = runs / (runs + weight)
-    return min(max(observed * share + prior * (1 - share), min(prior, observed)), max(prior, observed))
+    return min(
+        max(observed * share + prior * (1 - share), min(prior, observed)), max(prior, observed)
+    )
 
 
 def rate_gap(rate: float, runs: float, base: float, base_runs: float) -> float:

@@ -45,7 +45,9 @@ def suspicious(text: str) -> str:
     if not text.isascii() and sum(map(_is_foreign, text)) >= OTHER_LETTERS:
         return "is in a script that nobody here has read"
     folded = _folded(text)
-    for form in dict.fromkeys((_words(folded), _words(_SPELLED.sub(_closed, folded)), _words(folded.translate(_LEET)))):
+    for form in dict.fromkeys(
+        (_words(folded), _words(_SPELLED.sub(_closed, folded)), _words(folded.translate(_LEET)))
+    ):
         for reason, pattern in _PATTERNS:
             if pattern.search(form):
                 return reason

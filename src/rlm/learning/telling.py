@@ -34,7 +34,11 @@ def _parsed(code: str) -> list[ast.stmt]:
 
 
 def _chosen(body: Sequence[ast.stmt], most: int) -> str:
-    defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    defined = {
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
     doing = [node for node in body if not isinstance(node, _PREPARING) and not _is_text(node)]
     tools = [call for node in doing for call in _calls(node, defined | _BUILTIN)]
     if tools:
@@ -72,5 +76,9 @@ def _joined(parts: Sequence[str], most: int) -> str:
 def _first_line(code: str) -> str:
     """The first line that does something, for code that cannot be parsed."""
     lines = [line.strip() for line in code[:PARSED_CHARS].splitlines()]
-    doing = [line for line in lines if line and not line.startswith(("#", "import ", "from ", "def ", "class ", "@"))]
+    doing = [
+        line
+        for line in lines
+        if line and not line.startswith(("#", "import ", "from ", "def ", "class ", "@"))
+    ]
     return next(iter(doing or [line for line in lines if line]), "")

@@ -16,7 +16,9 @@ def class_calls(question: str, asked: Asked | None, calls: Sequence[CallLike]) -
     """The calls that teach how classes are asked for. Those to a thesaurus do not: [] where it gave the answer."""
     if asked is None or concepts_asked(question, asked) is None:
         return list(calls)
-    texts = [str(call.args.get("query", "")) if call.tool == "sparql_query" else "" for call in calls]
+    texts = [
+        str(call.args.get("query", "")) if call.tool == "sparql_query" else "" for call in calls
+    ]
     if any(_OF_IT.search(text) and not text.startswith("ASK") for text in texts):
         return []
     others = [call for call, text in zip(calls, texts, strict=True) if not _OF_IT.search(text)]

@@ -38,10 +38,14 @@ class Values:
             return missing, []
         if all(_DIGITS.fullmatch(text) for text in self.texts):
             known = {*self.texts, str(len(self.texts)), *_DIGITS.findall(question)}
-            return missing, sorted({number for number in _LONE.findall(_listed(answer)) if number not in known})
+            return missing, sorted(
+                {number for number in _LONE.findall(_listed(answer)) if number not in known}
+            )
         items = [_folded(match[1]) for match in _ITEM.finditer(answer)]
         wanted = [_folded(text) for text in self.texts]
-        return missing, [_cut(item) for item in items if not any(_stands_in(text, item) for text in wanted)]
+        return missing, [
+            _cut(item) for item in items if not any(_stands_in(text, item) for text in wanted)
+        ]
 
 
 def values_in(found: Answer) -> Values:
@@ -73,7 +77,9 @@ def _stands_in(text: str, within: str) -> bool:
 
 
 def _listed(answer: str) -> str:
-    return _folded(plain_words(re.sub(r"^[ \t]*\(?\d{1,4}[.)][ \t]+(?=\S)", "", answer, flags=re.MULTILINE)))
+    return _folded(
+        plain_words(re.sub(r"^[ \t]*\(?\d{1,4}[.)][ \t]+(?=\S)", "", answer, flags=re.MULTILINE))
+    )
 
 
 def _cut(text: str) -> str:

@@ -36,7 +36,8 @@ SHOWN = 20
 FUZZY_MOST = 50
 NAMED_MOST = 1_000
 _NUMERIC = frozenset(
-    XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger")
+    XSD + name
+    for name in ("integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger")
 )
 
 
@@ -65,7 +66,9 @@ def check_verify(verify: Verify, engine: Engine) -> int:
     return len(values.iris) + len(values.texts)
 
 
-def check_answer(answer: str, verify: Verify, engine: Engine, meta: GraphMeta, question: str = "") -> Verdict:
+def check_answer(
+    answer: str, verify: Verify, engine: Engine, meta: GraphMeta, question: str = ""
+) -> Verdict:
     """Hold an answer against the ontology. Raises ValidationError or OntologyError when `verify` itself is wrong."""
     expected = _Expected(verify, engine)
     if not answer.strip():
@@ -95,18 +98,24 @@ class _Expected:
         self.values = Values()
         if verify.compare not in COMPARES:
             raise ValidationError(
-                f"verify compares by {verify.compare!r}: use one of {', '.join(COMPARES)}", field="compare"
+                f"verify compares by {verify.compare!r}: use one of {', '.join(COMPARES)}",
+                field="compare",
             )
         found = engine.query(verify.sparql, limit=ROWS)
         if found.kind == "graph":
             raise _wrong(verify, "is a CONSTRUCT or DESCRIBE: write a SELECT or an ASK")
         if found.truncated:
-            raise _wrong(verify, f"has more than {len(found):,} rows: ask for fewer, or count them in the query")
+            raise _wrong(
+                verify,
+                f"has more than {len(found):,} rows: ask for fewer, or count them in the query",
+            )
         if verify.compare == "boolean":
             self.boolean = _truth(verify, found)
         elif verify.compare == "absent":
             if found and not _is_zero(found):
-                raise _wrong(verify, "finds something, so the thing is there: compare by another way")
+                raise _wrong(
+                    verify, "finds something, so the thing is there: compare by another way"
+                )
         elif found.kind == "ask":
             raise _wrong(verify, f"is an ASK: {verify.compare} needs a SELECT")
         elif verify.compare == "count":
@@ -117,15 +126,22 @@ class _Expected:
         else:
             self.values = values_in(found)
             if self.values.blank:
-                raise _wrong(verify, "finds blank nodes, which no answer can name: add FILTER(isIRI(?x))")
+                raise _wrong(
+                    verify, "finds blank nodes, which no answer can name: add FILTER(isIRI(?x))"
+                )
 
 
 def _wrong(verify: Verify, why: str) -> ValidationError:
-    return ValidationError(f"the query of verify ({' '.join(verify.sparql.split())[:120]}) {why}", field="verify")
+    return ValidationError(
+        f"the query of verify ({' '.join(verify.sparql.split())[:120]}) {why}", field="verify"
+    )
 
 
 def _distinct(found: Answer) -> set[tuple[tuple[str, str], ...]]:
-    return {tuple(sorted((name, repr(sorted(term.items()))) for name, term in row.items())) for row in found.rows}
+    return {
+        tuple(sorted((name, repr(sorted(term.items()))) for name, term in row.items()))
+        for row in found.rows
+    }
 
 
 def _number(found: Answer) -> Decimal | None:
@@ -150,7 +166,11 @@ def _truth(verify: Verify, found: Answer) -> bool:
     if found.boolean is not None:
         return found.boolean
     term: dict[str, Any] = next(iter(found.rows[0].values()), {}) if len(found.rows) == 1 else {}
-    if len(found.variables) == 1 and term.get("dt") == XSD + "boolean" and term["v"] in ("true", "false", "1", "0"):
+    if (
+        len(found.variables) == 1
+        and term.get("dt") == XSD + "boolean"
+        and term["v"] in ("true", "false", "1", "0")
+    ):
         return term["v"] in ("true", "1")
     raise _wrong(verify, "is no ASK, nor a row with one truth value: boolean needs one of them")
 
@@ -169,7 +189,9 @@ class _Given:
 
     def terms(self, expected: Collection[str]) -> set[str]:
         """The IRIs of the answer that count; where there is none, the terms that it names in words."""
-        counted = self.iris if self.vocabularies.intersection(expected) else self.iris - self.vocabularies
+        counted = (
+            self.iris if self.vocabularies.intersection(expected) else self.iris - self.vocabularies
+        )
         if counted.intersection(expected) or self.unasked(counted):
             return counted
         return counted | named_in(self.answer, _names_with(self.engine, self.meta, expected))
@@ -228,10 +250,14 @@ def _named(given: _Given, expected: Values, *, exactly: bool) -> Verdict:
     missing_names, extra_names = bounded(missing_names + lost), bounded(extra_names + others)
     wanted = len(expected.iris) + len(expected.texts)
     if not missing and not lost and not extra and not others:
-        return Verdict(True, f"the answer names all {wanted}" + (" and no other" if exactly else ""))
+        return Verdict(
+            True, f"the answer names all {wanted}" + (" and no other" if exactly else "")
+        )
     said = []
     if missing or lost:
-        said.append(f"{len(missing) + len(lost)} of {wanted} missing: {', '.join(missing_names[:5])}")
+        said.append(
+            f"{len(missing) + len(lost)} of {wanted} missing: {', '.join(missing_names[:5])}"
+        )
     if extra or others:
         said.append(f"{len(extra) + len(others)} not expected: {', '.join(extra_names[:5])}")
     return Verdict(False, "; ".join(said), missing_names, extra_names)
@@ -240,7 +266,9 @@ def _named(given: _Given, expected: Values, *, exactly: bool) -> Verdict:
 def _empty(given: _Given) -> Verdict:
     extra = given.unasked(given.iris - given.vocabularies)
     if extra:
-        return Verdict(False, "nothing is expected, but the answer names terms", extra=given.shown(extra))
+        return Verdict(
+            False, "nothing is expected, but the answer names terms", extra=given.shown(extra)
+        )
     if says_none(given.answer):
         return Verdict(True, "there is nothing to name and the answer says so")
     return Verdict(False, "there is nothing to name, but the answer does not say so")
@@ -249,7 +277,9 @@ def _empty(given: _Given) -> Verdict:
 def _absent(given: _Given) -> Verdict:
     extra = given.unasked(given.iris - given.vocabularies, fuzzy=False)
     if extra:
-        return Verdict(False, "the thing does not exist, but the answer names terms", extra=given.shown(extra))
+        return Verdict(
+            False, "the thing does not exist, but the answer names terms", extra=given.shown(extra)
+        )
     if says_absent(given.answer):
         return Verdict(True, "the answer says that there is no such thing, as is the case")
     return Verdict(False, "the thing does not exist, but the answer does not say so")
@@ -258,10 +288,14 @@ def _absent(given: _Given) -> Verdict:
 def _count(given: _Given, expected: Decimal) -> Verdict:
     found = number_in(given.answer, given.question)
     if found is None:
-        return Verdict(False, f"the answer gives no plain number; it is {expected}", [str(expected)])
+        return Verdict(
+            False, f"the answer gives no plain number; it is {expected}", [str(expected)]
+        )
     if found == expected:
         return Verdict(True, f"the number is {expected}")
-    return Verdict(False, f"the number is {expected}, the answer says {found}", [str(expected)], [str(found)])
+    return Verdict(
+        False, f"the number is {expected}, the answer says {found}", [str(expected)], [str(found)]
+    )
 
 
 def _boolean(given: _Given, expected: bool) -> Verdict:

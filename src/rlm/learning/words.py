@@ -20,7 +20,9 @@ NUMBER_WORDS = (
 READ_CHARS = 20_000
 """What is read of an answer for its words."""
 
-_QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|«[^»\n]{1,200}»|(?<!\w)'[^'\n]{1,200}'(?!\w)")
+_QUOTED = re.compile(
+    r"`[^`\n]*`|\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|«[^»\n]{1,200}»|(?<!\w)'[^'\n]{1,200}'(?!\w)"
+)
 _LINKED = re.compile(
     r"<[^\s<>]+>|(?<![\w+.-])[A-Za-z][\w+.-]{0,31}://\S+|(?<![\w:])[^\W\d][\w.-]{0,63}:(?!\d+\b)[\w%][\w.%-]*"
 )
@@ -58,7 +60,9 @@ _NONE = re.compile(
 
 def plain_words(text: str) -> str:
     """An answer without names: IRIs, `prefix:name`, what is quoted, and the marks of Markdown go."""
-    return _MARKED.sub("", _LINKED.sub("·", _QUOTED.sub(_unquoted, text[:READ_CHARS].replace("’", "'"))))
+    return _MARKED.sub(
+        "", _LINKED.sub("·", _QUOTED.sub(_unquoted, text[:READ_CHARS].replace("’", "'")))
+    )
 
 
 def _unquoted(match: re.Match[str]) -> str:
@@ -87,16 +91,21 @@ def says_none(answer: str) -> bool:
 _YES = r"yes|yep|yeah|true|correct|indeed|right|affirmative|it is|it does|it has|they are|they do|there is|there are"
 _NO = r"no|nope|false|incorrect|wrong|negative|it is not|it isn't|it does not|it doesn't|they are not|they aren't"
 _LEADS = re.compile(rf"\W*(?:(?:the )?answer(?: is)?\W+)?(?:({_NO})|({_YES}))\b", re.IGNORECASE)
-_BOTH = re.compile(r"\b(?:yes\W+(?:and|or|/)?\W*no|no\W+(?:and|or|/)?\W*yes|true or false|yes/no)\b", re.IGNORECASE)
+_BOTH = re.compile(
+    r"\b(?:yes\W+(?:and|or|/)?\W*no|no\W+(?:and|or|/)?\W*yes|true or false|yes/no)\b", re.IGNORECASE
+)
 _UNSURE = re.compile(
     r"\b(?:unclear|unsure|uncertain|unknown|undetermined|perhaps|maybe|possibly|might|not (?:sure|clear|certain|known)|"
     r"can(?:not|'t| not) (?:be )?(?:tell|say|know|determined?|answer|verif|confirm)|depends|don't know|do not know)",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(r"\b(?:not|never|cannot|neither|nor|none)\b|n't\b|\bno (?!doubt\b)\w|^\W*no\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|none)\b|n't\b|\bno (?!doubt\b)\w|^\W*no\b", re.IGNORECASE
+)
 _STATED = re.compile(r"\b(?:is|are|was|were|does|do|has|have|exists?|can|will)\b", re.IGNORECASE)
 _TURN = re.compile(
-    r"(?:actually|correction|sorry|wait|however|but)?\W*\b(?:(no|false)|(yes|true))\b\s*(?:[,.;:!—–]|$)", re.IGNORECASE
+    r"(?:actually|correction|sorry|wait|however|but)?\W*\b(?:(no|false)|(yes|true))\b\s*(?:[,.;:!—–]|$)",
+    re.IGNORECASE,
 )
 
 
@@ -116,8 +125,14 @@ def truth_of(answer: str) -> bool | None:
         found = False
     else:
         rest = first[lead.end() :]
-        bare = re.fullmatch(r"(?:yes|yep|yeah|true|correct|indeed|right|affirmative)", lead[2], re.IGNORECASE)
-        found = True if bare else not _NEGATED.match(rest.lstrip()) and not re.match(r"\s*(?:no|not)\b", rest)
+        bare = re.fullmatch(
+            r"(?:yes|yep|yeah|true|correct|indeed|right|affirmative)", lead[2], re.IGNORECASE
+        )
+        found = (
+            True
+            if bare
+            else not _NEGATED.match(rest.lstrip()) and not re.match(r"\s*(?:no|not)\b", rest)
+        )
     for later in said[1:]:
         turn = _TURN.match(later)
         if turn and found is not None and (turn[1] is not None) == found:
@@ -146,8 +161,12 @@ _HEDGE = re.compile(
     r"over|under|up to|some|between|circa|ca\.|maybe|perhaps|≥|≤|>|<|~|\+)\s*$",
     re.IGNORECASE,
 )
-_CHOICE = re.compile(rf"\s*(?:or|to|–|—|-|/)\s*(?:\d|(?:{_WORDS})\b)|\s*\+|\s+or (?:more|so|fewer)\b", re.IGNORECASE)
-_PART_OF = re.compile(r"\b(?:(?:out )?of|among|from) (?:the |all |these |those |its )?(?:other )?$", re.IGNORECASE)
+_CHOICE = re.compile(
+    rf"\s*(?:or|to|–|—|-|/)\s*(?:\d|(?:{_WORDS})\b)|\s*\+|\s+or (?:more|so|fewer)\b", re.IGNORECASE
+)
+_PART_OF = re.compile(
+    r"\b(?:(?:out )?of|among|from) (?:the |all |these |those |its )?(?:other )?$", re.IGNORECASE
+)
 _ITEM = re.compile(r"^[ \t]*\(?\d{1,4}[.):][ \t]+(?=\S)", re.MULTILINE)
 _ASIDE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
 _NO_NUMBER = re.compile(r"\s*(?:[,.;:!]|$|one\b|doubt|less|fewer|more)", re.IGNORECASE)
@@ -182,7 +201,13 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
             bare = match[3].lower() == "no"
             if bare and _NO_NUMBER.match(text, match.end()) and text.strip(" .!*·").lower() != "no":
                 continue
-        kind = parts if _PART_OF.search(before) else weak if match[2] and match[2].lower() == "one" else plain
+        kind = (
+            parts
+            if _PART_OF.search(before)
+            else weak
+            if match[2] and match[2].lower() == "one"
+            else plain
+        )
         kind.append((value, hedged))
     return plain or weak or parts
 

@@ -88,15 +88,24 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
 
     def _body(self, ask: Ask, habits: AnthropicHabits) -> dict[str, Any]:
         system, turns = conversation(ask.messages)
-        body: dict[str, Any] = {"model": self.model, "max_tokens": ask.max_tokens or MAX_TOKENS, "messages": turns}
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": ask.max_tokens or MAX_TOKENS,
+            "messages": turns,
+        }
         if ask.temperature is not None and habits.temperature:
             body["temperature"] = ask.temperature
         if ask.schema is not None and habits.way == 0:
-            body["tools"] = [{"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}]
+            body["tools"] = [
+                {"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}
+            ]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
         elif ask.schema is not None and habits.way == 1:
             body["output_config"] = {
-                "format": {"type": "json_schema", "schema": schema.closed(schema.unlimited(ask.schema))}
+                "format": {
+                    "type": "json_schema",
+                    "schema": schema.closed(schema.unlimited(ask.schema)),
+                }
             }
         elif ask.schema is not None:
             system = f"{system}\n\n{schema.instruction(ask.schema)}".strip()
@@ -108,11 +117,17 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
         blocks, stop, usage = found.get("content"), found.get("stop_reason"), found.get("usage")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise self._bad(f"answered without content: {sketch(found)}")
-        called = [block for block in blocks if block.get("type") == "tool_use" and block.get("name") == TOOL]
+        called = [
+            block
+            for block in blocks
+            if block.get("type") == "tool_use" and block.get("name") == TOOL
+        ]
         if called:
             text = json.dumps(called[0].get("input"), ensure_ascii=False)
         else:
-            text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+            text = "".join(
+                str(block.get("text") or "") for block in blocks if block.get("type") == "text"
+            )
         tokens_in = count_of(usage, "input_tokens")
         if tokens_in is not None:  # what was read from or written to the prompt cache came in too
             cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
@@ -126,7 +141,9 @@ def conversation(sent: Sequence[Message]) -> tuple[str, list[Message]]:
 
     A system message after the first turn joins the system prompt; what is said is kept, its place is not.
     """
-    system = "\n\n".join(m["content"] for m in sent if m["role"] == "system" and m["content"].strip())
+    system = "\n\n".join(
+        m["content"] for m in sent if m["role"] == "system" and m["content"].strip()
+    )
     turns: list[Message] = []
     for message in sent:
         role, text = message["role"], message["content"]

@@ -58,7 +58,12 @@ class RecordingClient:
     def beside(self, client: Client) -> RecordingClient:
         """A second model on the same cassette. Close it before this one."""
         other = object.__new__(RecordingClient)
-        other.model, other._client, other._tape, other._owner = client.model, client, self._tape, False
+        other.model, other._client, other._tape, other._owner = (
+            client.model,
+            client,
+            self._tape,
+            False,
+        )
         return other
 
     def complete(
@@ -110,11 +115,15 @@ class _Tape:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             if os.fstat(self._file).st_size and not overwrite:
                 os.close(self._file)
-                raise ModelError(f"the cassette {path} holds a recording: name another file, or delete it first")
+                raise ModelError(
+                    f"the cassette {path} holds a recording: name another file, or delete it first"
+                )
             os.fchmod(self._file, 0o600)
             os.ftruncate(self._file, 0)
         except OSError as exc:
-            raise ModelError(f"the cassette {path} cannot be written: {exc.strerror}. Name another file") from exc
+            raise ModelError(
+                f"the cassette {path} cannot be written: {exc.strerror}. Name another file"
+            ) from exc
 
     def start(self) -> int:
         with self._lock:
@@ -131,7 +140,9 @@ class _Tape:
                 while raw:  # a write may be short, when the disk is full or a signal comes
                     raw = raw[os.write(self._file, raw) :]
             except OSError as exc:
-                raise ModelError(f"the cassette {self.path} cannot be written: {exc.strerror}") from exc
+                raise ModelError(
+                    f"the cassette {self.path} cannot be written: {exc.strerror}"
+                ) from exc
 
     def close(self) -> None:
         with self._lock:
@@ -205,9 +216,13 @@ class ReplayClient:
     def _difference(self, call: int, key: str, request: dict[str, Any]) -> str:
         same = sum(line.key == key for line in self._recorded)
         if same:
-            problem = f"the request was recorded {same} time{'s' * (same > 1)}, and this is one more"
+            problem = (
+                f"the request was recorded {same} time{'s' * (same > 1)}, and this is one more"
+            )
         else:
-            problem = diverged.explain(request, [(line.call, line.request) for line in self._recorded], call)
+            problem = diverged.explain(
+                request, [(line.call, line.request) for line in self._recorded], call
+            )
         torn = f"\n{self.notice}" if self.notice else ""
         return (
             f"call {call} of the replay is not on the cassette {self.path}: {problem}{torn}\n"
@@ -220,13 +235,20 @@ def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as exc:
-        raise ModelError(f"the cassette {path} cannot be read: {exc.strerror}. Record one first") from exc
-    found, last = [], lines.pop()  # what follows the last line break: nothing, unless the line is torn
+        raise ModelError(
+            f"the cassette {path} cannot be read: {exc.strerror}. Record one first"
+        ) from exc
+    found, last = (
+        [],
+        lines.pop(),
+    )  # what follows the last line break: nothing, unless the line is torn
     for number, raw in enumerate(lines, 1):
         try:
             found.append(_parsed(raw))
         except (ValueError, TypeError, LookupError, RecursionError) as exc:
-            raise ModelError(f"{path}:{number}: not a line of a cassette ({exc}). Record it again") from exc
+            raise ModelError(
+                f"{path}:{number}: not a line of a cassette ({exc}). Record it again"
+            ) from exc
     notice = None
     if last:
         try:
@@ -246,7 +268,12 @@ def _parsed(raw: bytes) -> Recorded:
         raise ValueError("the request does not match its key: it was changed after the recording")
     if not isinstance(line["call"], int):
         raise TypeError("the call has no number")
-    return Recorded(line["call"], key, request, _reply(line["reply"]) if "reply" in line else _error(line["error"]))
+    return Recorded(
+        line["call"],
+        key,
+        request,
+        _reply(line["reply"]) if "reply" in line else _error(line["error"]),
+    )
 
 
 def _messages(found: Any) -> list[Message]:
@@ -260,7 +287,11 @@ def _reply(found: dict[str, Any]) -> Reply:
     known = {spec.name for spec in fields(Reply)}
     reply = Reply(**{name: value for name, value in found.items() if name in known})
     counts = (reply.input_tokens, reply.output_tokens)
-    if not isinstance(reply.text, str) or not isinstance(reply.model, str) or not all(type(n) is int for n in counts):
+    if (
+        not isinstance(reply.text, str)
+        or not isinstance(reply.model, str)
+        or not all(type(n) is int for n in counts)
+    ):
         raise TypeError("the reply has a field of another type")
     return reply
 
@@ -270,4 +301,8 @@ def _error(found: dict[str, Any]) -> RLMError:
     kind, message = getattr(errors, str(found["type"]), None), str(found["message"])
     if kind is ModelRateLimited:
         return ModelRateLimited(message, retry_after_s=found.get("retry_after_s"))
-    return kind(message) if isinstance(kind, type) and issubclass(kind, RLMError) else ModelError(message)
+    return (
+        kind(message)
+        if isinstance(kind, type) and issubclass(kind, RLMError)
+        else ModelError(message)
+    )

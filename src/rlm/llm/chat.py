@@ -147,8 +147,12 @@ class ChatClient(ABC, Generic[H]):
     def _bad(self, problem: str) -> ModelError:
         return self._server.error(Fault(ModelBadReply, problem))
 
-    def _reply(self, found: Mapping[str, Any], ask: Ask, answer: Answer, text: str, seconds: float) -> Reply:
-        tokens_in = estimate_prompt(ask.messages) if answer.input_tokens is None else answer.input_tokens
+    def _reply(
+        self, found: Mapping[str, Any], ask: Ask, answer: Answer, text: str, seconds: float
+    ) -> Reply:
+        tokens_in = (
+            estimate_prompt(ask.messages) if answer.input_tokens is None else answer.input_tokens
+        )
         tokens_out = estimate_tokens(text) if answer.output_tokens is None else answer.output_tokens
         cost = answer.cost_usd
         named = found.get("model")
@@ -157,7 +161,9 @@ class ChatClient(ABC, Generic[H]):
             model=named if isinstance(named, str) and named else self.model,
             input_tokens=tokens_in,
             output_tokens=tokens_out,
-            cost_usd=cost_usd(self.model, tokens_in, tokens_out, self._prices) if cost is None else cost,
+            cost_usd=cost_usd(self.model, tokens_in, tokens_out, self._prices)
+            if cost is None
+            else cost,
             stop_reason=answer.stop_reason,
             seconds=seconds,
             estimated=answer.input_tokens is None or answer.output_tokens is None,

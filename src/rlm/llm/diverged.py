@@ -32,11 +32,15 @@ def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
     return equal, 0
 
 
-def explain(request: Mapping[str, Any], recorded: Sequence[tuple[int, Mapping[str, Any]]], call: int) -> str:
+def explain(
+    request: Mapping[str, Any], recorded: Sequence[tuple[int, Mapping[str, Any]]], call: int
+) -> str:
     """One sentence or two on where `request` parts from the nearest of the recorded ones (call, request)."""
     if not recorded:
         return "nothing is recorded on it"
-    nearest, other = max(recorded, key=lambda line: (*likeness(request, line[1]), -abs(line[0] - call), -line[0]))
+    nearest, other = max(
+        recorded, key=lambda line: (*likeness(request, line[1]), -abs(line[0] - call), -line[0])
+    )
     return f"the nearest is recorded call {nearest}, and {_difference(request, other)}"
 
 
@@ -53,14 +57,20 @@ def _difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
             f"  asked:    {_around(two['content'], chars)}"
         )
     if len(ours) != len(theirs):
-        extra, where = (ours[place], "here") if len(ours) > len(theirs) else (theirs[place], "there")
+        extra, where = (
+            (ours[place], "here") if len(ours) > len(theirs) else (theirs[place], "there")
+        )
         return (
             f"it has {len(theirs)} messages there and {len(ours)} here; message {place + 1} is only {where} "
             f"({extra['role']}: {_around(extra['content'], 0)})"
         )
     names = sorted({*asked["params"], *recorded["params"]})
     pairs = [(name, recorded["params"].get(name), asked["params"].get(name)) for name in names]
-    parts = [f"{name} is {_value(one)} there and {_value(two)} here" for name, one, two in pairs if one != two]
+    parts = [
+        f"{name} is {_value(one)} there and {_value(two)} here"
+        for name, one, two in pairs
+        if one != two
+    ]
     return "its messages are the same, but " + ", ".join(parts)
 
 

@@ -59,7 +59,11 @@ def of_exception(exc: Exception) -> Fault:
         return Fault(ModelUnavailable, f"did not answer in time ({said})")
     if isinstance(exc, httpx.ConnectError):
         passing = "CERTIFICATE" not in str(exc)
-        return Fault(ModelUnavailable, f"cannot be reached ({said}): is it running, and is its address right?", passing)
+        return Fault(
+            ModelUnavailable,
+            f"cannot be reached ({said}): is it running, and is its address right?",
+            passing,
+        )
     if isinstance(exc, httpx.ProxyError):
         return Fault(ModelUnavailable, f"cannot be reached through the proxy ({said})", retry=True)
     if isinstance(exc, httpx.NetworkError | httpx.RemoteProtocolError):
@@ -78,10 +82,19 @@ def of_status(status: int, headers: Mapping[str, str], detail: str) -> Fault:
     if status in (401, 403):
         return Fault(ModelAuthError, f"refused the key ({said})", status=status, detail=detail)
     if status == 402:
-        return Fault(ModelAuthError, f"wants to be paid first ({said})", status=status, detail=detail)
+        return Fault(
+            ModelAuthError, f"wants to be paid first ({said})", status=status, detail=detail
+        )
     if status == 429:
         hopeless = any(word in detail.lower() for word in NO_MONEY)
-        return Fault(ModelRateLimited, f"has too many requests ({said})", not hopeless, asked_s, status, detail)
+        return Fault(
+            ModelRateLimited,
+            f"has too many requests ({said})",
+            not hopeless,
+            asked_s,
+            status,
+            detail,
+        )
     if 300 <= status < 400:
         return Fault(
             ModelBadReply,
@@ -94,9 +107,16 @@ def of_status(status: int, headers: Mapping[str, str], detail: str) -> Fault:
     if status >= 500:
         return Fault(ModelUnavailable, said, status=status, detail=detail)
     if status == 404:
-        return Fault(ModelError, f"{said}: check the name of the model and the base URL", status=status, detail=detail)
+        return Fault(
+            ModelError,
+            f"{said}: check the name of the model and the base URL",
+            status=status,
+            detail=detail,
+        )
     if status == 413:
-        return Fault(ModelError, f"{said}: the prompt is too long for it", status=status, detail=detail)
+        return Fault(
+            ModelError, f"{said}: the prompt is too long for it", status=status, detail=detail
+        )
     return Fault(ModelError, f"refused the request ({said})", status=status, detail=detail)
 
 
@@ -126,7 +146,11 @@ def message_in(error: Any) -> str:
         return error
     if isinstance(error, dict):
         message = error.get("message") or error.get("detail")
-        marks = [f"{name} {error[name]}" for name in ("param", "code") if isinstance(error.get(name), str | int)]
+        marks = [
+            f"{name} {error[name]}"
+            for name in ("param", "code")
+            if isinstance(error.get(name), str | int)
+        ]
         if message:
             sentence = message if isinstance(message, str) else json.dumps(message)
             return sentence + (f" ({', '.join(marks)})" if marks else "")
@@ -135,4 +159,6 @@ def message_in(error: Any) -> str:
 
 def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
     start = body[:200].lstrip().lower()
-    return "text/html" in headers.get("content-type", "").lower() or start.startswith((b"<!doctype", b"<html"))
+    return "text/html" in headers.get("content-type", "").lower() or start.startswith(
+        (b"<!doctype", b"<html")
+    )

@@ -18,7 +18,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rlm.errors import ConfigError, ModelAuthError, ModelBadReply, ModelError, ModelRateLimited, ModelUnavailable
+from rlm.errors import (
+    ConfigError,
+    ModelAuthError,
+    ModelBadReply,
+    ModelError,
+    ModelRateLimited,
+    ModelUnavailable,
+)
 from rlm.llm import faults
 from rlm.llm.faults import Fault
 from rlm.llm.line import Line, hang_up, tls_for
@@ -57,7 +64,11 @@ class Server:
         self.url = checked_url(base_url)
         self.retry = retry or Retry()
         self._model, self._key, self._key_name = model, key, key_name
-        self._headers = {"Accept": "application/json", "Accept-Encoding": "identity", **(headers or {})}
+        self._headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            **(headers or {}),
+        }
         self._max_bytes = max_reply_bytes
         self._lock = threading.Lock()
         self._free: list[Line] = []
@@ -65,7 +76,9 @@ class Server:
         self._tls: ssl.SSLContext | None = None
         self._closed = False
 
-    def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline, mend: Mend | None = None) -> Any:
+    def post(
+        self, path: str, body: Mapping[str, Any], *, deadline: Deadline, mend: Mend | None = None
+    ) -> Any:
         """The parsed object of a good answer; None when the server refused and `mend` said True.
 
         Raises ModelError or one of its children. What may pass is tried again within the deadline.
@@ -85,7 +98,13 @@ class Server:
             too_late = max(wait_s, found.retry_after_s or 0.0) >= deadline.left_s()
             if not found.retry or attempt >= self.retry.tries or too_late:
                 raise self.error(found, attempt) from cause
-            log.info("%s: try %d of %d failed, again in %.1f s", self.url, attempt, self.retry.tries, wait_s)
+            log.info(
+                "%s: try %d of %d failed, again in %.1f s",
+                self.url,
+                attempt,
+                self.retry.tries,
+                wait_s,
+            )
             self.retry.sleep(wait_s)
 
     def error(self, fault: Fault, attempts: int = 1) -> ModelError:
@@ -93,7 +112,9 @@ class Server:
         end = "" if fault.problem.endswith((".", "?", "!")) else "."
         after = f" Tried {attempts} times." if attempts > 1 else ""
         advice = f" Check {self._key_name}." if fault.kind is ModelAuthError else ""
-        text = self._hide(f"the model server {self.url} (model {self._model!r}) {fault.problem}{end}{after}{advice}")
+        text = self._hide(
+            f"the model server {self.url} (model {self._model!r}) {fault.problem}{end}{after}{advice}"
+        )
         if fault.kind is ModelRateLimited:
             return ModelRateLimited(text, retry_after_s=fault.retry_after_s)
         return fault.kind(text)
@@ -110,7 +131,10 @@ class Server:
         """The parsed answer or the fault, and the exception behind it."""
         import httpx
 
-        late = Fault(ModelUnavailable, f"did not answer within {deadline.seconds:g} s (see RLM_MODEL_TIMEOUT_S)")
+        late = Fault(
+            ModelUnavailable,
+            f"did not answer within {deadline.seconds:g} s (see RLM_MODEL_TIMEOUT_S)",
+        )
         line, left_s = self._take(), deadline.left_s()
         if left_s <= 0:
             self._give_back(line, whole=True)
@@ -120,10 +144,21 @@ class Server:
             with line.until(left_s):
                 status, headers, body = self._exchange(line, url, raw, left_s)
             whole = True
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, RuntimeError) as exc:
+        except (
+            httpx.HTTPError,
+            httpx.StreamError,
+            httpx.InvalidURL,
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as exc:
             if isinstance(exc, httpx.RequestError):  # its own request holds the key in a header
                 exc.request = httpx.Request("POST", self.url)
-            over = line.cut or isinstance(exc, httpx.ReadTimeout | httpx.WriteTimeout) or deadline.left_s() <= 0
+            over = (
+                line.cut
+                or isinstance(exc, httpx.ReadTimeout | httpx.WriteTimeout)
+                or deadline.left_s() <= 0
+            )
             return (late if over else faults.of_exception(exc)), exc
         finally:
             self._give_back(line, whole=whole)
@@ -131,14 +166,21 @@ class Server:
             return Fault(ModelBadReply, f"answered more than {self._max_bytes:,} bytes"), None
         return self._read(status, headers, body)
 
-    def _exchange(self, line: Line, url: str, raw: bytes, left_s: float) -> tuple[int, Mapping[str, str], bytes | None]:
+    def _exchange(
+        self, line: Line, url: str, raw: bytes, left_s: float
+    ) -> tuple[int, Mapping[str, str], bytes | None]:
         """Status, headers and body; the body is None when it is too long."""
         import httpx
 
         timeout = httpx.Timeout(left_s, connect=min(CONNECT_S, left_s))
         sent = {"Content-Type": "application/json"}
         with line.http.stream(
-            "POST", url, content=raw, headers=sent, timeout=timeout, extensions={"trace": line.trace}
+            "POST",
+            url,
+            content=raw,
+            headers=sent,
+            timeout=timeout,
+            extensions={"trace": line.trace},
         ) as response:
             parts, size = [], 0
             for part in response.iter_raw():
@@ -148,28 +190,44 @@ class Server:
                 parts.append(part)
         return response.status_code, response.headers, b"".join(parts)
 
-    def _read(self, status: int, headers: Mapping[str, str], body: bytes) -> tuple[Any, Exception | None]:
+    def _read(
+        self, status: int, headers: Mapping[str, str], body: bytes
+    ) -> tuple[Any, Exception | None]:
         """What a whole answer means: the object in it, or the fault."""
         if headers.get("content-encoding", "identity").lower() not in ("identity", ""):
-            return Fault(ModelBadReply, f"answered in {headers['content-encoding']!r}, which was not asked for"), None
+            return Fault(
+                ModelBadReply,
+                f"answered in {headers['content-encoding']!r}, which was not asked for",
+            ), None
         html = faults.looks_like_html(headers, body)
         if not 200 <= status < 300:
             detail = "a web page" if html else self._shown(faults.said_by(body))
             fault = faults.of_status(status, headers, detail)
             if html and fault.kind is ModelError:
-                fault = Fault(ModelUnavailable, f"{fault.problem}. Something else answers at this address")
+                fault = Fault(
+                    ModelUnavailable, f"{fault.problem}. Something else answers at this address"
+                )
             return fault, None
         if html:
-            return Fault(ModelUnavailable, "answered a web page: is the base URL right, with its /v1?"), None
+            return Fault(
+                ModelUnavailable, "answered a web page: is the base URL right, with its /v1?"
+            ), None
         try:
             found = json.loads(body.decode("utf-8"))
         except UnicodeDecodeError as exc:
-            return Fault(ModelBadReply, f"answered bytes that are not UTF-8 ({exc.reason} at byte {exc.start})"), exc
+            return Fault(
+                ModelBadReply,
+                f"answered bytes that are not UTF-8 ({exc.reason} at byte {exc.start})",
+            ), exc
         except (ValueError, RecursionError) as exc:
             said = self._shown(body.decode("utf-8", "replace")) or "nothing"
-            return Fault(ModelBadReply, f"answered what is not JSON ({type(exc).__name__}): {said}"), exc
+            return Fault(
+                ModelBadReply, f"answered what is not JSON ({type(exc).__name__}): {said}"
+            ), exc
         if not isinstance(found, dict):
-            return Fault(ModelBadReply, f"answered a JSON {type(found).__name__}, not an object"), None
+            return Fault(
+                ModelBadReply, f"answered a JSON {type(found).__name__}, not an object"
+            ), None
         if found.get("error"):
             detail = self._shown(faults.message_in(found["error"]))
             return faults.of_error_object(found["error"], headers, detail), None
@@ -212,7 +270,9 @@ def checked_url(url: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise ConfigError("the base URL is not a URL: write it as http://host:port/v1 or https://host/v1")
+        raise ConfigError(
+            "the base URL is not a URL: write it as http://host:port/v1 or https://host/v1"
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
             f"the base URL of {parts.hostname} has a user, password or query in it, which logs would show: "

@@ -26,7 +26,10 @@ class Line:
         import httpx
 
         self.http: httpx.Client = httpx.Client(
-            headers=dict(headers), verify=tls, follow_redirects=False, limits=httpx.Limits(max_connections=1)
+            headers=dict(headers),
+            verify=tls,
+            follow_redirects=False,
+            limits=httpx.Limits(max_connections=1),
         )
         self.cut = False
         self._lock = threading.Lock()

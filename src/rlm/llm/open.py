@@ -57,7 +57,9 @@ def open_client(
     if base_url or settings.base_url:
         return _openai(named, settings, base_url)
     if slash:
-        raise ConfigError(f"{provider!r} in the model {named!r} is no provider that rlm knows. Known: {KNOWN}")
+        raise ConfigError(
+            f"{provider!r} in the model {named!r} is no provider that rlm knows. Known: {KNOWN}"
+        )
     raise ConfigError(
         f"the model {named!r} names no provider, and RLM_BASE_URL is not set: write openai/{named} or "
         f"anthropic/{named}, or set RLM_BASE_URL to its server. Known: {KNOWN}"
@@ -67,7 +69,9 @@ def open_client(
 def _found(settings: config.Settings, base_url: str | None) -> str:
     """The model to use when nobody named one."""
     if base_url or settings.base_url:
-        raise ConfigError("RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give --model")
+        raise ConfigError(
+            "RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give --model"
+        )
     if settings.anthropic_api_key:
         return f"anthropic/{DEFAULT_ANTHROPIC_MODEL}"
     if settings.openai_api_key:
@@ -80,8 +84,12 @@ def _openai(name: str, settings: config.Settings, base_url: str | None) -> Clien
 
     url = base_url or settings.base_url or OPENAI_URL
     if not same_host(url, OPENAI_URL):
-        return OpenAIClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings))
-    key, key_name = _own_key(settings, settings.openai_api_key, "OPENAI_API_KEY", f"openai/{name}", OPENAI_URL)
+        return OpenAIClient(
+            name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings)
+        )
+    key, key_name = _own_key(
+        settings, settings.openai_api_key, "OPENAI_API_KEY", f"openai/{name}", OPENAI_URL
+    )
     return OpenAIClient(name, base_url=url, key=key, key_name=key_name, wire=_wire(settings))
 
 
@@ -90,7 +98,9 @@ def _anthropic(name: str, settings: config.Settings, base_url: str | None) -> Cl
 
     url = base_url or ANTHROPIC_URL  # RLM_BASE_URL is of a server that speaks the other protocol
     if not same_host(url, ANTHROPIC_URL):
-        return AnthropicClient(name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings))
+        return AnthropicClient(
+            name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings)
+        )
     own = settings.anthropic_api_key
     key, key_name = _own_key(settings, own, "ANTHROPIC_API_KEY", f"anthropic/{name}", ANTHROPIC_URL)
     return AnthropicClient(name, base_url=url, key=key, key_name=key_name, wire=_wire(settings))
@@ -100,11 +110,15 @@ def _wire(settings: config.Settings) -> Wire:
     from rlm.llm.chat import Wire
 
     if not settings.model_timeout_s > 0:
-        raise ConfigError(f"model_timeout_s is {settings.model_timeout_s:g}: give a number of seconds above 0")
+        raise ConfigError(
+            f"model_timeout_s is {settings.model_timeout_s:g}: give a number of seconds above 0"
+        )
     return Wire(timeout_s=settings.model_timeout_s)
 
 
-def _own_key(settings: config.Settings, own: str, own_name: str, spec: str, url: str) -> tuple[str, str]:
+def _own_key(
+    settings: config.Settings, own: str, own_name: str, spec: str, url: str
+) -> tuple[str, str]:
     """The key for a provider's own server. RLM_API_KEY is that of RLM_BASE_URL, where one is set."""
     if own:
         return own, own_name
@@ -119,7 +133,9 @@ def _own_key(settings: config.Settings, own: str, own_name: str, spec: str, url:
 def _scripted(named: str) -> Client:
     path = named.partition(":")[2]
     if not path:
-        raise ConfigError("scripted needs its replies: write scripted:FILE, a file with a JSON list of texts")
+        raise ConfigError(
+            "scripted needs its replies: write scripted:FILE, a file with a JSON list of texts"
+        )
     try:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
@@ -139,7 +155,9 @@ def _replies(text: str, path: str) -> list[Any]:
                 try:
                     found.append(json.loads(line))
                 except (ValueError, RecursionError) as exc:
-                    raise ConfigError(f"{path}:{number}: neither a JSON list nor a line of JSON ({exc})") from exc
+                    raise ConfigError(
+                        f"{path}:{number}: neither a JSON list nor a line of JSON ({exc})"
+                    ) from exc
     for number, reply in enumerate(found, 1):
         if not isinstance(reply, str):
             raise ConfigError(f"{path}: reply {number} is {type(reply).__name__}, not text")

@@ -25,7 +25,9 @@ WAYS = ("json_schema", "json_object with a schema", "json_object", "words")
 
 STOPS = {"length": "length", "content_filter": "refusal", "tool_calls": "stop", "": "stop"}
 
-_UNSUPPORTED = re.compile(r"support|unrecognized|unknown|unexpected|deprecat|not (allowed|permitted)|extra", re.I)
+_UNSUPPORTED = re.compile(
+    r"support|unrecognized|unknown|unexpected|deprecat|not (allowed|permitted)|extra", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,20 @@ class OpenAIHabits:
         # llama-cpp-python answers 500 where it means 400.
         if "response_format" in body and self.limits and re.search("|".join(schema.LIMITS), said):
             return replace(self, limits=False)
-        if "response_format" in body and re.search(r"response_format|json_schema|json_object|schema", said):
+        if "response_format" in body and re.search(
+            r"response_format|json_schema|json_object|schema", said
+        ):
             return replace(self, way=self.way + 1)
         if status >= 500 or not _UNSUPPORTED.search(said):
             return None
         if "temperature" in body and "temperature" in said:
             return replace(self, temperature=False)
         if self.tokens_field in body and self.tokens_field in said and not self.swapped:
-            other = "max_tokens" if self.tokens_field == "max_completion_tokens" else "max_completion_tokens"
+            other = (
+                "max_tokens"
+                if self.tokens_field == "max_completion_tokens"
+                else "max_completion_tokens"
+            )
             return replace(self, tokens_field=other, swapped=True)
         return None
 
@@ -115,20 +123,30 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         if isinstance(content, list):
             content = "".join(_part(part) for part in content)
         if content is not None and not isinstance(content, str):
-            raise self._bad(f"answered a message whose content is {type(content).__name__}, not text")
+            raise self._bad(
+                f"answered a message whose content is {type(content).__name__}, not text"
+            )
         if not content and isinstance(refusal, str) and refusal:
             content, stop = refusal, "refusal"
         usage = found.get("usage")
         # A reasoning model that ran out of tokens while it thought gives null: an empty answer, cut short.
         return Answer(
-            content or "", stop, count_of(usage, "prompt_tokens"), count_of(usage, "completion_tokens"), _cost(usage)
+            content or "",
+            stop,
+            count_of(usage, "prompt_tokens"),
+            count_of(usage, "completion_tokens"),
+            _cost(usage),
         )
 
 
 def _cost(usage: Any) -> float | None:
     """What the server says that it charged, as OpenRouter does."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
-    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9 else None
+    return (
+        float(cost)
+        if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9
+        else None
+    )
 
 
 def _part(part: Any) -> str:

@@ -81,7 +81,9 @@ def price_of(model: str, prices: Mapping[str, Price] = PRICES) -> Price | None:
     return None
 
 
-def cost_usd(model: str, input_tokens: int, output_tokens: int, prices: Mapping[str, Price] = PRICES) -> float | None:
+def cost_usd(
+    model: str, input_tokens: int, output_tokens: int, prices: Mapping[str, Price] = PRICES
+) -> float | None:
     """What a call cost, or None when the model is not in the table."""
     price = price_of(model, prices)
     return None if price is None else price.cost_usd(input_tokens, output_tokens)

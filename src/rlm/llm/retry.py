@@ -58,7 +58,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     try:
         seconds = float(headers.get("retry-after-ms", "")) / 1000
     except ValueError:
-        from email.utils import parsedate_to_datetime  # only where there is a header: it takes a while to import
+        from email.utils import (
+            parsedate_to_datetime,
+        )  # only where there is a header: it takes a while to import
 
         header = headers.get("retry-after", "")
         try:

@@ -17,7 +17,12 @@ def as_object(schema: Schema) -> tuple[Schema, bool]:
         return {**schema, "type": "object"}, False
     inner = {name: part for name, part in schema.items() if name not in ("$defs", "definitions")}
     hoisted: Schema = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
-    outer: Schema = {"type": "object", "properties": {VALUE: inner}, "required": [VALUE], "additionalProperties": False}
+    outer: Schema = {
+        "type": "object",
+        "properties": {VALUE: inner},
+        "required": [VALUE],
+        "additionalProperties": False,
+    }
     return {**outer, **hoisted}, True
 
 
@@ -77,6 +82,7 @@ def closed(schema: Any) -> Any:
 
 def instruction(schema: Schema) -> str:
     """What to tell a model whose server cannot be given the schema."""
-    return "Answer with JSON only, no other text and no code fence. It must fit this JSON schema:\n" + json.dumps(
-        schema, ensure_ascii=False
+    return (
+        "Answer with JSON only, no other text and no code fence. It must fit this JSON schema:\n"
+        + json.dumps(schema, ensure_ascii=False)
     )

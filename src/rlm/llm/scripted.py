@@ -25,7 +25,9 @@ class ScriptedClient:
     'HI'
     """
 
-    def __init__(self, replies: Sequence[Scripted], *, model: str = "scripted", repeat_last: bool = False) -> None:
+    def __init__(
+        self, replies: Sequence[Scripted], *, model: str = "scripted", repeat_last: bool = False
+    ) -> None:
         if isinstance(replies, str):
             raise TypeError("replies is one text: give a list of replies")
         self.model = model
@@ -56,7 +58,16 @@ class ScriptedClient:
         if isinstance(found, Exception):
             raise found
         text = found if isinstance(found, str) else found([dict(message) for message in sent])
-        return Reply(text, self.model, estimate_prompt(sent), estimate_tokens(text), 0.0, "stop", 0.0, estimated=True)
+        return Reply(
+            text,
+            self.model,
+            estimate_prompt(sent),
+            estimate_tokens(text),
+            0.0,
+            "stop",
+            0.0,
+            estimated=True,
+        )
 
     def close(self) -> None:
         """Nothing is held."""

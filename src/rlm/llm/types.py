@@ -88,7 +88,13 @@ class Usage:
     def include(self, other: Usage) -> None:
         """Count what another run used as well."""
         with other._lock:
-            seen = (other._calls, other._input_tokens, other._output_tokens, other._estimated, other._unpriced)
+            seen = (
+                other._calls,
+                other._input_tokens,
+                other._output_tokens,
+                other._estimated,
+                other._unpriced,
+            )
             known = other._known_usd
         with self._lock:
             self._calls += seen[0]
@@ -165,7 +171,9 @@ def checked(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     for number, message in enumerate(messages, 1):
         role, content = message.get("role"), message.get("content")
         if role not in ROLES:
-            raise ModelError(f"message {number} has the role {role!r}: use one of {', '.join(ROLES)}")
+            raise ModelError(
+                f"message {number} has the role {role!r}: use one of {', '.join(ROLES)}"
+            )
         if not isinstance(content, str):
             raise ModelError(f"message {number} ({role}) holds {type(content).__name__}, not text")
         found.append({"role": role, "content": content})

@@ -22,7 +22,10 @@ class History:
     """The conversation of one run."""
 
     def __init__(self, system: str, first: str, *, budget_chars: int = HISTORY_CHARS) -> None:
-        self.head: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": first}]
+        self.head: list[Message] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": first},
+        ]
         self.turns: list[Message] = []
         self.budget_chars = budget_chars
 
@@ -33,7 +36,9 @@ class History:
 
     def add(self, reply: str, told: str) -> None:
         """A reply, and what the model was told after it."""
-        self.turns.append({"role": "assistant", "content": cut(reply, REPLY_CHARS) or "(empty reply)"})
+        self.turns.append(
+            {"role": "assistant", "content": cut(reply, REPLY_CHARS) or "(empty reply)"}
+        )
         self.turns.append({"role": "user", "content": told})
         self._shrink()
 
@@ -45,7 +50,11 @@ class History:
         return found
 
     def _shrink(self) -> None:
-        excess = self.head_chars + sum(len(message["content"]) for message in self.turns) - self.budget_chars
+        excess = (
+            self.head_chars
+            + sum(len(message["content"]) for message in self.turns)
+            - self.budget_chars
+        )
         for role in ("user", "assistant"):
             for number, message in enumerate(self.turns[:-NEWEST]):
                 if excess <= 0:

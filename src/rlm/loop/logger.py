@@ -61,13 +61,17 @@ class RLMLogger:
         self._file: int | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            self._file = os.open(
+                self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600
+            )
         except OSError as exc:
             if self.path.exists():
                 raise RLMError(
                     f"the log {self.path} is there already, and is never written over: give another name"
                 ) from exc
-            raise RLMError(f"cannot write a log to {self.path} ({exc.strerror}): give another folder") from exc
+            raise RLMError(
+                f"cannot write a log to {self.path} ({exc.strerror}): give another folder"
+            ) from exc
         self._metadata: dict[str, Any] | None = None
         self._first_line = 0
 
@@ -120,7 +124,9 @@ class RLMLogger:
             "usage": result.usage.to_dict(),
         }
         for limit in REASON_CHARS:
-            line = self._line({**self._metadata, "ended": {**ended, "reason": result.reason[:limit]}})[:-1]
+            line = self._line(
+                {**self._metadata, "ended": {**ended, "reason": result.reason[:limit]}}
+            )[:-1]
             if len(line) < self._first_line:
                 os.pwrite(self._file, line + b" " * (self._first_line - 1 - len(line)) + b"\n", 0)
                 return
@@ -134,7 +140,10 @@ class RLMLogger:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -152,7 +161,9 @@ class RLMLogger:
             while line:
                 line = line[os.write(self._file, line) :]
         except OSError as exc:
-            raise RLMError(f"cannot write to the log {self.path} ({exc.strerror}): free some space") from exc
+            raise RLMError(
+                f"cannot write to the log {self.path} ({exc.strerror}): free some space"
+            ) from exc
 
 
 def _block(block: CodeBlock) -> dict[str, Any]:
@@ -206,7 +217,9 @@ def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     try:
         content = Path(path).read_bytes()
     except OSError as exc:
-        raise RLMError(f"cannot read the log {path} ({exc.strerror}): give the path of a .jsonl file") from exc
+        raise RLMError(
+            f"cannot read the log {path} ({exc.strerror}): give the path of a .jsonl file"
+        ) from exc
     metadata: dict[str, Any] = {}
     iterations: list[dict[str, Any]] = []
     lines = content.split(b"\n")
@@ -219,7 +232,9 @@ def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             if number == len(lines):
                 metadata["torn"] = True
                 break
-            raise RLMError(f"{path}:{number}: this line is no JSON ({exc}): is it a log of rlm?") from None
+            raise RLMError(
+                f"{path}:{number}: this line is no JSON ({exc}): is it a log of rlm?"
+            ) from None
         if not isinstance(entry, dict):
             raise RLMError(f"{path}:{number}: a log line is an object, not {type(entry).__name__}")
         kind = entry.get("type", "iteration" if "response" in entry else None)
@@ -238,6 +253,10 @@ def _checked(entry: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(entry.get("response"), str) or not isinstance(blocks, list):
         raise RLMError(f"{where}: an iteration needs a `response` text and a list of `code_blocks`")
     for block in blocks:
-        if not isinstance(block, dict) or not isinstance(block.get("result"), dict) or "code" not in block:
+        if (
+            not isinstance(block, dict)
+            or not isinstance(block.get("result"), dict)
+            or "code" not in block
+        ):
             raise RLMError(f"{where}: a code block needs `code` and `result`")
     return entry

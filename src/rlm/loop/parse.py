@@ -70,7 +70,9 @@ def parse_reply(reply: str, *, max_blocks: int = 50) -> Parsed:
         parsed.final = reader.fenced_final
     parsed.blocks = blocks[:max_blocks]
     if any(not block.closed for block in parsed.blocks):
-        parsed.notes.append("The fence of a block was never closed; everything after it was taken as code.")
+        parsed.notes.append(
+            "The fence of a block was never closed; everything after it was taken as code."
+        )
     if len(blocks) > max_blocks:
         parsed.notes.append(
             f"The reply had {len(blocks)} blocks; only the first {max_blocks} were run. Write one block with a loop."
@@ -158,7 +160,9 @@ class _Reader:
             return self._block(fence, begin, candidate)
         return self._block(fence, begin, len(self.lines), closed=False)
 
-    def _block(self, fence: _Fence, begin: int, end: int, *, closed: bool = True, resume: int | None = None) -> Block:
+    def _block(
+        self, fence: _Fence, begin: int, end: int, *, closed: bool = True, resume: int | None = None
+    ) -> Block:
         self.at = end + 1 if resume is None else resume
         return Block(_dedent(self.lines[begin:end], fence.indent), closed)
 
@@ -173,7 +177,9 @@ class _Reader:
             if other is not None and other.language in REPL and other.mark == fence.mark:
                 return  # the model forgot to close this one
             if not self.fenced_tried and not fence.language and (match := FINAL_CALL.match(line)):
-                self.fenced_tried = True  # one look, or a reply of nothing but FINAL( would take quadratic time
+                self.fenced_tried = (
+                    True  # one look, or a reply of nothing but FINAL( would take quadratic time
+                )
                 start = self.starts[self.at] + match.end()
                 stop = closing_parenthesis(self.text, start)
                 self.fenced_final = None if stop is None else final_of(match, self.text[start:stop])

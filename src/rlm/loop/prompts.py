@@ -112,7 +112,8 @@ def _tool_line(name: str, tool: Callable[..., Any]) -> str:
     try:
         signature = inspect.signature(tool)
         shown = ", ".join(
-            str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in signature.parameters.values()
+            str(parameter.replace(annotation=inspect.Parameter.empty))
+            for parameter in signature.parameters.values()
         )
     except (TypeError, ValueError):  # a callable that does not tell
         shown = "..."
@@ -131,7 +132,9 @@ def _question_lines(question: str) -> list[str]:
     first, *more = shown.split("\n")
     lines = [f"Question: {first}", *(f"  {line}" for line in more)]
     if rest > 0:
-        lines.append(f"  [… {rest} more characters: the whole question is in the REPL, behind the handle `question` …]")
+        lines.append(
+            f"  [… {rest} more characters: the whole question is in the REPL, behind the handle `question` …]"
+        )
     return lines
 
 
@@ -141,7 +144,8 @@ def _context_lines(card: ContextCard) -> list[str]:
         return [f"Context: {card.key} {size}"]
     lines = [f"Context: {card.key} {size} in {len(card.parts)} texts, a {card.shape}"]
     lines += [
-        f"- context[{_short(index, 60)}]: {key} ({chars} characters)" for index, key, chars in card.parts[:LISTED_TEXTS]
+        f"- context[{_short(index, 60)}]: {key} ({chars} characters)"
+        for index, key, chars in card.parts[:LISTED_TEXTS]
     ]
     if len(card.parts) > LISTED_TEXTS:
         lines.append(f"- … and {len(card.parts) - LISTED_TEXTS} more")
@@ -149,10 +153,17 @@ def _context_lines(card: ContextCard) -> list[str]:
 
 
 def turn_message(
-    blocks: Sequence[CodeBlock], notes: Sequence[str], variables: Sequence[str], *, turn: int, limits: Limits
+    blocks: Sequence[CodeBlock],
+    notes: Sequence[str],
+    variables: Sequence[str],
+    *,
+    turn: int,
+    limits: Limits,
 ) -> str:
     """What the model is told after its blocks were run. `turn` is the one that comes now."""
-    share = min(limits.max_output_chars, limits.max_output_chars * TURN_BLOCKS // max(1, len(blocks)))
+    share = min(
+        limits.max_output_chars, limits.max_output_chars * TURN_BLOCKS // max(1, len(blocks))
+    )
     share = max(share, min(LEAST_OUTPUT_CHARS, limits.max_output_chars))
     parts = [_block_text(number, block.result, share) for number, block in enumerate(blocks, 1)]
     parts += [note if note.startswith("Note: ") else f"Note: {note}" for note in notes]

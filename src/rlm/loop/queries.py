@@ -38,7 +38,14 @@ class Queries:
     """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every block."""
 
     def __init__(
-        self, store: Store, budget: Budget, client: Client, *, meter: Meter, recurse: Recurse | None, context: Any
+        self,
+        store: Store,
+        budget: Budget,
+        client: Client,
+        *,
+        meter: Meter,
+        recurse: Recurse | None,
+        context: Any,
     ) -> None:
         """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when nothing else is named."""
         self._store, self._budget, self._client = store, budget, client
@@ -60,7 +67,9 @@ class Queries:
     def llm_query_batched(self, prompts: Sequence[str], model: str | None = None) -> list[str]:
         """Ask many prompts at once; the answers come in the same order, a failed one as `[error] …`."""
         if isinstance(prompts, str | Ref | View) or not isinstance(prompts, list | tuple):
-            raise TypeError(f"llm_query_batched takes a list of prompts, not {type(prompts).__name__}")
+            raise TypeError(
+                f"llm_query_batched takes a list of prompts, not {type(prompts).__name__}"
+            )
         self._check_model(model)
         return _in_parallel(
             lambda prompt: self._ask(self._prompt(prompt, "the prompt"), model),
@@ -93,7 +102,9 @@ class Queries:
         """At the deepest level one plain call has to do, over as much of the context as a prompt may hold."""
         text = as_text(self._store, context, limit=PROMPT_CHARS // 2)
         answer = self._ask(f"{self._expanded(question)}\n\nText:\n{text}", None, shown=question)
-        return f"[note] rlm_query is at its deepest level here; a single llm_query answered.\n{answer}"
+        return (
+            f"[note] rlm_query is at its deepest level here; a single llm_query answered.\n{answer}"
+        )
 
     def _ask(self, prompt: str, model: str | None, *, shown: str | None = None) -> str:
         self._check_model(model)
@@ -131,14 +142,18 @@ class Queries:
         if isinstance(prompt, View):
             return mark(self._store, prompt)
         if not isinstance(prompt, str):
-            raise TypeError(f"{what} must be text, not {type(prompt).__name__}: make an f-string of it")
+            raise TypeError(
+                f"{what} must be text, not {type(prompt).__name__}: make an f-string of it"
+            )
         if not prompt.strip():
             raise ValueError(f"{what} is empty: write what the model should do")
         return prompt
 
     def _check_model(self, model: str | None) -> None:
         if model is not None and model != self._client.model:
-            raise ValueError(f"there is no model {model!r} here, only {self._client.model!r}: leave `model` out")
+            raise ValueError(
+                f"there is no model {model!r} here, only {self._client.model!r}: leave `model` out"
+            )
 
     def _note(self, call: SubCall) -> None:
         self._meter.note(call.kind, len(call.response), to_prompt=False)
@@ -147,7 +162,9 @@ class Queries:
                 self._calls.append(call)
 
 
-def _in_parallel(ask: Callable[[object], str], prompts: Sequence[object], workers: int) -> list[str]:
+def _in_parallel(
+    ask: Callable[[object], str], prompts: Sequence[object], workers: int
+) -> list[str]:
     """Every prompt's answer, in order. Ctrl-C leaves at once: daemon threads end with the process.
 
     concurrent.futures would be shorter, but it joins its threads at exit, and a server that hangs would then hold
@@ -169,10 +186,14 @@ def _in_parallel(ask: Callable[[object], str], prompts: Sequence[object], worker
                 answers[number] = ask(prompts[number])
             except (RLMError, TypeError, ValueError) as exc:  # the last two: a prompt that is none
                 answers[number] = f"{ERROR}{exc}"
-            except BaseException as exc:  # a fault of ours, or of a client: raised in the caller's thread
+            except (
+                BaseException
+            ) as exc:  # a fault of ours, or of a client: raised in the caller's thread
                 faults.append(exc)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(prompts)))]
+    threads = [
+        threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(prompts)))
+    ]
     try:
         for thread in threads:
             thread.start()

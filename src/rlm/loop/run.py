@@ -122,9 +122,13 @@ def _make_run(
     """A run; a store that was not given lives as long as the stack."""
     unknown = setup.keys() - {known.name for known in fields(Setup)}
     if unknown:
-        raise TypeError(f"rlm_run() has no {', '.join(sorted(unknown))}; see `Setup` for what it takes")
+        raise TypeError(
+            f"rlm_run() has no {', '.join(sorted(unknown))}; see `Setup` for what it takes"
+        )
     if not callable(getattr(setup["client"], "complete", None)):
-        raise ConfigError(f"client is a {type(setup['client']).__name__}: make one with open_client(NAME)")
+        raise ConfigError(
+            f"client is a {type(setup['client']).__name__}: make one with open_client(NAME)"
+        )
     store = stack.enter_context(Store()) if store is None else store
     made = Setup(store=store, meter=Meter() if meter is None else meter, **setup)
     return Run(query, context, ns or {}, made, logger=logger)

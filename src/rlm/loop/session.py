@@ -27,7 +27,9 @@ _NOTHING = object()
 class Session:
     """A REPL with a run's context and tools. Use it as a block: it is closed at the end."""
 
-    def __init__(self, setup: Setup, queries: Queries, given: Mapping[str, Any], ns: Mapping[str, Any]) -> None:
+    def __init__(
+        self, setup: Setup, queries: Queries, given: Mapping[str, Any], ns: Mapping[str, Any]
+    ) -> None:
         self.store, self.meter, self.queries = setup.store, setup.meter, queries
         self.submitted: dict[str, Any] | None = None
         self._setup = setup
@@ -70,7 +72,10 @@ class Session:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.repl.close()
 
@@ -148,7 +153,9 @@ class Session:
             if name == "answer" and isinstance(value, dict) and "content" in value:
                 value = value["content"]
             return as_text(self.store, value)
-        notes.append(f"FINAL_VAR({name[:80]!r}): that is no name of a variable. For a text use FINAL(the text).")
+        notes.append(
+            f"FINAL_VAR({name[:80]!r}): that is no name of a variable. For a text use FINAL(the text)."
+        )
         return None
 
     def _called_final_var(self, code: str, notes: list[str]) -> str | None:
@@ -194,7 +201,9 @@ class Session:
 def _check_names(taken: set[str], tools: Mapping[str, Any], ns: Mapping[str, Any]) -> None:
     for name in tools:
         if name in taken:
-            raise ConfigError(f"a tool cannot be named {name!r}: the REPL has something of this name")
+            raise ConfigError(
+                f"a tool cannot be named {name!r}: the REPL has something of this name"
+            )
     for name in ns:
         if not name.isidentifier() or name in taken or name in tools:
             raise ConfigError(f"a variable cannot be named {name!r}: choose another name")

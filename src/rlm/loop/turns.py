@@ -70,7 +70,9 @@ class Run:
         return system_prompt(
             self.limits,
             tools_text=self._tools_text(),
-            guidance="\n\n".join(part for part in (self._engine_note(), self.setup.guidance) if part),
+            guidance="\n\n".join(
+                part for part in (self._engine_note(), self.setup.guidance) if part
+            ),
         )
 
     def _tools_text(self) -> str:
@@ -117,11 +119,17 @@ class Run:
             recurse=self.deeper if self.depth < self.limits.max_depth else None,
             context=self.context,
         )
-        return Session(setup, queries, {"context": self.context, "question": self._question()}, self.ns)
+        return Session(
+            setup, queries, {"context": self.context, "question": self._question()}, self.ns
+        )
 
     def _question(self) -> Any:
         """The question as the REPL gets it: text, or a handle when it is long."""
-        return self.query if len(self.query) <= QUESTION_CHARS else self.setup.store.put(self.query, "question")
+        return (
+            self.query
+            if len(self.query) <= QUESTION_CHARS
+            else self.setup.store.put(self.query, "question")
+        )
 
     def _turns(self, session: Session) -> Generator[RLMIteration, None, None]:
         for number in range(1, self.limits.max_iters + 1):
@@ -154,8 +162,12 @@ class Run:
             return None
         parsed = parse_reply(reply.text, max_blocks=self.limits.max_blocks)
         if reply.stop_reason == "length":
-            parsed.notes.append("The reply was cut off at the model's own limit. Write less in one turn.")
-        iteration = self._current = RLMIteration(number, prompt, clean(reply.text), notes=parsed.notes)
+            parsed.notes.append(
+                "The reply was cut off at the model's own limit. Write less in one turn."
+            )
+        iteration = self._current = RLMIteration(
+            number, prompt, clean(reply.text), notes=parsed.notes
+        )
         try:
             answer = self._run_blocks(session, parsed, iteration)
             if answer is None and parsed.final is not None:
@@ -174,13 +186,17 @@ class Run:
         """Run the code; the answer, if it gave one. What comes after that is not run."""
         for number, block in enumerate(parsed.blocks, 1):
             result = session.run(block.code, deadline=self.budget.deadline)
-            iteration.code_blocks.append(CodeBlock(block.code, result, session.queries.take_calls()))
+            iteration.code_blocks.append(
+                CodeBlock(block.code, result, session.queries.take_calls())
+            )
             answer = session.answer(block.code, iteration.notes)
             if answer is not None:
                 self.result.submitted = session.submitted
                 return answer
             if self.budget.spent() and number < len(parsed.blocks):
-                iteration.notes.append(f"A limit was reached: {len(parsed.blocks) - number} blocks were not run.")
+                iteration.notes.append(
+                    f"A limit was reached: {len(parsed.blocks) - number} blocks were not run."
+                )
                 break
         return None
 
@@ -197,10 +213,14 @@ class Run:
             self._partial = iteration.response.strip()
         worked = any(block.result.error is None for block in blocks)
         self._errors = 0 if worked else self._errors + 1
-        told = turn_message(blocks, iteration.notes, session.names, turn=iteration.number + 1, limits=self.limits)
+        told = turn_message(
+            blocks, iteration.notes, session.names, turn=iteration.number + 1, limits=self.limits
+        )
         self.history.add(iteration.response, told)
         if self._errors >= self.limits.max_errors:
-            self.stop(f"{self._errors} turns in a row had no code that worked and no answer (max_errors)")
+            self.stop(
+                f"{self._errors} turns in a row had no code that worked and no answer (max_errors)"
+            )
 
     def _ask_for_the_answer(self, session: Session) -> None:
         """The last call, when the turns have run out. What it says is kept; the run has not converged by it."""
@@ -213,7 +233,9 @@ class Run:
             self.result.reason += f"; the last call failed: {exc}"
             return
         parsed = parse_reply(reply.text)
-        last = RLMIteration(self.limits.max_iters + 1, prompt, clean(reply.text), notes=parsed.notes)
+        last = RLMIteration(
+            self.limits.max_iters + 1, prompt, clean(reply.text), notes=parsed.notes
+        )
         answer = None if parsed.final is None else self._from_text(session, parsed.final, last)
         if answer is None and not parsed.blocks:  # words, no code: as good as an answer
             answer = last.response.strip()
@@ -274,5 +296,7 @@ class Run:
                 backend_kwargs={},
                 environment_type=engine,
                 environment_kwargs={},
-                other_backends=[self.setup.sub_client.model] if self.setup.sub_client is not None else None,
+                other_backends=[self.setup.sub_client.model]
+                if self.setup.sub_client is not None
+                else None,
             )

@@ -34,13 +34,22 @@ class Limits:
     """Every model call: turns, sub-calls and the turns of recursive runs."""
 
     def __post_init__(self) -> None:
-        for name in ("max_iters", "max_errors", "max_output_chars", "max_blocks", "batch_workers", "max_llm_calls"):
+        for name in (
+            "max_iters",
+            "max_errors",
+            "max_output_chars",
+            "max_blocks",
+            "batch_workers",
+            "max_llm_calls",
+        ):
             _check(name, getattr(self, name), least=1)
         _check("max_depth", self.max_depth, least=0)
         for name in ("wall_s", "max_tokens", "max_cost_usd"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ConfigError(f"{name} is {value!r}: give a number above 0, or None for no limit")
+                raise ConfigError(
+                    f"{name} is {value!r}: give a number above 0, or None for no limit"
+                )
 
 
 def _check(name: str, value: object, *, least: int) -> None:

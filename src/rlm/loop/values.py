@@ -30,10 +30,14 @@ def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
         return handle, ContextCard(handle.key, store.size(handle), _lines(store, handle))
     if isinstance(context, Mapping):
         named = {str(name): _handle(store, part) for name, part in context.items()}
-        return named, _several(store, "dict", [(repr(name), handle) for name, handle in named.items()])
+        return named, _several(
+            store, "dict", [(repr(name), handle) for name, handle in named.items()]
+        )
     if isinstance(context, Sequence):
         handles = [_handle(store, part) for part in context]
-        return handles, _several(store, "list", [(str(n), handle) for n, handle in enumerate(handles)])
+        return handles, _several(
+            store, "list", [(str(n), handle) for n, handle in enumerate(handles)]
+        )
     raise ConfigError(
         f"a context cannot be a {type(context).__name__}: give text, bytes, a handle, or a list or dict of them"
     )
@@ -47,7 +51,9 @@ def _handle(store: Store, part: object) -> Ref | View:
         return part
     if isinstance(part, str | bytes):
         return store.put(part, "context")
-    raise ConfigError(f"a part of the context is a {type(part).__name__}: give text, bytes or a handle")
+    raise ConfigError(
+        f"a part of the context is a {type(part).__name__}: give text, bytes or a handle"
+    )
 
 
 def _several(store: Store, shape: str, parts: list[tuple[str, Ref | View]]) -> ContextCard:
@@ -101,7 +107,10 @@ class _Room:
             self._left -= len(text)
             return text
         if isinstance(value, Mapping):
-            return {clean(str(name))[:NAME_CHARS]: self.resolved(part) for name, part in self._some(value.items())}
+            return {
+                clean(str(name))[:NAME_CHARS]: self.resolved(part)
+                for name, part in self._some(value.items())
+            }
         if isinstance(value, list | tuple):
             return [self.resolved(part) for part in self._some(value)]
         return value

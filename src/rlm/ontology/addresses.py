@@ -108,7 +108,11 @@ def parse_url(url: str) -> Address:
     except ValueError:
         _bad("is not a URL")
     if parts.scheme not in DEFAULT_PORT:
-        _bad(f"begins with {parts.scheme[:20]!r}" if parts.scheme else "does not begin with http:// or https://")
+        _bad(
+            f"begins with {parts.scheme[:20]!r}"
+            if parts.scheme
+            else "does not begin with http:// or https://"
+        )
     if "@" in parts.netloc:
         _bad("has a user or password in it, which logs would show: name them in the environment")
     if "[" in parts.netloc and not (parts.netloc.startswith("[") and ":" in host):
@@ -127,7 +131,11 @@ def checked_host(host: str) -> str:
     """The host in ASCII. Raises ConfigError for what is neither a name nor an address in its usual form."""
     if ":" in host:
         try:
-            return str(ipaddress.IPv6Address(host)) if "%" not in host else _bad("has a zone in its address")
+            return (
+                str(ipaddress.IPv6Address(host))
+                if "%" not in host
+                else _bad("has a zone in its address")
+            )
         except ValueError:
             _bad("has a host that is no IPv6 address")
     try:
@@ -140,7 +148,9 @@ def checked_host(host: str) -> str:
         try:
             return str(ipaddress.IPv4Address(found))
         except ValueError:  # 2130706433, 0177.0.0.1, 0x7f.1: resolvers differ on what these are
-            _bad(f"has a number for a host, {host[:60]!r}: write the address as four decimal numbers")
+            _bad(
+                f"has a number for a host, {host[:60]!r}: write the address as four decimal numbers"
+            )
     return found
 
 
@@ -165,7 +175,13 @@ def why_refused(text: str, *, allow_private: bool = False) -> str | None:
             return "a link-local address"
         if ip == outer and isinstance(ip, ipaddress.IPv6Address) and _inner(ip):
             continue  # only a wrapper, and Pythons differ on it: the address inside decides
-        if _in(ip, INSIDE) or ip.is_private or ip.is_multicast or ip.is_reserved or not ip.is_global:
+        if (
+            _in(ip, INSIDE)
+            or ip.is_private
+            or ip.is_multicast
+            or ip.is_reserved
+            or not ip.is_global
+        ):
             return "a private or reserved address"
     return None
 
@@ -204,7 +220,11 @@ def checked_addresses(
     for ip in ips:
         why = why_refused(ip, allow_private=allow_private)
         if why is not None:
-            advice = "" if allow_private or "no endpoint" in why else "; set allow_private = true for this endpoint"
+            advice = (
+                ""
+                if allow_private or "no endpoint" in why
+                else "; set allow_private = true for this endpoint"
+            )
             shown = address.host if address.host == ip else f"{address.host} ({ip})"
             raise EndpointError(f"{shown} is {why}, so nothing was sent{advice}")
     return ips
@@ -225,9 +245,13 @@ def _resolved(address: Address, timeout_s: float, resolver: Resolver) -> list[st
     thread.start()
     thread.join(max(timeout_s, 0.0))
     if thread.is_alive():
-        raise EndpointError(f"the name {address.host} could not be looked up within {timeout_s:.3g} s")
+        raise EndpointError(
+            f"the name {address.host} could not be looked up within {timeout_s:.3g} s"
+        )
     ips = list(dict.fromkeys(found))[:MAX_ADDRESSES]
     if not ips:
         cause = failed[0] if failed else None
-        raise EndpointError(f"no address is known for {address.host}: check the URL and the network") from cause
+        raise EndpointError(
+            f"no address is known for {address.host}: check the URL and the network"
+        ) from cause
     return ips

@@ -45,7 +45,10 @@ class Answer:
     def text_rows(self, prefixes: Prefixes | None = None) -> list[dict[str, str]]:
         """Rows, or triples under s, p and o, in Turtle's notation with short names."""
         triples = [dict(zip("spo", triple, strict=True)) for triple in self.triples]
-        return [{name: term_text(term, prefixes) for name, term in row.items()} for row in self.rows + triples]
+        return [
+            {name: term_text(term, prefixes) for name, term in row.items()}
+            for row in self.rows + triples
+        ]
 
     def __len__(self) -> int:
         return len(self.triples) if self.kind == "graph" else len(self.rows)

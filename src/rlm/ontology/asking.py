@@ -52,7 +52,9 @@ def _ended(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
             f"the query took more than the {limits.memory_mb:,} MB of memory it may have and was ended ({gone.how}): "
             "ask for less, without ORDER BY, DISTINCT or GROUP BY over everything"
         )
-    return OntologyError(f"the query crashed the engine ({gone.how}): write it simpler, with less nesting")
+    return OntologyError(
+        f"the query crashed the engine ({gone.how}): write it simpler, with less nesting"
+    )
 
 
 def refused(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Exception:

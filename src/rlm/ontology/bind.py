@@ -21,7 +21,15 @@ _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]
 _LANG = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\b": "\\b",
+    "\f": "\\f",
+}
 _MODIFIERS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 
 
@@ -44,10 +52,14 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
     groups, named, made, bare = _groups(query)
     if set(values) & made:
         name = min(set(values) & made)
-        raise QueryRefused(f"?{name} gets its value in the query (AS ?{name}): compare it there, FILTER(?{name} = …)")
+        raise QueryRefused(
+            f"?{name} gets its value in the query (AS ?{name}): compare it there, FILTER(?{name} = …)"
+        )
     missing = sorted(set(values) - named)
     if missing:
-        raise QueryRefused(f"the query has no variable ?{missing[0]} to bind: name it in the query, or do not bind it")
+        raise QueryRefused(
+            f"the query has no variable ?{missing[0]} to bind: name it in the query, or do not bind it"
+        )
     places = [group for group in groups if not group.template and group.first != "SELECT"]
     outermost = next((group for group in places if group.parens == 0), None)
     inserts: list[tuple[int, str]] = []
@@ -58,7 +70,12 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
     for group in places:
         wanted = set(values) if group is outermost else group.variables & set(values)
         if wanted:
-            inserts.append((group.start, f" {_block({name: values[name] for name in values if name in wanted})}"))
+            inserts.append(
+                (
+                    group.start,
+                    f" {_block({name: values[name] for name in values if name in wanted})}",
+                )
+            )
     parts, at = [], 0
     for place, text in sorted(inserts):
         parts += [query[at:place], text]
@@ -76,7 +93,9 @@ def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, di
     returned = _returned(checked)
     if returned is None:
         return checked.text, left
-    hidden = [name for name, term in left.items() if name not in returned and term.get("t") != "bnode"]
+    hidden = [
+        name for name, term in left.items() if name not in returned and term.get("t") != "bnode"
+    ]
     return bind_values(checked.text, {name: left.pop(name) for name in hidden}), left
 
 
@@ -107,7 +126,9 @@ def term_source(term: Term) -> str:
     if kind == "iri":
         return _iri_source(value)
     if kind == "bnode":
-        raise QueryRefused(f"a blank node cannot be bound (_:{_shown(value)}): ask by an IRI or a literal")
+        raise QueryRefused(
+            f"a blank node cannot be bound (_:{_shown(value)}): ask by an IRI or a literal"
+        )
     if kind != "lit":
         raise QueryRefused(f"a bound value is an 'iri' or a 'lit', not {_shown(str(kind))!r}")
     lang, datatype = term.get("lang"), term.get("dt")
@@ -128,7 +149,9 @@ def _string_source(text: str) -> str:
     parts, before = [], ""
     for char in text:
         if _CONTROL.match(char):
-            raise QueryRefused(f"a bound text holds U+{ord(char):04X}, which cannot stand in a query: remove it")
+            raise QueryRefused(
+                f"a bound text holds U+{ord(char):04X}, which cannot stand in a query: remove it"
+            )
         if before == "\\" and char in "uU":
             # Some servers read \uXXXX before anything else and do not see that the backslash is escaped.
             parts.append(f"\\u{ord(char):04X}")
@@ -175,7 +198,9 @@ def _groups(query: str) -> tuple[list[_Group], set[str], set[str], int | None]:
         elif text == "}" and open_groups:
             open_groups.pop()
         elif word == "WHERE" and before == "CONSTRUCT":
-            raise QueryRefused("CONSTRUCT WHERE { … } leaves no room to bind: write CONSTRUCT { … } WHERE { … }")
+            raise QueryRefused(
+                "CONSTRUCT WHERE { … } leaves no room to bind: write CONSTRUCT { … } WHERE { … }"
+            )
         elif word == "DESCRIBE" and not groups:
             describe = True
         elif describe and bare is None and word in _MODIFIERS:

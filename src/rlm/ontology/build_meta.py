@@ -20,13 +20,17 @@ NAMED_INDIVIDUALS = 500
 
 def build_meta(store: Store, prefixes: Mapping[str, str] | None = None) -> GraphMeta:
     """What is in the store, all graphs together. `prefixes` are those that the file binds, where they are known."""
-    from rlm.ontology.gathering import gather  # it loads the engine, which the host of a worker does without
+    from rlm.ontology.gathering import (
+        gather,
+    )  # it loads the engine, which the host of a worker does without
 
     found, preferred = gather(store, INDIVIDUALS)
     return GraphMeta.from_dict(completed(found, prefixes or {}, preferred))
 
 
-def completed(found: dict[str, Any], prefixes: Mapping[str, str], preferred: Mapping[str, str]) -> dict[str, Any]:
+def completed(
+    found: dict[str, Any], prefixes: Mapping[str, str], preferred: Mapping[str, str]
+) -> dict[str, Any]:
     """What was gathered, with all that `GraphMeta.from_dict` needs."""
     sample = found["individuals"]["sample"][:NAMED_INDIVIDUALS]
     in_use = (*found["classes"], *found["properties"], *sample, *found["pred_freq"])

@@ -75,7 +75,11 @@ class Reader:
         if nodes is None:
             return [text for text in self.texts(predicate) if text[0] in wanted] if count else []
         look_up, node = self._store.quads_for_pattern, NamedNode(predicate)
-        values = ((iri, quad.object) for iri, subject in nodes for quad in look_up(subject, node, None, None))
+        values = (
+            (iri, quad.object)
+            for iri, subject in nodes
+            for quad in look_up(subject, node, None, None)
+        )
         return [
             (iri, value.value, (value.language or "").lower())
             for iri, value in (dict.fromkeys(values) if self._named_graphs else values)
@@ -93,8 +97,12 @@ class Reader:
         for row in self.rows(_MEMBERS.replace("PATTERN", pattern)):
             type_, count, text = row["t"].value, int(row["n"].value), row["names"].value
             names = text.split(_SEPARATOR)
-            if len(names) != count:  # an IRI that holds the separator: possible where a file was read leniently
-                subjects = {s for s, t in self.pairs(v.TYPE) if type(t) is NamedNode and t.value == type_}
+            if (
+                len(names) != count
+            ):  # an IRI that holds the separator: possible where a file was read leniently
+                subjects = {
+                    s for s, t in self.pairs(v.TYPE) if type(t) is NamedNode and t.value == type_
+                }
                 names = [s.value if type(s) is NamedNode else "" for s in subjects]
             nameless = names.count("")
             yield type_, [name for name in names if name] if nameless else names, nameless
@@ -107,11 +115,16 @@ class Reader:
     def objects(self, node: object, predicate: str) -> list[object]:
         if not isinstance(node, NamedNode | BlankNode):
             return []
-        return [quad.object for quad in self._store.quads_for_pattern(node, NamedNode(predicate), None, None)]
+        return [
+            quad.object
+            for quad in self._store.quads_for_pattern(node, NamedNode(predicate), None, None)
+        ]
 
     def some_object(self, predicate: str) -> object:
         """One object that the predicate is used with, or None."""
-        quad = next(iter(self._store.quads_for_pattern(None, NamedNode(predicate), None, None)), None)
+        quad = next(
+            iter(self._store.quads_for_pattern(None, NamedNode(predicate), None, None)), None
+        )
         return None if quad is None else quad.object
 
     # -- class expressions -----------------------------------------------------------------------------------
@@ -137,9 +150,17 @@ class Reader:
             return []
         for union in self.objects(node, v.OWL + "unionOf"):
             members = [self.groups(member, depth + 1) for member in self.collection(union)]
-            return [sorted({iri for member in members for group in member for iri in group})] if members else []
+            return (
+                [sorted({iri for member in members for group in member for iri in group})]
+                if members
+                else []
+            )
         for parts in self.objects(node, v.OWL + "intersectionOf"):
-            return [group for member in self.collection(parts) for group in self.groups(member, depth + 1)]
+            return [
+                group
+                for member in self.collection(parts)
+                for group in self.groups(member, depth + 1)
+            ]
         for base in self.objects(node, v.OWL + "onDatatype"):
             return self.groups(base, depth + 1)
         return []

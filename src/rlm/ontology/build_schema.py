@@ -14,7 +14,13 @@ from rlm.ontology.terms import local_name
 Edges = defaultdict[str, set[str]]
 Groups = list[list[str]]
 _INCLUDES = {side: [f"{base}{side}Includes" for base in v.SCHEMA] for side in ("domain", "range")}
-_DATATYPES = (v.XSD, v.RDFS + "Literal", v.RDF + "langString", v.RDF + "PlainLiteral", v.RDF + "XMLLiteral")
+_DATATYPES = (
+    v.XSD,
+    v.RDFS + "Literal",
+    v.RDF + "langString",
+    v.RDF + "PlainLiteral",
+    v.RDF + "XMLLiteral",
+)
 
 
 # -- classes -------------------------------------------------------------------------------------------------
@@ -47,11 +53,15 @@ def _read_subclasses(reader: Reader, supers: Edges, equivalents: Edges) -> None:
                 equivalents[value.value].add(subject.value)
                 continue
             # "A is a B with …" puts A below B, also when it is said as an equivalence.
-            supers[subject.value].update(group[0] for group in reader.groups(value) if len(group) == 1)
+            supers[subject.value].update(
+                group[0] for group in reader.groups(value) if len(group) == 1
+            )
 
 
 def _read_disjoint(reader: Reader, supers: Edges) -> Groups:
-    found = {tuple(sorted(pair)) for pair in reader.named(v.OWL + "disjointWith") if pair[0] != pair[1]}
+    found = {
+        tuple(sorted(pair)) for pair in reader.named(v.OWL + "disjointWith") if pair[0] != pair[1]
+    }
     for _, members in reader.pairs(v.OWL + "members"):
         found.add(_named_members(reader, members))
     for whole, parts in reader.pairs(v.OWL + "disjointUnionOf"):
@@ -64,7 +74,9 @@ def _read_disjoint(reader: Reader, supers: Edges) -> Groups:
 
 
 def _named_members(reader: Reader, head: object) -> tuple[str, ...]:
-    return tuple(sorted({node.value for node in reader.collection(head) if isinstance(node, NamedNode)}))
+    return tuple(
+        sorted({node.value for node in reader.collection(head) if isinstance(node, NamedNode)})
+    )
 
 
 def find_roots(meta: Draft, declared: set[str]) -> list[str]:
@@ -73,7 +85,9 @@ def find_roots(meta: Draft, declared: set[str]) -> list[str]:
     In a circle nobody is on top: then its smallest IRI is a root, so that every class is below some root. Where
     nothing is declared, every class in use without a superclass is one.
     """
-    known = [iri for iri in meta.classes if iri in declared or iri in meta.subs or iri in meta.supers]
+    known = [
+        iri for iri in meta.classes if iri in declared or iri in meta.subs or iri in meta.supers
+    ]
     roots = [iri for iri in known or meta.classes if not meta.supers.get(iri) and iri not in v.TOPS]
     reached: set[str] = set()
     for root in roots:
@@ -110,13 +124,18 @@ def add_properties(reader: Reader, types: Types, meta: Draft) -> None:
     """Properties with use, kinds and traits, domains, ranges, hierarchy and inverses."""
     doms, rngs = (_read_sides(reader, side) for side in ("domain", "range"))
     supers = _edges(reader.named(v.SUB_PROPERTY))
-    inverses = _edges(pair for one, two in reader.named(v.OWL + "inverseOf") for pair in ((one, two), (two, one)))
+    inverses = _edges(
+        pair for one, two in reader.named(v.OWL + "inverseOf") for pair in ((one, two), (two, one))
+    )
     in_use = {iri for iri in reader.pred_freq if not v.is_machinery(iri)}
     seen = in_use.union(types.properties, doms, rngs, supers, inverses, *supers.values())
     meta.properties = {iri: reader.pred_freq.get(iri, 0) for iri in sorted(seen)}
     meta.super_properties = _frozen({iri: others - {iri} for iri, others in supers.items()})
     meta.inverses = _frozen(inverses)
-    for groups, flat, kept in ((doms, meta.doms, meta.dom_groups), (rngs, meta.rngs, meta.rng_groups)):
+    for groups, flat, kept in (
+        (doms, meta.doms, meta.dom_groups),
+        (rngs, meta.rngs, meta.rng_groups),
+    ):
         for iri in sorted(groups):
             flat[iri] = sorted({name for group in groups[iri] for name in group})
             if len(flat[iri]) > 1:
@@ -137,11 +156,17 @@ def _read_sides(reader: Reader, side: str) -> dict[str, Groups]:
     found: dict[str, Groups] = {}
     for subject, value in reader.pairs(v.RDFS + side):
         if isinstance(subject, NamedNode):
-            found.setdefault(subject.value, []).extend(group for group in reader.groups(value) if group)
+            found.setdefault(subject.value, []).extend(
+                group for group in reader.groups(value) if group
+            )
     included = _edges(pair for predicate in _INCLUDES[side] for pair in reader.named(predicate))
     for iri, members in included.items():
         found.setdefault(iri, []).append(sorted(members))
-    return {iri: sorted(map(list, {tuple(group) for group in groups})) for iri, groups in found.items() if groups}
+    return {
+        iri: sorted(map(list, {tuple(group) for group in groups}))
+        for iri, groups in found.items()
+        if groups
+    }
 
 
 def _stated_kind(said: set[str]) -> str:

@@ -26,10 +26,21 @@ class Background:
     """One build. `ended` is called once, in the thread: with the entry, or with None and the reason."""
 
     def __init__(
-        self, cache: Cache, building: Path, order: dict[str, Any], key: str, ended: Callable[[Entry | None, str], None]
+        self,
+        cache: Cache,
+        building: Path,
+        order: dict[str, Any],
+        key: str,
+        ended: Callable[[Entry | None, str], None],
     ) -> None:
         """Takes over the folder `building`, which is removed when it was not kept."""
-        self._cache, self._building, self._order, self._key, self._ended = cache, building, order, key, ended
+        self._cache, self._building, self._order, self._key, self._ended = (
+            cache,
+            building,
+            order,
+            key,
+            ended,
+        )
         self._worker: Worker | None = None
         self._stopped, self._wanted = False, threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"rlm-cache-{key[:8]}", daemon=True)

@@ -82,7 +82,9 @@ class Cache:
         mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
         if now.st_size < SEEN_BYTES:
             return hash_file(path)
-        note = self.folder / ".seen" / f"{sha256(os.fsencode(path.resolve())).hexdigest()[:40]}.json"
+        note = (
+            self.folder / ".seen" / f"{sha256(os.fsencode(path.resolve())).hexdigest()[:40]}.json"
+        )
         known = _read_json(note)
         if known is not None and known.get("mark") == mark and isinstance(known.get("sha256"), str):
             return str(known["sha256"])
@@ -114,7 +116,12 @@ class Cache:
 
     def keep(self, building: Path, key: str, facts: dict[str, Any]) -> Entry:
         """Put what was built into its place, or take what another process put there first."""
-        facts = {**facts, "key": key, "bytes": _size(building), "digest": _digest(building / "store")}
+        facts = {
+            **facts,
+            "key": key,
+            "bytes": _size(building),
+            "digest": _digest(building / "store"),
+        }
         (building / "entry.json").write_text(json.dumps(facts), "utf-8")
         place = self.folder / key
         for _ in range(3):
@@ -148,7 +155,13 @@ class Cache:
             facts = _read_json(folder / "entry.json")
             with contextlib.suppress(OSError):
                 used = (folder / "entry.json").stat().st_mtime if facts else 0.0
-                found.append((used, folder.name, int(facts["bytes"]) if facts and "bytes" in facts else _size(folder)))
+                found.append(
+                    (
+                        used,
+                        folder.name,
+                        int(facts["bytes"]) if facts and "bytes" in facts else _size(folder),
+                    )
+                )
         over = sum(size for _, _, size in found) - self.max_bytes
         gone = []
         for _, key, size in sorted(found):
@@ -160,7 +173,11 @@ class Cache:
 
     def _folders(self) -> list[Path]:
         try:
-            return [path for path in self.folder.iterdir() if not path.name.startswith(".") and path.is_dir()]
+            return [
+                path
+                for path in self.folder.iterdir()
+                if not path.name.startswith(".") and path.is_dir()
+            ]
         except OSError:
             return []
 

@@ -47,10 +47,17 @@ _DAMAGE = ("Corruption", "IO error")
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
-def confine(memory_mb: int, *, readable: Iterable[str] = (), writable: Iterable[str] = ()) -> list[str]:
+def confine(
+    memory_mb: int, *, readable: Iterable[str] = (), writable: Iterable[str] = ()
+) -> list[str]:
     """Shut this process in; the names of the walls that stand."""
     writable = list(writable)
-    walls = {"RLIMIT_DATA": memory_mb << 20, "RLIMIT_CORE": 0, "RLIMIT_STACK": STACK_BYTES, "RLIMIT_MEMLOCK": 0}
+    walls = {
+        "RLIMIT_DATA": memory_mb << 20,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_STACK": STACK_BYTES,
+        "RLIMIT_MEMLOCK": 0,
+    }
     kernel.set_limits(walls if writable else {**walls, "RLIMIT_FSIZE": 0})
     held = ["rlimits"]
     if kernel.no_new_privileges():
@@ -80,7 +87,10 @@ def to_term(value: Any) -> dict[str, Any]:
         elif value.datatype.value != _STRING:
             term["dt"] = value.datatype.value
         return term
-    return {"t": "triple", "v": [to_term(part) for part in (value.subject, value.predicate, value.object)]}
+    return {
+        "t": "triple",
+        "v": [to_term(part) for part in (value.subject, value.predicate, value.object)],
+    }
 
 
 def from_term(term: dict[str, Any]) -> Any:
@@ -123,7 +133,14 @@ class Server:
             elif op == "meta":
                 self._meta(message["individuals"])
             elif op == "size":
-                self._send({"op": "done", "triples": self._tally.sizes.statements if self._tally else len(self._store)})
+                self._send(
+                    {
+                        "op": "done",
+                        "triples": self._tally.sizes.statements
+                        if self._tally
+                        else len(self._store),
+                    }
+                )
             elif op == "copy":  # nobody waits for an answer
                 threading.stack_size(THREAD_STACK_BYTES)
                 threading.Thread(target=self._copy, daemon=True).start()
@@ -169,7 +186,8 @@ class Server:
         if isinstance(found, ox.QueryTriples):
             self._head("graph")
             rows: Iterator[list[Any]] = (
-                [to_term(triple.subject), to_term(triple.predicate), to_term(triple.object)] for triple in found
+                [to_term(triple.subject), to_term(triple.predicate), to_term(triple.object)]
+                for triple in found
             )
         else:
             names = [variable.value for variable in found.variables]
@@ -178,7 +196,12 @@ class Server:
         self._rows(rows, message["rows"], message["bytes"])
 
     def _head(self, kind: str, names: Sequence[str] = (), boolean: bool | None = None) -> None:
-        head = {"kind": kind, "variables": list(names), "boolean": boolean, "in_memory": self._in_memory}
+        head = {
+            "kind": kind,
+            "variables": list(names),
+            "boolean": boolean,
+            "in_memory": self._in_memory,
+        }
         self._send({"op": "head", **head})
 
     def _rows(self, rows: Iterable[list[Any]], most: int, most_bytes: int) -> None:
@@ -201,7 +224,9 @@ class Server:
         self._send({"op": "done", "truncated": truncated, "too_long": too_long})
 
     def _meta(self, individuals: int) -> None:
-        from rlm.ontology.gathering import gather  # loaded before the walls stood, when the host asked for it
+        from rlm.ontology.gathering import (
+            gather,
+        )  # loaded before the walls stood, when the host asked for it
 
         threading.stack_size(THREAD_STACK_BYTES)
         tally, self._tally = self._tally, None
@@ -238,7 +263,12 @@ def main(taken: int = 0, given: int = 1) -> None:
             send({"op": "notrdf", "message": str(exc), "line": exc.line})
             return
         except OSError as exc:
-            send({"op": "damaged" if first["mode"] == "serve" else "failed", "message": str(exc)[:1000]})
+            send(
+                {
+                    "op": "damaged" if first["mode"] == "serve" else "failed",
+                    "message": str(exc)[:1000],
+                }
+            )
             return
         while server is not None and (message := receive()) is not None:
             server.answer(message)

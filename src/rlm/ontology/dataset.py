@@ -58,7 +58,9 @@ class DatasetMeta:
         """An empty dataset; without a session id it gets a fresh one. OntologyError for a name that cannot be used."""
         self._graphs = Graphs(name)
         self.name = name
-        self.session_id = clock.new_uuid() if session_id is None else _check_id(session_id, "session id")
+        self.session_id = (
+            clock.new_uuid() if session_id is None else _check_id(session_id, "session id")
+        )
         self.prefixes = Prefixes()
         self.saved: Saved | None = None
         self._lock = threading.RLock()
@@ -66,14 +68,18 @@ class DatasetMeta:
         self._handed: Handed | None = None
 
     @classmethod
-    def restored(cls, name: str, session_id: str, graphs: Iterable[str], quads: Iterable[ox.Quad]) -> DatasetMeta:
+    def restored(
+        cls, name: str, session_id: str, graphs: Iterable[str], quads: Iterable[ox.Quad]
+    ) -> DatasetMeta:
         """A dataset as it was, unchanged. OntologyError for names or sizes that no dataset has."""
         dataset, quads = cls(name, session_id=session_id), list(quads)
         for iri in sorted({*graphs, *map(graph_of, quads)}):
             dataset._graphs.make(dataset._graphs.label(iri))
         dataset._graphs.apply(quads)
         terms = (term for quad in quads for term in (quad.subject, quad.object))
-        dataset._blanks = max((int(term.value[1:]) for term in terms if isinstance(term, ox.BlankNode)), default=0)
+        dataset._blanks = max(
+            (int(term.value[1:]) for term in terms if isinstance(term, ox.BlankNode)), default=0
+        )
         dataset._graphs.version = 0
         return dataset
 
@@ -113,7 +119,10 @@ class DatasetMeta:
 
     def summary(self, *, graphs: int = 12) -> str:
         """One line for a prompt: nothing of the data but counts, and at most so many graphs."""
-        counts = sorted(self.graphs().items(), key=lambda one: (one[0] != "mem", one[0] != "prov", -one[1], one[0]))
+        counts = sorted(
+            self.graphs().items(),
+            key=lambda one: (one[0] != "mem", one[0] != "prov", -one[1], one[0]),
+        )
         shown = ", ".join(f"{label} {count:,}" for label, count in counts[:graphs])
         more = f" and {len(counts) - graphs} more graphs" if len(counts) > graphs else ""
         return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
@@ -178,7 +187,9 @@ class DatasetMeta:
             self._graphs.known(f"work/{task}")
             return self._graphs.drop(f"work/{task}")
 
-    def onto_mount(self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm") -> int:
+    def onto_mount(
+        self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
+    ) -> int:
         """Copy an RDF file into `onto/<name>`, in place of what was there; how many statements the graph has now.
 
         The graphs of a TriG or N-Quads file become one. A file whose content is mounted already changes nothing.
@@ -188,7 +199,9 @@ class DatasetMeta:
         about = self._graphs.node(label)
         rows, digest = read_file(Path(path).expanduser(), format)
         with self._lock:
-            record = list(self._graphs.store.quads_for_pattern(about, None, None, self._graphs.node("prov")))
+            record = list(
+                self._graphs.store.quads_for_pattern(about, None, None, self._graphs.node("prov"))
+            )
             if any(quad.object == ox.Literal(digest) for quad in record):
                 return len(self._graphs.statements(label))
             try:
@@ -219,7 +232,9 @@ class DatasetMeta:
         subject, value = subject_of(s, self.prefixes), object_of(o)
         for term in (subject, value):
             if isinstance(term, ox.BlankNode) and int(term.value[1:]) > self._blanks:
-                raise OntologyError(f"{term} is no blank node of this dataset: take one from blank() or quads()")
+                raise OntologyError(
+                    f"{term} is no blank node of this dataset: take one from blank() or quads()"
+                )
         return ox.Quad(subject, predicate_of(p, self.prefixes), value, self._graphs.node(label))
 
     def _record(self, about: str, said: Mapping[str, Any], who: str) -> list[ox.Quad]:
@@ -230,10 +245,15 @@ class DatasetMeta:
             **said,
             _PROV + "generatedAtTime": time,
             _PROV + "wasAttributedTo": ox.NamedNode(f"{start}:agent/{who}"),
-            _PROV + "wasGeneratedBy": ox.NamedNode(f"{start}:session/{quote(self.session_id, safe='')}"),
+            _PROV + "wasGeneratedBy": ox.NamedNode(
+                f"{start}:session/{quote(self.session_id, safe='')}"
+            ),
         }
         graph = self._graphs.node("prov")
-        return [ox.Quad(ox.NamedNode(about), ox.NamedNode(word), value, graph) for word, value in said.items()]
+        return [
+            ox.Quad(ox.NamedNode(about), ox.NamedNode(word), value, graph)
+            for word, value in said.items()
+        ]
 
     # -- asking it -----------------------------------------------------------------------------------
 
@@ -276,7 +296,9 @@ class DatasetMeta:
                 version, text = self.image()
                 self._handed = Handed(text, self.name, version)
             wait_s = max(0.0, min(timeout_s, QUERY_S))
-            return self._handed.engine.query(sparql, limit=min(limit, MAX_ROWS), timeout_s=wait_s, bindings=bindings)
+            return self._handed.engine.query(
+                sparql, limit=min(limit, MAX_ROWS), timeout_s=wait_s, bindings=bindings
+            )
 
     def close(self) -> None:
         """End the worker, if there is one, and remove what it was given. The dataset can still be used."""
@@ -294,5 +316,7 @@ class DatasetMeta:
 
 def _check_id(text: str, what: str) -> str:
     if not isinstance(text, str) or not 0 < len(text) <= MAX_ID_CHARS or not text.isprintable():
-        raise OntologyError(f"{str(text)[:80]!a} is no {what}: use 1 to {MAX_ID_CHARS} characters that can be shown")
+        raise OntologyError(
+            f"{str(text)[:80]!a} is no {what}: use 1 to {MAX_ID_CHARS} characters that can be shown"
+        )
     return text

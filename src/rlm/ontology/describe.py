@@ -20,7 +20,13 @@ LISTED = 12
 COMMENT_CHARS = 400
 LABEL_CHARS = 120
 TEXTS = 1000
-DIRECTIONS = {"both": ("out", "in"), "out": ("out",), "outgoing": ("out",), "in": ("in",), "incoming": ("in",)}
+DIRECTIONS = {
+    "both": ("out", "in"),
+    "out": ("out",),
+    "outgoing": ("out",),
+    "in": ("in",),
+    "incoming": ("in",),
+}
 Texts = dict[str, list[Label]]
 _SIDES = {"out": "outgoing", "in": "incoming"}
 
@@ -70,7 +76,11 @@ def describe_entity(
     found["outgoing_count"] = sum(counts(engine, iri, "out").values())
     found["incoming_count"] = sum(incoming.values())
     found["left_out"] = listed.left_out
-    return {key: value for key, value in found.items() if value not in ([], {}) or key in ("types", "outgoing_sample")}
+    return {
+        key: value
+        for key, value in found.items()
+        if value not in ([], {}) or key in ("types", "outgoing_sample")
+    }
 
 
 def probe_relationships(
@@ -94,15 +104,24 @@ def probe_relationships(
     for way in DIRECTIONS[direction]:
         side, by_predicate = _SIDES[way], counts(engine, iri, way, prop)
         total = sum(by_predicate.values())
-        found[side] = links(engine, meta, iri, way, most=limit, predicate=prop, lang=lang) if total else []
+        found[side] = (
+            links(engine, meta, iri, way, most=limit, predicate=prop, lang=lang) if total else []
+        )
         found[f"{side}_count"] = total
-        found[f"{side}_predicates"] = {meta.curie(p): n for p, n in list(by_predicate.items())[:MOST_LINKS]}
+        found[f"{side}_predicates"] = {
+            meta.curie(p): n for p, n in list(by_predicate.items())[:MOST_LINKS]
+        }
     return found
 
 
 def _text_predicates(meta: GraphMeta) -> list[str]:
     """Those that a description has a place of its own for."""
-    return [*v.LABELS, *v.ALTERNATIVES, *v.SYNONYMS.values(), *defining(meta.pred_freq, meta.labels)]
+    return [
+        *v.LABELS,
+        *v.ALTERNATIVES,
+        *v.SYNONYMS.values(),
+        *defining(meta.pred_freq, meta.labels),
+    ]
 
 
 def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
@@ -134,7 +153,9 @@ class _Lists:
         self.left_out: dict[str, int] = {}
 
     def names(self, key: str, edges: Mapping[str, IRISet], iri: str) -> dict[str, list[str]]:
-        return self.kept(key, [*edges.get(iri, NONE)], lambda other: shown_name(self.meta, other, self.lang))
+        return self.kept(
+            key, [*edges.get(iri, NONE)], lambda other: shown_name(self.meta, other, self.lang)
+        )
 
     def texts(self, texts: Texts) -> dict[str, list[str]]:
         """The other names of a term; those that are not quite its names by themselves."""
@@ -146,7 +167,9 @@ class _Lists:
             made |= self.kept(key, list(names), lambda text: cut(text, LABEL_CHARS))
         return made
 
-    def kept(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, list[str]]:
+    def kept(
+        self, key: str, values: list[str], shown: Callable[[str], str]
+    ) -> dict[str, list[str]]:
         if len(values) > LISTED:
             self.left_out[key] = len(values) - LISTED
         return {key: [shown(value) for value in values[:LISTED]]}
@@ -175,7 +198,10 @@ def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
 def _not_plain(meta: GraphMeta, iri: str, incoming: Mapping[str, int]) -> dict[str, Any]:
     """How many of the properties do not have the class as such for a domain, or range, but as one of several."""
     found: dict[str, Any] = {}
-    for key, side, edges in (("properties", v.DOMAIN, meta.domain_of), ("range_of", v.RANGE, meta.range_of)):
+    for key, side, edges in (
+        ("properties", v.DOMAIN, meta.domain_of),
+        ("range_of", v.RANGE, meta.range_of),
+    ):
         others = {f"{base}{local_name(side)}Includes" for base in v.SCHEMA}
         ways = {meta.curie(p): incoming[p] for p in sorted(others) if p in incoming}
         named = edges.get(iri, NONE)

@@ -73,8 +73,12 @@ def _credentials(given: EndpointSettings) -> tuple[str, tuple[str, ...], str]:
     if given.auth == "basic":
         user, password = f"{given.variable}USER", f"{given.variable}PASSWORD"
         if ":" in _usable(given.user, user):
-            raise ConfigError(f"{user} holds a colon, which no user name of this kind of access can")
-        packed = base64.b64encode(f"{given.user}:{_usable(given.password, password)}".encode()).decode("ascii")
+            raise ConfigError(
+                f"{user} holds a colon, which no user name of this kind of access can"
+            )
+        packed = base64.b64encode(
+            f"{given.user}:{_usable(given.password, password)}".encode()
+        ).decode("ascii")
         return f"Basic {packed}", (packed, given.password), f"check {user} and {password}"
     advice = f'if it wants a token, set auth = "bearer" in [endpoints.{given.name}] and {given.variable}TOKEN'
     return "", (), advice
@@ -82,8 +86,12 @@ def _credentials(given: EndpointSettings) -> tuple[str, tuple[str, ...], str]:
 
 def _usable(secret: str, variable: str) -> str:
     if not secret:
-        raise ConfigError(f"{variable} is not set: the endpoint wants it, and it is read from the environment only")
-    if not secret.isprintable() or (variable.endswith("TOKEN") and (not secret.isascii() or " " in secret)):
+        raise ConfigError(
+            f"{variable} is not set: the endpoint wants it, and it is read from the environment only"
+        )
+    if not secret.isprintable() or (
+        variable.endswith("TOKEN") and (not secret.isascii() or " " in secret)
+    ):
         raise ConfigError(f"{variable} holds characters that it cannot have: copy it again")
     return secret
 
@@ -96,10 +104,14 @@ def find_endpoint(name: str, environ: Mapping[str, str] | None = None) -> Endpoi
         return from_settings(found)
     path = config.config_path(environ)
     if "://" in name:
-        raise OntologyError(f'only endpoints of the config are asked: add [endpoints.NAME] with url = "…" to {path}')
+        raise OntologyError(
+            f'only endpoints of the config are asked: add [endpoints.NAME] with url = "…" to {path}'
+        )
     near = difflib.get_close_matches(name, known, n=3) or sorted(known)[:5]
     hint = (
-        f"known: {', '.join(near)}" if near else f'there are none: add [endpoints.{name[:40]}] with url = "…" to {path}'
+        f"known: {', '.join(near)}"
+        if near
+        else f'there are none: add [endpoints.{name[:40]}] with url = "…" to {path}'
     )
     raise OntologyError(f"no endpoint is called {name[:80]!r}; {hint}")
 

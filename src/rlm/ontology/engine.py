@@ -95,13 +95,19 @@ class LocalEngine:
         """How many there are, each once."""
         with self._lock:
             if self._facts.get("later"):
-                counted = self._meta.triple_count if self._meta is not None else self._tried(self._counted)
+                counted = (
+                    self._meta.triple_count
+                    if self._meta is not None
+                    else self._tried(self._counted)
+                )
                 self._facts |= {"triples": counted, "later": False}
             return int(self._facts["triples"])
 
     def _counted(self) -> int:
         worker, wait_s = self._alive(), self.limits.timeout_s
-        with contextlib.closing(ask(worker, {"op": "size", "timeout_s": wait_s}, wait_s, self.limits)) as messages:
+        with contextlib.closing(
+            ask(worker, {"op": "size", "timeout_s": wait_s}, wait_s, self.limits)
+        ) as messages:
             for message in messages:
                 if message["op"] == "done":
                     return int(message["triples"])
@@ -190,7 +196,9 @@ class LocalEngine:
         except Damaged as exc:
             if self._loader.entry is None:
                 raise OntologyError(f"{self.source} cannot be asked: {exc}") from exc
-        except QueryTimeout:  # over a damaged store some queries do not fail but go round in circles
+        except (
+            QueryTimeout
+        ):  # over a damaged store some queries do not fail but go round in circles
             if self.in_memory or self._loader.whole():
                 raise
         self._stop()
@@ -203,7 +211,9 @@ class LocalEngine:
         except Killed as exc:
             raise QueryTimeout(str(exc)) from exc
         except Damaged as exc:
-            raise OntologyError(f"the cache of {self.source} is damaged: delete it ({exc})") from exc
+            raise OntologyError(
+                f"the cache of {self.source} is damaged: delete it ({exc})"
+            ) from exc
 
     def _answer(self, order: dict[str, Any], checked: Checked, wait_s: float) -> Answer:
         worker, started = self._alive(), time.monotonic()
@@ -224,11 +234,25 @@ class LocalEngine:
                 "ask for SUBSTR(STR(?x), 1, 1000) instead of the whole text"
             )
         self.in_memory, self._asked = bool(head["in_memory"]), True
-        kind, names, cut, seconds = head["kind"], head["variables"], head["truncated"], time.monotonic() - started
+        kind, names, cut, seconds = (
+            head["kind"],
+            head["variables"],
+            head["truncated"],
+            time.monotonic() - started,
+        )
         if kind == "graph":
-            return Answer(kind, triples=[self._blanks.triple(row) for row in rows], truncated=cut, seconds=seconds)
+            return Answer(
+                kind,
+                triples=[self._blanks.triple(row) for row in rows],
+                truncated=cut,
+                seconds=seconds,
+            )
         found = [
-            {name: self._blanks.shown(term) for name, term in zip(names, row, strict=True) if term is not None}
+            {
+                name: self._blanks.shown(term)
+                for name, term in zip(names, row, strict=True)
+                if term is not None
+            }
             for row in rows
         ]
         return Answer(kind, names, found, head["boolean"], truncated=cut, seconds=seconds)
@@ -265,7 +289,9 @@ class LocalEngine:
         from rlm.ontology.meta import INDIVIDUALS
 
         self._alive()
-        if not self._can_meta:  # it was started without what this needs, and cannot load it any more
+        if (
+            not self._can_meta
+        ):  # it was started without what this needs, and cannot load it any more
             self._stop()
             self._start(with_meta=True)
         worker = self._alive()
@@ -279,7 +305,9 @@ class LocalEngine:
                 elif message["op"] == "damaged":
                     raise Damaged(message["message"])
                 elif message["op"] != "done":
-                    raise OntologyError(f"{self.source} cannot be described: {message.get('message', 'too large')}")
+                    raise OntologyError(
+                        f"{self.source} cannot be described: {message.get('message', 'too large')}"
+                    )
         found, preferred = orjson.loads("".join(parts))
         return completed(found, self._facts["prefixes"], preferred)
 
@@ -300,5 +328,7 @@ def open_engine(
         if "://" in name or name in config.endpoints():
             return open_endpoint(name)
         if path.name == name and not path.suffix:
-            raise OntologyError(f"there is no file {name!r}, and the config names no endpoint {name!r}")
+            raise OntologyError(
+                f"there is no file {name!r}, and the config names no endpoint {name!r}"
+            )
     return LocalEngine(path, format=format, cache_dir=cache_dir, limits=limits)

@@ -43,7 +43,9 @@ _ARCHIVES = {
     b"\xfe\xff": "in UTF-16: save it as UTF-8",
 }
 _BLANK = re.compile(r"(?:\s+|#[^\n]*(?:\n|\Z))*")
-_XML_BLANK = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL | re.I)
+_XML_BLANK = re.compile(
+    r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL | re.I
+)
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
 _HTML = re.compile(r"<!doctype\s+html\b|<html\b", re.I)
 _DIRECTIVE = re.compile(r"@prefix\s|@base\s|(?:prefix\s+[\w.-]*:\s*<|base\s+<)", re.I)
@@ -57,7 +59,9 @@ _QUOTED = re.compile(
     r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>\s]*>|#[^\n]*',
     re.DOTALL,
 )
-_STATEMENT = re.compile(r"(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\w+|\[[^\]]*\])\s+(?:a\s|<[^<>\s]*>\s|[\w.-]*:[\w.-]*\s)")
+_STATEMENT = re.compile(
+    r"(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\w+|\[[^\]]*\])\s+(?:a\s|<[^<>\s]*>\s|[\w.-]*:[\w.-]*\s)"
+)
 _OTHERS = (
     (re.compile(r"(?:Prefix|Ontology)\s*\("), "OWL in functional syntax"),
     (re.compile(r"(?:Prefix:\s|Ontology:\s)"), "OWL in Manchester syntax"),
@@ -104,7 +108,9 @@ def detect(path: str | Path, format: str | None = None) -> Source:
         if head.startswith(magic):
             raise NotRDF(f"this is {what}", path=str(path))
     if b"\0" in head:
-        raise NotRDF("this is a binary file, or text in UTF-16: RDF is text in UTF-8", path=str(path))
+        raise NotRDF(
+            "this is a binary file, or text in UTF-16: RDF is text in UTF-8", path=str(path)
+        )
     notes: list[str] = []
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".gzip"):
@@ -117,11 +123,16 @@ def detect(path: str | Path, format: str | None = None) -> Source:
     found = sniff(head.decode("utf-8", "replace"), path)
     if named is None and found is None:
         known = ", ".join(TITLES)
-        raise NotRDF(f"this is no RDF that is known here; if it is, name its format ({known})", path=str(path))
+        raise NotRDF(
+            f"this is no RDF that is known here; if it is, name its format ({known})",
+            path=str(path),
+        )
     chosen = named or found
     assert chosen is not None
     if named is not None and found is not None and _contradicts(named, found, head):
-        notes.append(f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as {TITLES[found]}")
+        notes.append(
+            f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as {TITLES[found]}"
+        )
         chosen = found
     return Source(path, chosen, gzipped, tuple(notes))
 
@@ -129,7 +140,9 @@ def detect(path: str | Path, format: str | None = None) -> Source:
 def _contradicts(named: str, found: str, head: bytes) -> bool:
     if found == named or found in _READS_TOO.get(named, ()):
         return False
-    if named in ("n-triples", "n-quads") and found == "turtle":  # long lines, or terms that RDF 1.2 brought
+    if (
+        named in ("n-triples", "n-quads") and found == "turtle"
+    ):  # long lines, or terms that RDF 1.2 brought
         return re.search(rb"(?mi)^\s*@?(?:prefix|base)\s", head) is not None
     return True
 
@@ -140,7 +153,9 @@ def sniff(head: str, path: Path | None = None) -> str | None:
     text = head.removeprefix("\ufeff")
     text = text[_end(_BLANK, text, 0) :]
     if _HTML.match(text):
-        raise NotRDF("this is an HTML page, no RDF: was a web address saved instead of the file?", path=where)
+        raise NotRDF(
+            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
+        )
     if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or re.match(
         r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*", text
     ):
@@ -159,7 +174,11 @@ def sniff(head: str, path: Path | None = None) -> str | None:
     matches = [_LINE.fullmatch(line) for line in lines[:200] if len(line) <= _LINE_CHARS]
     if matches and all(matches):
         return "n-quads" if any(match and match.group(1) for match in matches) else "n-triples"
-    if _DIRECTIVE.match(text) or _STATEMENT.match(text) or re.match(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{", text):
+    if (
+        _DIRECTIVE.match(text)
+        or _STATEMENT.match(text)
+        or re.match(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{", text)
+    ):
         return "trig" if "{" in _QUOTED.sub(" ", text) else "turtle"
     return None
 
@@ -170,7 +189,9 @@ def _sniff_xml(text: str, where: str | None) -> str | None:
         return "rdf-xml" if text.startswith("<?xml") else None
     name = root.group(1).lower()
     if name == "html":
-        raise NotRDF("this is an HTML page, no RDF: was a web address saved instead of the file?", path=where)
+        raise NotRDF(
+            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
+        )
     if name == "rdf" or "http://www.w3.org/1999/02/22-rdf-syntax-ns#" in text:
         return "rdf-xml"
     if name == "ontology":

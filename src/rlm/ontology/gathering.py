@@ -27,7 +27,9 @@ LABEL_CHARS = 200
 LABELS_PER_TERM = 40
 
 
-def gather(store: Store, individuals: int, tally: Tally | None = None) -> tuple[dict[str, Any], dict[str, str]]:
+def gather(
+    store: Store, individuals: int, tally: Tally | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
     """A GraphMeta as JSON but for its version and namespaces, with so many individuals; and the prefixes (vann) that
     vocabularies in the store recommend for themselves. All graphs together. `tally` is what was counted of the store
     when it was loaded, if it still holds."""
@@ -43,7 +45,9 @@ def gather(store: Store, individuals: int, tally: Tally | None = None) -> tuple[
     sample = _smallest(individuals, named)
     _add_labels(reader, meta, terms.union(sample))
     _add_comments(reader, meta, terms)
-    if untyped := _untyped(reader, types) - terms:  # seldom in data; to know it takes longer than all of the above
+    if (
+        untyped := _untyped(reader, types) - terms
+    ):  # seldom in data; to know it takes longer than all of the above
         named = named | untyped
         sample = _smallest(individuals, named)
         _add_labels(reader, meta, terms.union(sample))
@@ -111,7 +115,9 @@ def _add_comments(reader: Reader, meta: Draft, terms: Collection[str]) -> None:
 def _preferred(reader: Reader) -> dict[str, str]:
     """Prefixes that a vocabulary recommends for itself (vann)."""
     spaces = {iri: text for iri, text, _ in _values(reader, v.VANN + "preferredNamespaceUri")}
-    names = sorted((iri, text) for iri, text, _ in reader.texts(v.VANN + "preferredNamespacePrefix"))
+    names = sorted(
+        (iri, text) for iri, text, _ in reader.texts(v.VANN + "preferredNamespacePrefix")
+    )
     return {text: spaces[iri] for iri, text in names if iri in spaces}
 
 

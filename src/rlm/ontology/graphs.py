@@ -68,7 +68,9 @@ class Graphs:
         """The IRI of a graph, whether it is there or not. OntologyError for what is no label."""
         found = _LABEL.fullmatch(label)
         if found is None:
-            raise OntologyError(f"no graph {label[:80]!a}: there are mem, prov, work/<task> and onto/<name>")
+            raise OntologyError(
+                f"no graph {label[:80]!a}: there are mem, prov, work/<task> and onto/<name>"
+            )
         if found[1] is not None:
             check_name(found[1], "graph")
         return ox.NamedNode(f"urn:rlm:{self.name}:{label}")
@@ -77,7 +79,9 @@ class Graphs:
         """The label for the IRI of a graph. OntologyError for a graph of another dataset, or of none."""
         start = f"urn:rlm:{self.name}:"
         if not iri.startswith(start):
-            raise OntologyError(f"<{iri[:200]}> is no graph of the dataset {self.name}: those begin with {start}")
+            raise OntologyError(
+                f"<{iri[:200]}> is no graph of the dataset {self.name}: those begin with {start}"
+            )
         label = iri[len(start) :]
         self.node(label)
         return label
@@ -110,14 +114,24 @@ class Graphs:
         """At most so many statements that match, in no order."""
         found = islice(self.store.quads_for_pattern(s, p, o, graph), max(0, limit))
         return [
-            Fact(to_term(one.subject), to_term(one.predicate), to_term(one.object), self.label(graph_of(one)))
+            Fact(
+                to_term(one.subject),
+                to_term(one.predicate),
+                to_term(one.object),
+                self.label(graph_of(one)),
+            )
             for one in found
         ]
 
     def check_room(self, label: str) -> None:
         """OntologyError when a graph is not there and no more graphs may be."""
-        if not self.store.contains_named_graph(self.node(label)) and len(self.labels()) >= MAX_GRAPHS:
-            raise OntologyError(f"a dataset has at most {MAX_GRAPHS} graphs: clear those of tasks that are done")
+        if (
+            not self.store.contains_named_graph(self.node(label))
+            and len(self.labels()) >= MAX_GRAPHS
+        ):
+            raise OntologyError(
+                f"a dataset has at most {MAX_GRAPHS} graphs: clear those of tasks that are done"
+            )
 
     def make(self, label: str) -> None:
         """Have a graph, empty if it was not there."""
@@ -142,9 +156,13 @@ class Graphs:
         count = self.count - len(leaving) + len(added)
         size = self.bytes - size_of(leaving) + size_of(added)
         if count > MAX_STATEMENTS:
-            raise OntologyError(f"a dataset holds at most {MAX_STATEMENTS:,} statements, this would make {count:,}")
+            raise OntologyError(
+                f"a dataset holds at most {MAX_STATEMENTS:,} statements, this would make {count:,}"
+            )
         if size > MAX_BYTES:
-            raise OntologyError(f"a dataset holds at most {MAX_BYTES:,} bytes, this would make {size:,}")
+            raise OntologyError(
+                f"a dataset holds at most {MAX_BYTES:,} bytes, this would make {size:,}"
+            )
         for quad in leaving:
             self.store.remove(quad)
         self.store.extend(added)

@@ -26,7 +26,9 @@ MAX_CLAUSES = 150  # FILTER and BIND: a nesting of the algebra each
 
 FORMS = frozenset(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"))
 _PROLOGUE = frozenset(("BASE", "PREFIX", "VERSION"))
-_UPDATES = frozenset(("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH", "USING"))
+_UPDATES = frozenset(
+    ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH", "USING")
+)
 _VOCABULARY = """
 DISTINCT REDUCED AS WHERE GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET VALUES UNDEF OPTIONAL GRAPH UNION MINUS
 FILTER BIND NOT IN EXISTS SEPARATOR A TRUE FALSE LATERAL
@@ -39,7 +41,9 @@ TRIPLE SUBJECT PREDICATE OBJECT ISTRIPLE LANGDIR HASLANG HASLANGDIR STRLANGDIR A
 """
 _WORDS = frozenset(_VOCABULARY.split())
 _CLOSES = {"}": "{", ")": "(", "]": "[", ">>": "<<"}
-_OPERATORS = frozenset(("+", "-", "*", "/", "|", "||", "&&", "!", "^", "=", "!=", "<", ">", "<=", ">=", "?"))
+_OPERATORS = frozenset(
+    ("+", "-", "*", "/", "|", "||", "&&", "!", "^", "=", "!=", "<", ">", "<=", ">=", "?")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,9 @@ def check_query(text: str, *, max_chars: int = MAX_CHARS, max_depth: int = MAX_D
         )
     tokens = tokenize(text)
     if not tokens:
-        raise QueryRefused("query refused: there is no query in it; write SELECT, ASK, CONSTRUCT or DESCRIBE")
+        raise QueryRefused(
+            "query refused: there is no query in it; write SELECT, ASK, CONSTRUCT or DESCRIBE"
+        )
     form = _skip_prologue(text, tokens)
     _check_body(text, tokens, form, max_depth)
     if len(tokens) > MAX_TOKENS:
@@ -76,13 +82,22 @@ def _skip_prologue(text: str, tokens: list[Token]) -> int:
         declaration = tokens[index]
         kinds = expected[declaration.upper]
         found = tokens[index + 1 : index + 1 + len(kinds)]
-        if tuple(token.kind for token in found) != kinds or (len(kinds) == 2 and not found[0].text.endswith(":")):
-            todo = "write PREFIX name: <iri>" if len(kinds) == 2 else f"write {declaration.upper} and its value"
+        if tuple(token.kind for token in found) != kinds or (
+            len(kinds) == 2 and not found[0].text.endswith(":")
+        ):
+            todo = (
+                "write PREFIX name: <iri>"
+                if len(kinds) == 2
+                else f"write {declaration.upper} and its value"
+            )
             raise refusal(text, declaration.start, f"{declaration.upper} is not complete", todo)
         index += 1 + len(kinds)
     if index == len(tokens):
         raise refusal(
-            text, len(text), "there is no query after the prefixes", "write SELECT, ASK, CONSTRUCT or DESCRIBE"
+            text,
+            len(text),
+            "there is no query after the prefixes",
+            "write SELECT, ASK, CONSTRUCT or DESCRIBE",
         )
     form = tokens[index]
     if form.upper in _UPDATES:
@@ -108,7 +123,9 @@ def _check_body(text: str, tokens: list[Token], form: int, max_depth: int) -> No
             _check_sign(text, token, nesting, max_depth)
             if token.text == "{":
                 _count(text, token, counts, "groups", MAX_GROUPS)
-            elif token.text in (".", ";") or (token.text == "," and nesting and nesting[-1].text != "("):
+            elif token.text in (".", ";") or (
+                token.text == "," and nesting and nesting[-1].text != "("
+            ):
                 _count(text, token, counts, "statements", MAX_STATEMENTS)
             elif token.text in _OPERATORS:
                 _count(text, token, counts, "operators", MAX_OPERATORS)
@@ -127,12 +144,21 @@ def _check_word(text: str, token: Token, *, top: bool) -> None:
     if word in _UPDATES:
         raise _update(text, token)
     if word in _PROLOGUE:
-        raise refusal(text, token.start, f"{word} in the middle of a query", "put it before the query form")
+        raise refusal(
+            text, token.start, f"{word} in the middle of a query", "put it before the query form"
+        )
     if word in FORMS and top:
-        raise refusal(text, token.start, f"a second query begins with {word}", "send one query at a time")
+        raise refusal(
+            text, token.start, f"a second query begins with {word}", "send one query at a time"
+        )
     if word not in _WORDS and word not in FORMS:
         what = f"{token.text[:40]!r} is no word of SPARQL"
-        raise refusal(text, token.start, what, "check the spelling, put spaces around keywords, or name its prefix")
+        raise refusal(
+            text,
+            token.start,
+            what,
+            "check the spelling, put spaces around keywords, or name its prefix",
+        )
 
 
 def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
@@ -143,11 +169,16 @@ def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> Non
     """
     name = tokens[index].text.lower()
     if "service" in name:
-        after = [token.text if token.kind == PUNCT else token.kind for token in tokens[index + 1 : index + 3]]
+        after = [
+            token.text if token.kind == PUNCT else token.kind
+            for token in tokens[index + 1 : index + 3]
+        ]
         called = after[:1] == ["{"] and tokens[index - 1].upper != "GRAPH"
         if called or (after[1:] == ["{"] and after[0] in (IRI, PNAME, VAR)):
             what = f"{tokens[index].text[:60]!r} before {{ can be read as SERVICE"
-            raise refusal(text, tokens[index].start, what, "put a dot before the {, or write the IRI in full")
+            raise refusal(
+                text, tokens[index].start, what, "put a dot before the {, or write the IRI in full"
+            )
     if top and "from" in name:
         what = f"{tokens[index].text[:60]!r} can be read as FROM here"
         raise refusal(text, tokens[index].start, what, "write the IRI in full")
@@ -158,16 +189,25 @@ def _check_sign(text: str, token: Token, nesting: list[Token], max_depth: int) -
     if sign in ("{", "(", "[", "<<"):
         nesting.append(token)
         if len(nesting) > max_depth:
-            raise refusal(text, token.start, f"nested deeper than {max_depth} levels", "write it flatter, or split it")
+            raise refusal(
+                text,
+                token.start,
+                f"nested deeper than {max_depth} levels",
+                "write it flatter, or split it",
+            )
     elif sign in _CLOSES:
         if not nesting:
-            raise refusal(text, token.start, f"{sign} closes nothing", "remove it, or open it before")
+            raise refusal(
+                text, token.start, f"{sign} closes nothing", "remove it, or open it before"
+            )
         opened = nesting.pop()
         if opened.text != _CLOSES[sign]:
             what = f"{sign} does not close the {opened.text} before it"
             raise refusal(text, token.start, what, f"close {opened.text} first")
     elif sign == ";" and not nesting:
-        raise refusal(text, token.start, "; between operations", "send one query at a time, without ;")
+        raise refusal(
+            text, token.start, "; between operations", "send one query at a time, without ;"
+        )
 
 
 def _count(text: str, token: Token, counts: dict[str, int], what: str, most: int) -> None:
@@ -177,7 +217,9 @@ def _count(text: str, token: Token, counts: dict[str, int], what: str, most: int
 
 
 def _too_many(text: str, token: Token, what: str, most: int) -> QueryRefused:
-    return refusal(text, token.start, f"more than {most:,} {what}", "ask for less, or split the query")
+    return refusal(
+        text, token.start, f"more than {most:,} {what}", "ask for less, or split the query"
+    )
 
 
 def _update(text: str, token: Token) -> QueryRefused:

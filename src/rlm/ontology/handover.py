@@ -43,7 +43,9 @@ class Handed:
         except BaseException as exc:
             self._forget()
             if isinstance(exc, OSError):
-                raise OntologyError(f"the dataset {name} cannot be handed to a worker: {exc}") from exc
+                raise OntologyError(
+                    f"the dataset {name} cannot be handed to a worker: {exc}"
+                ) from exc
             raise
 
     def close(self) -> None:
@@ -57,11 +59,15 @@ def read_file(path: Path, format: str | None) -> tuple[list[dict[str, Term]], st
     Raises NotRDF, QueryTimeout or OntologyError, also when there is more of it than a dataset holds.
     """
     try:
-        size = path.stat().st_size if path.is_file() else 0  # what is no file, the engine says better
+        size = (
+            path.stat().st_size if path.is_file() else 0
+        )  # what is no file, the engine says better
     except (OSError, ValueError):
         size = 0
     if size > MAX_MOUNT_BYTES:
-        raise OntologyError(f"{path} has {size:,} bytes, at most {MAX_MOUNT_BYTES:,} can be mounted: query it instead")
+        raise OntologyError(
+            f"{path} has {size:,} bytes, at most {MAX_MOUNT_BYTES:,} can be mounted: query it instead"
+        )
     with LocalEngine(path, format=format, cache_dir=path, limits=MOUNT_LIMITS) as engine:
         answer = engine.query("SELECT ?s ?p ?o { ?s ?p ?o }", limit=MAX_STATEMENTS)
         if answer.truncated:

@@ -38,7 +38,9 @@ class BlankNodes:
             return dict(term)
         label = str(term.get("v")).removeprefix("_:")
         if label not in self._raw:
-            raise QueryRefused(f"there is no blank node {label!r} in any answer of this engine; ask for it first")
+            raise QueryRefused(
+                f"there is no blank node {label!r} in any answer of this engine; ask for it first"
+            )
         return {"t": "bnode", "v": self._raw[label]}
 
     def forget(self) -> None:

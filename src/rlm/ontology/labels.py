@@ -26,12 +26,16 @@ _BOILERPLATE = re.compile(
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"<[^>]{1,200}>")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'(])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'(])"
+)
 _STEERING = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]"
 )
 _GAP = re.compile(r"[\s_\-.+/:#,;()]+")
-_OPAQUE = re.compile(r"^(?:[A-Za-z]{1,8}[_:\-]?)?\d{3,}$|^[QP]\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$", re.IGNORECASE)
+_OPAQUE = re.compile(
+    r"^(?:[A-Za-z]{1,8}[_:\-]?)?\d{3,}$|^[QP]\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$", re.IGNORECASE
+)
 
 
 def pick(labels: Sequence[Label], lang: str | None = None) -> str | None:

@@ -67,7 +67,9 @@ _RUN = re.compile(rf"[{_BASE}][{_CHAR}.]*")
 _BARE = re.compile(rf"[{_BASE}][{_CHAR}]*")
 _PNAME_LOCAL = re.compile(rf"(?![\-\u00b7\u0300-\u036f\u203f-\u2040]){_LOCAL}+(?:\.+{_LOCAL}+)*")
 _BNODE = re.compile(rf"_:[{_BASE}_0-9][{_CHAR}]*(?:\.+[{_CHAR}]+)*")
-_NUMBER = re.compile(r"[0-9]+\.[eE][+-]?[0-9]+|(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(
+    r"[0-9]+\.[eE][+-]?[0-9]+|(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+)
 _LANG = re.compile(r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?")
 _STRINGS = {
     '"""': re.compile(r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"""', re.DOTALL),
@@ -78,7 +80,9 @@ _STRINGS = {
 _CODEPOINT = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _ESCAPED_STRING = re.compile(rf"""[^\\]*(?:(?:\\[tbnrf"'\\]|{_CODEPOINT})[^\\]*)*""")
 _IRI = re.compile(rf'<(?:[^\x00-\x20<>"{{}}|^`\\]|{_CODEPOINT})*>')
-_TO_ANGLE = re.compile(r"[^\x00-\x20<>]*>")  # what a careless engine might take for the rest of an IRI
+_TO_ANGLE = re.compile(
+    r"[^\x00-\x20<>]*>"
+)  # what a careless engine might take for the rest of an IRI
 _SCHEME = re.compile(r"<[A-Za-z][A-Za-z0-9+.\-]*://")
 _AMBIGUOUS = re.compile(r"[#'()\\]")
 _PUNCT = re.compile(r"\^\^|&&|\|\||!=|<=|>=|<<|>>|[{}()\[\].,;*/|^!=<>+\-?~]")
@@ -101,7 +105,12 @@ def tokenize(text: str) -> list[Token]:
         if char == "#":
             position = _end(_COMMENT, text, position)
             if _LONE_CR_AFTER_COMMENT.match(text, position):
-                raise refusal(text, position, "a comment that ends in a carriage return alone", "end the line with LF")
+                raise refusal(
+                    text,
+                    position,
+                    "a comment that ends in a carriage return alone",
+                    "end the line with LF",
+                )
             continue
         if char in "\"'":
             kind, position = STRING, _string(text, position)
@@ -118,7 +127,9 @@ def tokenize(text: str) -> list[Token]:
         elif match := _NUMBER.match(text, position):
             kind, position = NUMBER, match.end()
             if _BARE.match(text, position):
-                raise refusal(text, position, "a word right after a number", "put a space between them")
+                raise refusal(
+                    text, position, "a word right after a number", "put a space between them"
+                )
         elif char == ":":
             kind, position = PNAME, _local(text, position + 1)
         elif _BARE.match(text, position):
@@ -161,7 +172,10 @@ def _check_characters(text: str) -> None:
         if not (plain or 0xA0 <= code < 0xD800 or 0xDFFF < code <= 0x10FFFF):
             what = f"the escape {escape.group()} can be read in two ways"
             raise refusal(
-                text, escape.start(), what, "write the character itself, or \\n, \\t, \\\", \\', \\\\ in a string"
+                text,
+                escape.start(),
+                what,
+                "write the character itself, or \\n, \\t, \\\", \\', \\\\ in a string",
             )
 
 
@@ -172,7 +186,10 @@ def _string(text: str, position: int) -> int:
     match = _STRINGS[quote].match(text, position)
     if match is None:
         raise refusal(
-            text, position, f"a string that begins with {quote} does not end", "close it with the same quotes"
+            text,
+            position,
+            f"a string that begins with {quote} does not end",
+            "close it with the same quotes",
         )
     if "\\" in match.group() and not _ESCAPED_STRING.fullmatch(match.group()):
         todo = "use only \\t \\b \\n \\r \\f \\\" \\' \\\\ and \\uXXXX"
@@ -185,14 +202,27 @@ def _angle(text: str, position: int, before: list[Token]) -> tuple[str, int]:
     if match := _IRI.match(text, position):
         # After an operand an engine may take `<` for less-than. What follows then can only be read as something
         # else when it holds a quote, a comment or a parenthesis; behind `scheme://` nothing can be read at all.
-        if _may_be_less_than(before) and not _SCHEME.match(match.group()) and _AMBIGUOUS.search(match.group()):
+        if (
+            _may_be_less_than(before)
+            and not _SCHEME.match(match.group())
+            and _AMBIGUOUS.search(match.group())
+        ):
             what = f"{match.group()[:60]} can be read as an IRI and as less-than"
-            raise refusal(text, position, what, "write the IRI in full or with a prefix, or put spaces around <")
+            raise refusal(
+                text,
+                position,
+                what,
+                "write the IRI in full or with a prefix, or put spaces around <",
+            )
         return IRI, match.end()
     if _TO_ANGLE.match(text, position + 1):
-        raise refusal(text, position, "<…> that is no IRI", "put spaces around < and >, or mend the IRI")
+        raise refusal(
+            text, position, "<…> that is no IRI", "put spaces around < and >, or mend the IRI"
+        )
     if text.startswith("<<", position) and _TO_ANGLE.match(text, position + 2):
-        raise refusal(text, position, "<< with no space after it", "put a space after <<, or between < and <")
+        raise refusal(
+            text, position, "<< with no space after it", "put a space after <<, or between < and <"
+        )
     return PUNCT, position + (2 if text[position : position + 2] in ("<<", "<=") else 1)
 
 
@@ -213,6 +243,8 @@ def _may_be_less_than(before: list[Token]) -> bool:
 
 def _unreadable(text: str, position: int) -> QueryRefused:
     if text[position] == "\\":
-        return refusal(text, position, "a backslash outside of strings and IRIs", "write the character itself")
+        return refusal(
+            text, position, "a backslash outside of strings and IRIs", "write the character itself"
+        )
     what = f"the character {text[position]!r} (U+{ord(text[position]):04X}) has no meaning here"
     return refusal(text, position, what, "remove it, or put it in a string")

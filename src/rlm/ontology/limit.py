@@ -27,7 +27,12 @@ def enforce_limit(text: str, limit: int) -> str:
     if places:
         number = outer[places[0] + 1] if places[0] + 1 < len(outer) else outer[places[0]]
         if not number.text.isdigit():
-            raise refusal(text, outer[places[0]].start, "LIMIT without a whole number", "write LIMIT and a number")
+            raise refusal(
+                text,
+                outer[places[0]].start,
+                "LIMIT without a whole number",
+                "write LIMIT and a number",
+            )
         if _at_most(number.text, limit):
             return text
         return f"{text[: number.start]}{limit}{text[number.end :]}"

@@ -86,9 +86,17 @@ class Line:
 
         timeout = httpx.Timeout(seconds, connect=min(CONNECT_S, seconds)).as_dict()
         extensions = {"timeout": timeout, "trace": self._trace, "sni_hostname": ask.address.host}
-        headers = {**ask.headers, "Host": ask.address.authority, "Accept-Encoding": "gzip, identity"}
+        headers = {
+            **ask.headers,
+            "Host": ask.address.authority,
+            "Accept-Encoding": "gzip, identity",
+        }
         request = httpx.Request(
-            ask.method, ask.address.pinned(ip), headers=headers, content=ask.body or None, extensions=extensions
+            ask.method,
+            ask.address.pinned(ip),
+            headers=headers,
+            content=ask.body or None,
+            extensions=extensions,
         )
         timer = threading.Timer(seconds, self._break_off)
         timer.daemon = True
@@ -99,7 +107,9 @@ class Line:
             try:
                 found = {name.lower(): value for name, value in response.headers.items()}
                 good = 200 <= response.status_code < 300
-                body = gathered(response.iter_raw(), found, max_bytes if good else MAX_ERROR_BYTES, cut=not good)
+                body = gathered(
+                    response.iter_raw(), found, max_bytes if good else MAX_ERROR_BYTES, cut=not good
+                )
             finally:
                 response.close()
         finally:
@@ -143,7 +153,9 @@ class Line:
             self._forget()
 
 
-def gathered(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int, *, cut: bool = False) -> bytes:
+def gathered(
+    parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int, *, cut: bool = False
+) -> bytes:
     """The body, unpacked. Never holds more than `max_bytes`: what is longer is cut, or raises Broken."""
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
@@ -167,7 +179,9 @@ def gathered(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int,
             if len(found) > max_bytes or read > max_bytes:
                 if cut:
                     return bytes(found[:max_bytes])
-                raise Broken(f"answered more than {max_bytes:,} bytes: ask for less, or raise max_bytes")
+                raise Broken(
+                    f"answered more than {max_bytes:,} bytes: ask for less, or raise max_bytes"
+                )
     if unpack is not None and not unpack.eof and read:
         raise Broken("broke off in the middle of its gzip", passing=True)
     return bytes(found)

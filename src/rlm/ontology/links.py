@@ -36,7 +36,11 @@ def counts(engine: Engine, node: str, way: str, predicate: str | None = None) ->
     """Predicate → number of links, all of them, the most frequent first."""
     inner = f"SELECT DISTINCT ?p ?o WHERE {{ {_pattern(node, way, predicate)} }}"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }} GROUP BY ?p ORDER BY DESC(?n) ?p"
-    return {row["p"]["v"]: int(row["n"]["v"]) for row in engine.query(query, limit=PREDICATES).rows if "p" in row}
+    return {
+        row["p"]["v"]: int(row["n"]["v"])
+        for row in engine.query(query, limit=PREDICATES).rows
+        if "p" in row
+    }
 
 
 def links(
@@ -55,12 +59,18 @@ def links(
     if without:
         pattern += f" FILTER(?p NOT IN ({', '.join(f'<{iri}>' for iri in sorted(without))}))"
     query = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern} FILTER(!isBlank(?o)) }} ORDER BY ?p ?o"
-    found: list[Link] = [(row["p"]["v"], row["o"]) for row in engine.query(query, limit=max(FETCHED, most)).rows]
+    found: list[Link] = [
+        (row["p"]["v"], row["o"]) for row in engine.query(query, limit=max(FETCHED, most)).rows
+    ]
     found += _blanks(engine, meta, pattern)
     shown = list(_in_turn(found))[:most]
-    names = labels_of(engine, meta, (end["v"] for _, end in shown if isinstance(end, dict) and end["t"] == "iri"))
+    names = labels_of(
+        engine, meta, (end["v"] for _, end in shown if isinstance(end, dict) and end["t"] == "iri")
+    )
     key = "object" if way == "out" else "subject"
-    return [{"predicate": meta.curie(iri), **_end(meta, key, end, names, lang)} for iri, end in shown]
+    return [
+        {"predicate": meta.curie(iri), **_end(meta, key, end, names, lang)} for iri, end in shown
+    ]
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
@@ -69,11 +79,17 @@ def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str,
     found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
     if meta.individuals.complete and not meta.sampled:
         return found
-    missing = [iri for iri in wanted if iri not in found and not v.is_machinery(iri) and len(iri) < 300]
+    missing = [
+        iri for iri in wanted if iri not in found and not v.is_machinery(iri) and len(iri) < 300
+    ]
     if missing:
         ends, predicates = " ".join(map(source, missing)), " ".join(map(source, v.LABELS))
-        pattern = f"VALUES ?s {{ {ends} }} VALUES ?p {{ {predicates} }} ?s ?p ?l FILTER(isLiteral(?l))"
-        for row in engine.query(f"SELECT DISTINCT ?s ?l WHERE {{ {pattern} }} ORDER BY ?s ?l", limit=PREDICATES).rows:
+        pattern = (
+            f"VALUES ?s {{ {ends} }} VALUES ?p {{ {predicates} }} ?s ?p ?l FILTER(isLiteral(?l))"
+        )
+        for row in engine.query(
+            f"SELECT DISTINCT ?s ?l WHERE {{ {pattern} }} ORDER BY ?s ?l", limit=PREDICATES
+        ).rows:
             found.setdefault(row["s"]["v"], []).append((row["l"]["v"], row["l"].get("lang", "")))
     return found
 
@@ -94,7 +110,9 @@ def _pattern(node: str, way: str, predicate: str | None) -> str:
     return bound + (f"{source(node)} ?p ?o ." if way == "out" else f"?o ?p {source(node)} .")
 
 
-def _end(meta: GraphMeta, key: str, end: Term | str, names: dict[str, list[Label]], lang: str | None) -> dict[str, str]:
+def _end(
+    meta: GraphMeta, key: str, end: Term | str, names: dict[str, list[Label]], lang: str | None
+) -> dict[str, str]:
     if isinstance(end, str):
         return {key: end}
     if end["t"] == "iri":
@@ -112,13 +130,19 @@ def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
         said = found.setdefault((row["p"]["v"], row["o"]["v"]), [])
         if "k" in row:
             said.append((row["k"]["v"] != v.TYPE, _said(meta, row["k"]["v"], row["v"])))
-    texts = [(iri, " ; ".join(text for _, text in sorted(said))) for (iri, _), said in found.items()]
+    texts = [
+        (iri, " ; ".join(text for _, text in sorted(said))) for (iri, _), said in found.items()
+    ]
     return [(iri, f"[ {cut(text, VALUE_CHARS)} ]" if text else "[]") for iri, text in sorted(texts)]
 
 
 def _said(meta: GraphMeta, predicate: str, term: Term) -> str:
     name = "a" if predicate == v.TYPE else meta.curie(predicate)
-    return f"{name} […]" if term["t"] == "bnode" else f"{name} {cut(term_text(term, meta.prefixes), 60)}"
+    return (
+        f"{name} […]"
+        if term["t"] == "bnode"
+        else f"{name} {cut(term_text(term, meta.prefixes), 60)}"
+    )
 
 
 def _in_turn(found: list[Link]) -> Iterator[Link]:

@@ -68,7 +68,9 @@ class Loader:
             if last or self.entry is None:
                 break
             self.drop()
-        raise OntologyError(f"{self.source} cannot be opened: {answer.get('message', answer['op'])}")
+        raise OntologyError(
+            f"{self.source} cannot be opened: {answer.get('message', answer['op'])}"
+        )
 
     def _opened(self, with_meta: bool) -> tuple[Worker | None, dict[str, Any]]:
         if self.entry is None and self._small:
@@ -210,7 +212,9 @@ class Loader:
         return worker, answer
 
     def _new_worker(self) -> Worker:
-        return Worker(frame_bytes=self._limits.answer_bytes + (1 << 20), memory_mb=self._limits.memory_mb)
+        return Worker(
+            frame_bytes=self._limits.answer_bytes + (1 << 20), memory_mb=self._limits.memory_mb
+        )
 
     def _without_cache(self, why: object) -> None:
         note = f"the cache {self._cache.folder} cannot be used ({str(why)[:200]}): the file is loaded into memory"
@@ -224,8 +228,12 @@ class Loader:
     def _not_loaded(self, gone: Gone) -> OntologyError:
         if gone.late:
             allowed = f"{self._limits.load_timeout_s:g} s"
-            return QueryTimeout(f"loading {self.source} took more than {allowed}: raise load_timeout_s")
+            return QueryTimeout(
+                f"loading {self.source} took more than {allowed}: raise load_timeout_s"
+            )
         if gone.memory:
             allowed = f"{self._limits.memory_mb:,} MB of memory"
             return OntologyError(f"loading {self.source} took more than {allowed}: raise memory_mb")
-        return OntologyError(f"the parser did not survive {self.source} ({gone.how}): it may be nested too deep")
+        return OntologyError(
+            f"the parser did not survive {self.source} ({gone.how}): it may be nested too deep"
+        )

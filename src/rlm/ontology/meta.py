@@ -76,10 +76,18 @@ class GraphMeta:
     classes: dict[str, int] = field(default_factory=dict)  # → direct instances
     declared: IRISet = NONE  # the classes that the file says are classes
     properties: dict[str, int] = field(default_factory=dict)  # → statements
-    kinds: dict[str, str] = field(default_factory=dict)  # property → object | datatype | annotation | property
-    guessed: IRISet = NONE  # the properties whose kind is no more than a guess, by their range or use
-    traits: dict[str, list[str]] = field(default_factory=dict)  # property → functional, transitive, …
-    pred_freq: dict[str, int] = field(default_factory=dict)  # every predicate, the machinery included
+    kinds: dict[str, str] = field(
+        default_factory=dict
+    )  # property → object | datatype | annotation | property
+    guessed: IRISet = (
+        NONE  # the properties whose kind is no more than a guess, by their range or use
+    )
+    traits: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # property → functional, transitive, …
+    pred_freq: dict[str, int] = field(
+        default_factory=dict
+    )  # every predicate, the machinery included
     individuals: Individuals = field(default_factory=Individuals)
     examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
     labels: dict[str, list[Label]] = field(default_factory=dict)
@@ -108,7 +116,16 @@ class GraphMeta:
     sampled: bool = False  # counts are of a part (a remote endpoint)
 
     _MAPS: ClassVar[frozenset[str]] = frozenset(
-        ("supers", "subs", "equivalents", "super_properties", "inverses", "doms", "rngs", "replaced_by")
+        (
+            "supers",
+            "subs",
+            "equivalents",
+            "super_properties",
+            "inverses",
+            "doms",
+            "rngs",
+            "replaced_by",
+        )
     )
 
     # -- names ---------------------------------------------------------------------------------------------
@@ -201,7 +218,11 @@ class GraphMeta:
 
     def subject_terms(self) -> list[str]:
         """The classes that the graph is about: no machinery of RDF and OWL, nothing deprecated."""
-        return [iri for iri in self.classes if not is_machinery(iri) and iri not in TOPS and iri not in self.deprecated]
+        return [
+            iri
+            for iri in self.classes
+            if not is_machinery(iri) and iri not in TOPS and iri not in self.deprecated
+        ]
 
     # -- as text and as JSON -------------------------------------------------------------------------------
 
@@ -214,7 +235,9 @@ class GraphMeta:
     def summary(self) -> str:
         """A few lines for people and prompts: what it is, how large, the roots."""
         kinds = Counter(self.kinds.values())
-        split = ", ".join(f"{kinds[kind]} {kind}" for kind in ("object", "datatype", "annotation") if kinds[kind])
+        split = ", ".join(
+            f"{kinds[kind]} {kind}" for kind in ("object", "datatype", "annotation") if kinds[kind]
+        )
         lines = [
             cut(self.about() or "Graph", 240),
             f"{self.triple_count:,} triples, {len(self.classes):,} classes, {len(self.properties):,} properties"
@@ -223,7 +246,10 @@ class GraphMeta:
         ]
         if self.roots:
             shown = ", ".join(map(self.curie, self.roots[:8]))
-            lines.append(f"Roots: {shown}" + (f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else ""))
+            lines.append(
+                f"Roots: {shown}"
+                + (f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else "")
+            )
         if self.imports:
             lines.append(f"Imports that were not fetched: {len(self.imports)}")
         return "\n".join(cut(line, 400) for line in lines)
@@ -248,15 +274,22 @@ class GraphMeta:
     def from_dict(cls, data: Mapping[str, Any]) -> GraphMeta:
         """Raises OntologyError when the dictionary is of another version or is none of ours."""
         if data.get("version") != VERSION:
-            raise OntologyError(f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}: build it again")
-        values: dict[str, Any] = {each.name: data[each.name] for each in fields(cls) if each.name in data}
+            raise OntologyError(
+                f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}: build it again"
+            )
+        values: dict[str, Any] = {
+            each.name: data[each.name] for each in fields(cls) if each.name in data
+        }
         try:
             for name in cls._MAPS & values.keys():
                 values[name] = {iri: IRISet(others) for iri, others in values[name].items()}
             for name in {"declared", "deprecated", "guessed"} & values.keys():
                 values[name] = IRISet(values[name])
             for name in {"labels", "alternatives"} & values.keys():
-                values[name] = {iri: [(text, lang) for text, lang in pairs] for iri, pairs in values[name].items()}
+                values[name] = {
+                    iri: [(text, lang) for text, lang in pairs]
+                    for iri, pairs in values[name].items()
+                }
             if "individuals" in values:
                 found = values["individuals"]
                 values["individuals"] = Individuals(found["count"], tuple(found["sample"]))

@@ -24,7 +24,9 @@ def distance(one: str, two: str, most: int) -> int:
     for i, left in enumerate(one, 1):
         row = [far] * (len(two) + 1)
         row[0] = i
-        for j in range(max(1, i - most), min(len(two), i + most) + 1):  # further off the diagonal it is too far
+        for j in range(
+            max(1, i - most), min(len(two), i + most) + 1
+        ):  # further off the diagonal it is too far
             best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != two[j - 1]))
             if i > 1 and j > 1 and left == two[j - 2] and one[i - 2] == two[j - 1]:
                 best = min(best, older[j - 2] + 1)
@@ -45,7 +47,9 @@ def squeezed(text: str) -> str:
     return "".join(map(stem, plain(text).split()))
 
 
-def nearest(meta: GraphMeta, name: str, among: Iterable[str] | None = None, most: int = SUGGESTED) -> list[str]:
+def nearest(
+    meta: GraphMeta, name: str, among: Iterable[str] | None = None, most: int = SUGGESTED
+) -> list[str]:
     """The IRIs whose local name or label is nearest to the local name of `name`; the best first, or none."""
     wanted = squeezed(local_name(name.strip("<> ")))
     if not wanted:
@@ -74,7 +78,9 @@ def _names(meta: GraphMeta, iri: str) -> Iterator[str]:
             yield squeezed(text)
 
 
-def not_found(meta: GraphMeta, given: str, what: str = "term", among: Iterable[str] | None = None) -> OntologyError:
+def not_found(
+    meta: GraphMeta, given: str, what: str = "term", among: Iterable[str] | None = None
+) -> OntologyError:
     """The error for a name that the graph does not have."""
     near = [_shown(meta, iri) for iri in nearest(meta, given, among)]
     todo = f"did you mean {' or '.join(near)}?" if near else "find its name with search_entity(…)"

@@ -87,15 +87,21 @@ def parse_to_disk(file: BinaryIO, order: dict[str, Any], store: ox.Store) -> dic
         if len(store):
             store.clear()
         if order["named"]:
-            return _load_named(file, order, lambda quads: store.bulk_extend(chain.from_iterable(quads)), lenient)
+            return _load_named(
+                file, order, lambda quads: store.bulk_extend(chain.from_iterable(quads)), lenient
+            )
         reader, data = _opened(file, order)
-        store.bulk_load(input=data, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=lenient)
+        store.bulk_load(
+            input=data, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=lenient
+        )
         digest = reader.finish()
         file.seek(0)
         return digest, _prefixes(file, order)
 
     (digest, prefixes), notes = _tried(file, load)
-    return _facts(store, order, digest, prefixes, notes, naming="" if order["named"] else os.urandom(8).hex())
+    return _facts(
+        store, order, digest, prefixes, notes, naming="" if order["named"] else os.urandom(8).hex()
+    )
 
 
 def _tried(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
@@ -123,9 +129,15 @@ def _facts(
     if later:
         return {**told, "triples": 0, "quads": 0, "graphs": False, "notes": notes}
     graphs = _has_graphs(store)
-    if graphs:  # asked as one, each statement once: the engine's own union has it as often as graphs say it
+    if (
+        graphs
+    ):  # asked as one, each statement once: the engine's own union has it as often as graphs say it
         store.update("INSERT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
-    triples = sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH)) if graphs else len(store)
+    triples = (
+        sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH))
+        if graphs
+        else len(store)
+    )
     if not triples:
         if order["format"] == "json-ld":
             raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
@@ -170,7 +182,10 @@ def _opened(file: BinaryIO, order: dict[str, Any]) -> tuple[reading.Reader | _Wh
         if len(data) > order["most_bytes"]:
             raise TooMuch
         return _Whole(data), data.removeprefix(BOM_UTF8)
-    reader, most = reading.Reader(file, order["format"], gzipped=order["gzipped"]), order["most_bytes"]
+    reader, most = (
+        reading.Reader(file, order["format"], gzipped=order["gzipped"]),
+        order["most_bytes"],
+    )
     if order["format"] == "json-ld":
         data = reader.read()
         if most and len(data) > most:
@@ -192,7 +207,10 @@ def _opened(file: BinaryIO, order: dict[str, Any]) -> tuple[reading.Reader | _Wh
 
 
 def _load_named(
-    file: BinaryIO, order: dict[str, Any], fill: Callable[[Iterator[list[ox.Quad]]], None], lenient: bool
+    file: BinaryIO,
+    order: dict[str, Any],
+    fill: Callable[[Iterator[list[ox.Quad]]], None],
+    lenient: bool,
 ) -> tuple[str, dict[str, str]]:
     """Parse in chunks. The SHA-256 of the file, and the prefixes that it declares near its beginning."""
     reader, data = _opened(file, order)
@@ -230,11 +248,24 @@ def _rename(chunk: list[ox.Quad], names: dict[str, ox.BlankNode]) -> None:
         return term
 
     for at, quad in enumerate(chunk):
-        if type(quad.subject) in _MAY_BE_BLANK or type(quad.object) in _MAY_BE_BLANK or quad.graph_name != _NO_GRAPH:
-            chunk[at] = ox.Quad(name(quad.subject), quad.predicate, name(quad.object), name(quad.graph_name))
+        if (
+            type(quad.subject) in _MAY_BE_BLANK
+            or type(quad.object) in _MAY_BE_BLANK
+            or quad.graph_name != _NO_GRAPH
+        ):
+            chunk[at] = ox.Quad(
+                name(quad.subject), quad.predicate, name(quad.object), name(quad.graph_name)
+            )
 
 
-def _fill(store: ox.Store, chunks: Iterator[list[ox.Quad]], most: int, *, beside: bool, tally: Tally | None) -> None:
+def _fill(
+    store: ox.Store,
+    chunks: Iterator[list[ox.Quad]],
+    most: int,
+    *,
+    beside: bool,
+    tally: Tally | None,
+) -> None:
     """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after twice `most` quads.
 
     The store works without Python's lock. With a core to spare this takes a fifth less time; without one, half more,
@@ -296,7 +327,9 @@ def _prefixes(file: BinaryIO, order: dict[str, Any]) -> dict[str, str]:
     if order["format"] in ("n-triples", "n-quads", "json-ld"):
         return {}
     reader: Any = reading.Reader(file, order["format"], gzipped=order["gzipped"])
-    parser = ox.parse(input=reader, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=True)
+    parser = ox.parse(
+        input=reader, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=True
+    )
     with contextlib.suppress(SyntaxError, StopIteration):
         for _ in range(PREFIX_STATEMENTS):
             next(parser)

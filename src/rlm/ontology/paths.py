@@ -34,7 +34,10 @@ DEEPEST = 4
 SECONDS = 20.0
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
 _AVOIDED = v.RDFS + "isDefinedBy"
-_APART = frozenset(v.OWL + name for name in ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf"))
+_APART = frozenset(
+    v.OWL + name
+    for name in ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf")
+)
 _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
 MOST_REMARKS = 60
 
@@ -42,20 +45,43 @@ Step = tuple[str, str, Term]  # direction, predicate, the node reached
 
 
 def find_path(
-    engine: Engine, meta: GraphMeta, source: str, target: str, *, max_depth: int = 2, limit: int = 10
+    engine: Engine,
+    meta: GraphMeta,
+    source: str,
+    target: str,
+    *,
+    max_depth: int = 2,
+    limit: int = 10,
 ) -> dict[str, Any]:
     """The paths, `complete` (false when time ran out), and in `note` what to try when there is none."""
-    if isinstance(max_depth, bool) or not isinstance(max_depth, int) or not 1 <= max_depth <= DEEPEST:
-        raise OntologyError(f"max_depth is {max_depth!r}; it must be a whole number from 1 to {DEEPEST}")
+    if (
+        isinstance(max_depth, bool)
+        or not isinstance(max_depth, int)
+        or not 1 <= max_depth <= DEEPEST
+    ):
+        raise OntologyError(
+            f"max_depth is {max_depth!r}; it must be a whole number from 1 to {DEEPEST}"
+        )
     limit = bounded(limit, MOST_PATHS)
     start, end = resolve(engine, meta, source), resolve(engine, meta, target)
-    found: dict[str, Any] = {"source": meta.curie(start), "target": meta.curie(end), "max_depth": max_depth}
+    found: dict[str, Any] = {
+        "source": meta.curie(start),
+        "target": meta.curie(end),
+        "max_depth": max_depth,
+    }
     if start == end:
-        return found | {"paths": [], "complete": True, "more": False, "note": "source and target are the same"}
+        return found | {
+            "paths": [],
+            "complete": True,
+            "more": False,
+            "note": "source and target are the same",
+        }
     paths, searched, more = _search(engine, meta, start, end, max_depth, limit)
     found |= {"paths": paths[:limit], "complete": searched == max_depth, "more": more}
     if searched < max_depth:
-        found["note"] = f"time ran out: all paths up to length {searched} were looked at; ask for a smaller max_depth"
+        found["note"] = (
+            f"time ran out: all paths up to length {searched} were looked at; ask for a smaller max_depth"
+        )
     elif not paths:
         deeper = f"try max_depth={max_depth + 1}, or " if max_depth < DEEPEST else ""
         found["note"] = (
@@ -76,7 +102,9 @@ def _search(
         for ways in product(("out", "in"), repeat=depth):
             left = deadline - time.monotonic()
             try:
-                answer = engine.query(_query(start, end, ways, remarks), limit=limit + 1, timeout_s=max(left, 0.1))
+                answer = engine.query(
+                    _query(start, end, ways, remarks), limit=limit + 1, timeout_s=max(left, 0.1)
+                )
             except QueryTimeout:
                 left = 0.0
             else:
@@ -103,7 +131,11 @@ def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str
 
 def _remarks(meta: GraphMeta) -> list[str]:
     """The predicates in use that are remarks about a term, the most frequent ones: they join what has little to do."""
-    found = (iri for iri in meta.pred_freq if meta.kinds.get(iri) == "annotation" or iri.startswith(_REMARKS))
+    found = (
+        iri
+        for iri in meta.pred_freq
+        if meta.kinds.get(iri) == "annotation" or iri.startswith(_REMARKS)
+    )
     return list(islice(found, MOST_REMARKS))
 
 
@@ -128,7 +160,9 @@ def _query(start: str, end: str, ways: tuple[str, ...], remarks: list[str]) -> s
     return f"SELECT DISTINCT {chosen} WHERE {where} ORDER BY ({order}) {chosen}"
 
 
-def _path(meta: GraphMeta, start: str, end: str, ways: tuple[str, ...], row: dict[str, Term]) -> dict[str, Any]:
+def _path(
+    meta: GraphMeta, start: str, end: str, ways: tuple[str, ...], row: dict[str, Term]
+) -> dict[str, Any]:
     edges, text, here = [], meta.curie(start), meta.curie(start)
     for i, way in enumerate(ways):
         last = i == len(ways) - 1

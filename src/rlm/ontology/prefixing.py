@@ -21,10 +21,14 @@ from rlm.ontology.vocabulary import namespace
 NAMED = 24
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,15}")
 _SPACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud800-\udfff]*")
-_VERSION = re.compile(r"(?:v?\d[\d.]*|ns|core|terms|vocab|vocabulary|ontology|onto|owl|data|resource|id|schema)$")
+_VERSION = re.compile(
+    r"(?:v?\d[\d.]*|ns|core|terms|vocab|vocabulary|ontology|onto|owl|data|resource|id|schema)$"
+)
 
 
-def name_namespaces(own: Mapping[str, str], preferred: Mapping[str, str], iris: Iterable[str]) -> dict[str, str]:
+def name_namespaces(
+    own: Mapping[str, str], preferred: Mapping[str, str], iris: Iterable[str]
+) -> dict[str, str]:
     """Prefix → namespace: all of the file's own, then the most used of the others, each once."""
     found = {prefix: space for prefix, space in own.items() if space}
     known = {space: prefix for prefix, space in reversed(WELL_KNOWN.items())}
@@ -34,9 +38,13 @@ def name_namespaces(own: Mapping[str, str], preferred: Mapping[str, str], iris: 
         named = any(prefix and bound == space for prefix, bound in found.items())
         if not named and space in known:
             found[_free(known[space], found)] = space
-        elif not named and uses > 1:  # a name that is made up is none that queries take for something else, as rdf
+        elif (
+            not named and uses > 1
+        ):  # a name that is made up is none that queries take for something else, as rdf
             found[_free(_made_up(space), {**WELL_KNOWN, **found})] = space
-    return dict(sorted(found.items(), key=lambda item: (not item[0], item)))  # ":" last: a real name is preferred
+    return dict(
+        sorted(found.items(), key=lambda item: (not item[0], item))
+    )  # ":" last: a real name is preferred
 
 
 def _made_up(space: str) -> str:
@@ -61,7 +69,9 @@ def _free(prefix: str, taken: Mapping[str, str]) -> str:
 def declarations(checked: Checked, prefixes: Mapping[str, str]) -> str:
     """PREFIX lines for what a query uses and does not declare, as far as it is known and can stand in a query."""
     spaces = {name: prefixes.get(name, "") for name in _undeclared(checked)}
-    return "".join(f"PREFIX {name}: <{space}>\n" for name, space in spaces.items() if _SPACE.fullmatch(space))
+    return "".join(
+        f"PREFIX {name}: <{space}>\n" for name, space in spaces.items() if _SPACE.fullmatch(space)
+    )
 
 
 def unbound(checked: Checked, prefixes: Prefixes) -> str:
@@ -76,7 +86,11 @@ def unbound(checked: Checked, prefixes: Prefixes) -> str:
 
 def _undeclared(checked: Checked) -> dict[str, str]:
     """Prefix → the first name that has it."""
-    known = {name.text.partition(":")[0] for word, name in pairwise(checked.tokens) if word.upper == "PREFIX"}
+    known = {
+        name.text.partition(":")[0]
+        for word, name in pairwise(checked.tokens)
+        if word.upper == "PREFIX"
+    }
     found: dict[str, str] = {}
     for token in checked.tokens:
         prefix = token.text.partition(":")[0]

@@ -66,7 +66,9 @@ def class_weights(meta: GraphMeta) -> dict[str, float]:
     found = {}
     for iri in meta.subject_terms():
         below = meta.subs.get(iri, NONE)
-        descendants = len(below) + sum(len(meta.subs.get(sub, NONE)) for sub in frozenset.__iter__(below))
+        descendants = len(below) + sum(
+            len(meta.subs.get(sub, NONE)) for sub in frozenset.__iter__(below)
+        )
         links = len(meta.domain_of.get(iri, NONE)) + len(meta.range_of.get(iri, NONE))
         weight = 2 * log1p(meta.classes[iri]) + log1p(descendants) + 2 * log1p(links)
         found[iri] = weight + (1.0 if iri.startswith(own) else 0.0)
@@ -76,13 +78,23 @@ def class_weights(meta: GraphMeta) -> dict[str, float]:
 @_once
 def property_weights(meta: GraphMeta) -> dict[str, float]:
     own, classes = own_namespace(meta), class_weights(meta)
-    below = Counter(parent for parents in meta.super_properties.values() for parent in frozenset.__iter__(parents))
+    below = Counter(
+        parent
+        for parents in meta.super_properties.values()
+        for parent in frozenset.__iter__(parents)
+    )
     found = {}
     for iri, uses in meta.properties.items():
-        if v.is_machinery(iri) or iri in _NAMING or iri in meta.deprecated or meta.kinds.get(iri) == "annotation":
+        if (
+            v.is_machinery(iri)
+            or iri in _NAMING
+            or iri in meta.deprecated
+            or meta.kinds.get(iri) == "annotation"
+        ):
             continue
         ends = [
-            max((classes.get(end, 0.0) for end in side.get(iri, NONE)), default=0.0) for side in (meta.doms, meta.rngs)
+            max((classes.get(end, 0.0) for end in side.get(iri, NONE)), default=0.0)
+            for side in (meta.doms, meta.rngs)
         ]
         weight = 2 * log1p(uses) + log1p(below[iri]) + sum(ends) / 2
         weight -= 2.0 if iri in meta.plain_forms else 0.0
@@ -94,6 +106,8 @@ def property_weights(meta: GraphMeta) -> dict[str, float]:
 def own_namespace(meta: GraphMeta) -> str:
     """The namespace that holds most of the classes and properties; the machinery's does not count."""
     spaces = Counter(
-        v.namespace(iri) for iri in (*meta.classes, *meta.properties) if not v.is_machinery(iri) and v.namespace(iri)
+        v.namespace(iri)
+        for iri in (*meta.classes, *meta.properties)
+        if not v.is_machinery(iri) and v.namespace(iri)
     )
     return min(spaces, key=lambda space: (-spaces[space], space)) if spaces else "\0"

@@ -118,7 +118,9 @@ class Reader:
                 "if you trust it",
             )
         if self._bytes > MAX_BYTES:
-            raise NotRDF(f"there are more than {MAX_BYTES >> 30} GiB in it: use an endpoint for so much")
+            raise NotRDF(
+                f"there are more than {MAX_BYTES >> 30} GiB in it: use an endpoint for so much"
+            )
         return part
 
 
@@ -149,7 +151,9 @@ def check_prolog(head: bytes) -> int:
         return at
     opened = _DOCTYPE.match(head, at)
     if opened is None:
-        raise NotRDF("the document names a DTD outside of itself, which is not read: remove the DOCTYPE")
+        raise NotRDF(
+            "the document names a DTD outside of itself, which is not read: remove the DOCTYPE"
+        )
     at = opened.end()
     return at if opened.group().endswith(b">") else _check_subset(head, at)
 

@@ -76,9 +76,14 @@ class RemoteEngine:
         self.name, self.source = endpoint.name, endpoint.address.url
         self._patience = patience
         self._wire = Wire(
-            allow_private=endpoint.allow_private, max_bytes=endpoint.max_bytes, resolver=resolver, tls=tls
+            allow_private=endpoint.allow_private,
+            max_bytes=endpoint.max_bytes,
+            resolver=resolver,
+            tls=tls,
         )
-        self._ways = {"auto": ["get", "form", "query"], "get": ["get"], "post": ["form", "query"]}[endpoint.method]
+        self._ways = {"auto": ["get", "form", "query"], "get": ["get"], "post": ["form", "query"]}[
+            endpoint.method
+        ]
         self._meta: GraphMeta | None = None
         self.prefixes = Prefixes()
 
@@ -102,7 +107,9 @@ class RemoteEngine:
         text = self._prepared(checked, rows, bindings)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
-            heard = self._asked(text, results.N_TRIPLES if graph else results.RESULTS_JSON, deadline)
+            heard = self._asked(
+                text, results.N_TRIPLES if graph else results.RESULTS_JSON, deadline
+            )
         except QueryRefused as exc:
             if missing := unbound(checked, self.prefixes):
                 raise QueryRefused(f"query refused: {missing} ({exc})") from exc
@@ -137,19 +144,25 @@ class RemoteEngine:
     def _prepared(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
         """The text to send. One row more is asked for, to know whether there are more."""
         text = enforce_limit(bind_values(checked.text, bindings), rows + 1)
-        return check_query(declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS).text
+        return check_query(
+            declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS
+        ).text
 
     # -- asking ------------------------------------------------------------------------------------------
 
     def _asked(self, text: str, accept: str, deadline: Deadline) -> Heard:
         """A good answer, or one of our errors."""
-        ways = [way for way in self._ways if way != "get" or self._ways == ["get"] or self._short(text)]
+        ways = [
+            way for way in self._ways if way != "get" or self._ways == ["get"] or self._short(text)
+        ]
         attempt, place = 0, 0
         while True:
             attempt += 1
             asked_s: float | None = None
             try:
-                heard = self._blotted(self._wire.send(self._request(ways[place], text, accept), deadline))
+                heard = self._blotted(
+                    self._wire.send(self._request(ways[place], text, accept), deadline)
+                )
             except Broken as exc:
                 error: OntologyError = EndpointError(f"{self._who()} {self._hidden(str(exc))}")
                 error.__cause__ = exc
@@ -196,14 +209,20 @@ class RemoteEngine:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             return Ask("POST", address, headers, self._fields(text).encode("ascii"))
         headers["Content-Type"] = "application/sparql-query"
-        return Ask("POST", replace(address, target=self._query_url(None)), headers, text.encode("utf-8"))
+        return Ask(
+            "POST", replace(address, target=self._query_url(None)), headers, text.encode("utf-8")
+        )
 
     # -- reading -----------------------------------------------------------------------------------------
 
     def _read(self, heard: Heard, kind: str, rows: int) -> Answer:
         if results.looks_like_html(heard.headers, heard.body):
-            raise EndpointError("answered a web page instead of results: is its URL the one for queries?")
-        capped = "x-sparql-maxrows" in heard.headers  # Virtuoso says so when it cut an answer itself
+            raise EndpointError(
+                "answered a web page instead of results: is its URL the one for queries?"
+            )
+        capped = (
+            "x-sparql-maxrows" in heard.headers
+        )  # Virtuoso says so when it cut an answer itself
         said = heard.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("CONSTRUCT", "DESCRIBE"):
             _expect(said, ("n-triples", "text/plain", "turtle", "octet-stream"), "N-Triples")
@@ -226,14 +245,18 @@ class RemoteEngine:
         if status in (401, 403):
             return EndpointError(f"{who} refused access: it {said}; {self.endpoint.access}")
         if status in (408, 504) or (status == 500 and "timeout" in words.lower()):
-            return QueryTimeout(f"{who} gave the query up: it {said}. Ask for less, or more narrowly")
+            return QueryTimeout(
+                f"{who} gave the query up: it {said}. Ask for less, or more narrowly"
+            )
         if status == 429:
             wait = "" if asked_s is None else f", and asks to wait {asked_s:.0f} s"
             return EndpointError(f"{who} has too many requests: it {said}{wait}")
         if status in (404, 405, 410, 415) or 300 <= status < 400 or html:
             return EndpointError(f"{who} {said}: is its URL the one for queries?")
         if status == 406:
-            return EndpointError(f"{who} {said}: it can give neither JSON results nor N-Triples for this query")
+            return EndpointError(
+                f"{who} {said}: it can give neither JSON results nor N-Triples for this query"
+            )
         return EndpointError(f"{who} {said}")
 
     def _who(self) -> str:
@@ -255,7 +278,9 @@ class RemoteEngine:
 
 def _expect(said: str, wanted: tuple[str, ...], name: str) -> None:
     if said and not any(part in said for part in wanted):
-        raise EndpointError(f"answered {results.readable_text(said.encode(), 60)!r}, though {name} was asked for")
+        raise EndpointError(
+            f"answered {results.readable_text(said.encode(), 60)!r}, though {name} was asked for"
+        )
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

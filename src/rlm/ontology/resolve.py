@@ -33,7 +33,12 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     if _BARE.fullmatch(name):
         return _by_name(engine, meta, name)
     iri = meta.prefixes.expand(name)
-    if iri in meta.classes or iri in meta.properties or iri in meta.labels or iri in meta.named_individuals:
+    if (
+        iri in meta.classes
+        or iri in meta.properties
+        or iri in meta.labels
+        or iri in meta.named_individuals
+    ):
         return iri
     if occurs(engine, iri):
         return iri
@@ -53,7 +58,11 @@ def called(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
 def _individuals(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
     if len(name) > MOST_CHARS or not name.isprintable():
         return []
-    spaces = [] if _NO_NAME.search(name) else list(dict.fromkeys(meta.prefixes.values()))[:MOST_NAMESPACES]
+    spaces = (
+        []
+        if _NO_NAME.search(name)
+        else list(dict.fromkeys(meta.prefixes.values()))[:MOST_NAMESPACES]
+    )
     wanted = " ".join(term_source(iri_term(space + name)) for space in spaces)
     if wanted and (found := _first(engine, f"VALUES ?x {{ {wanted} }} ?x ?p ?o")):
         return found
@@ -61,7 +70,9 @@ def _individuals(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
     tags = ["", *(tag for tag in list(meta.languages)[:MOST_LANGUAGES] if tag)]
     texts = " ".join(term_source(literal(form, lang=tag or None)) for form in forms for tag in tags)
     labels = " ".join(term_source(iri_term(iri)) for iri in (*LABELS, *ALTERNATIVES))
-    return _first(engine, f"VALUES ?p {{ {labels} }} VALUES ?l {{ {texts} }} ?x ?p ?l FILTER(isIRI(?x))")
+    return _first(
+        engine, f"VALUES ?p {{ {labels} }} VALUES ?l {{ {texts} }} ?x ?p ?l FILTER(isIRI(?x))"
+    )
 
 
 def _first(engine: Engine, pattern: str) -> list[str]:
@@ -75,7 +86,9 @@ def _by_name(engine: Engine, meta: GraphMeta, name: str) -> str:
         return found[0]
     if found:
         names = ", ".join(map(meta.curie, found[:5]))
-        raise OntologyError(f"{name!r} is the name of {len(found)} terms ({names}): write which one")
+        raise OntologyError(
+            f"{name!r} is the name of {len(found)} terms ({names}): write which one"
+        )
     raise not_found(meta, name)
 
 

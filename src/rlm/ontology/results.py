@@ -30,7 +30,9 @@ _IRI = r"<([^\x00-\x20<>\"{}|^`\\]*(?:\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})[^\x0
 _BNODE = r"_:([\w](?:[\w.·-]*[\w·-])?)"
 _STRING = r'"([^"\\\n\r]*(?:\\.[^"\\\n\r]*)*)"'
 _NODE = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE})")
-_OBJECT = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^[ \t]*{_IRI}|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)")
+_OBJECT = re.compile(
+    rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^[ \t]*{_IRI}|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)"
+)
 _END = re.compile(r"[ \t]*\.[ \t]*(?:#[^\n\r]*)?")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.?))", re.DOTALL)
@@ -62,7 +64,13 @@ def read_rows(body: bytes, max_rows: int) -> tuple[list[str], list[dict[str, Ter
     for number, binding in enumerate(bindings[:max_rows]):
         if not isinstance(binding, dict):
             _wrong(f"has a row {number} that is no object")
-        rows.append({key: _json_term(value, names, key) for key, value in binding.items() if key in known and value})
+        rows.append(
+            {
+                key: _json_term(value, names, key)
+                for key, value in binding.items()
+                if key in known and value
+            }
+        )
     return variables, rows, len(bindings) > max_rows
 
 
@@ -80,7 +88,9 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(body)
     except ValueError as exc:
-        raise EndpointError(f"the answer is not JSON: {str(exc)[:SHOWN_CHARS]}; it begins {_start(body)}") from exc
+        raise EndpointError(
+            f"the answer is not JSON: {str(exc)[:SHOWN_CHARS]}; it begins {_start(body)}"
+        ) from exc
     if not isinstance(found, dict):
         _wrong("is not an object")
     return found
@@ -122,7 +132,9 @@ def _json_term(value: Any, names: Names, key: str, depth: int = 0) -> Term:
 def _literal(text: str, datatype: str | None, lang: str | None) -> Term:
     """Language tags in lower case, as the local engine has them."""
     return terms.literal(
-        text, datatype=None if datatype == LANG_STRING else datatype, lang=lang.lower() if lang else None
+        text,
+        datatype=None if datatype == LANG_STRING else datatype,
+        lang=lang.lower() if lang else None,
     )
 
 
@@ -154,7 +166,10 @@ def _triple(line: str, names: Names, number: int) -> Triple:
     subject = _NODE.match(line)
     predicate = subject and _NODE.match(line, subject.end())
     found = predicate and _OBJECT.match(line, predicate.end())
-    if not (subject and predicate and found and _END.fullmatch(line, found.end())) or predicate[1] is None:
+    if (
+        not (subject and predicate and found and _END.fullmatch(line, found.end()))
+        or predicate[1] is None
+    ):
         raise EndpointError(f"the answer is not N-Triples at its line {number}: {_cut(line)!r}")
     iri, bnode, string, datatype, lang = found.groups()
     if string is not None:
@@ -162,7 +177,11 @@ def _triple(line: str, names: Names, number: int) -> Triple:
         value = _literal(_unescaped(string, number), dt, lang)
     else:
         value = _node(iri, bnode, names, number)
-    return _node(subject[1], subject[2], names, number), _node(predicate[1], None, names, number), value
+    return (
+        _node(subject[1], subject[2], names, number),
+        _node(predicate[1], None, names, number),
+        value,
+    )
 
 
 def _node(iri: str | None, bnode: str | None, names: Names, number: int) -> Term:
@@ -179,11 +198,15 @@ def _unescaped(text: str, number: int) -> str:
         code = match[1] or match[2]
         if code is None:
             if match[3] not in _ONE_CHAR:
-                raise EndpointError(f"the answer has an unknown escape at its line {number}: {match[0]!r}")
+                raise EndpointError(
+                    f"the answer has an unknown escape at its line {number}: {match[0]!r}"
+                )
             return _ONE_CHAR[match[3]]
         point = int(code, 16)
         if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
-            raise EndpointError(f"the answer has an escape for no character at its line {number}: {match[0]!r}")
+            raise EndpointError(
+                f"the answer has an escape for no character at its line {number}: {match[0]!r}"
+            )
         return chr(point)
 
     return _ESCAPE.sub(one, text)

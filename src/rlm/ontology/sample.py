@@ -32,15 +32,28 @@ BATCH = 100
 
 COUNT = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
 CLASSES = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?s a ?t } GROUP BY ?t ORDER BY DESC(?n) ?t"
-SOME_CLASSES = "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s a ?t } LIMIT 20000 } } GROUP BY ?t"
+SOME_CLASSES = (
+    "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s a ?t } LIMIT 20000 } } GROUP BY ?t"
+)
 PROPERTIES = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?s ?t ?o } GROUP BY ?t ORDER BY DESC(?n) ?t"
-SOME_PROPERTIES = "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s ?t ?o } LIMIT 20000 } } GROUP BY ?t"
+SOME_PROPERTIES = (
+    "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s ?t ?o } LIMIT 20000 } } GROUP BY ?t"
+)
 INDIVIDUALS = f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} ?s ?p ?o FILTER(isIRI(?s) && isIRI(?o)) }}"
 EDGES = (
     *(v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE),
-    *(v.OWL + name for name in ("inverseOf", "equivalentClass", "disjointWith", "imports", "deprecated")),
+    *(
+        v.OWL + name
+        for name in ("inverseOf", "equivalentClass", "disjointWith", "imports", "deprecated")
+    ),
 )
-TEXTS = (v.RDFS + "label", v.SKOS + "prefLabel", v.DCTERMS + "title", v.RDFS + "comment", v.SKOS + "definition")
+TEXTS = (
+    v.RDFS + "label",
+    v.SKOS + "prefLabel",
+    v.DCTERMS + "title",
+    v.RDFS + "comment",
+    v.SKOS + "definition",
+)
 
 
 class _Sampler:
@@ -60,7 +73,9 @@ class _Sampler:
             if left_s <= 0:
                 break
             try:
-                answer = self._engine.query(query, limit=limit, timeout_s=min(self._query_s, left_s))
+                answer = self._engine.query(
+                    query, limit=limit, timeout_s=min(self._query_s, left_s)
+                )
             except OntologyError:
                 continue
             if answer.truncated or place:
@@ -93,7 +108,9 @@ def sample_meta(engine: Engine) -> GraphMeta:
     schema += asked.rows("the declarations", _declarations(), limit=MAX_STATEMENTS)
     schema += asked.rows("the individuals", INDIVIDUALS, limit=SAMPLE)
     named = [row["s"]["v"] for row in schema if row.get("s", {}).get("t") == "iri"]
-    schema += _texts(asked, [*(iri for iri in classes if not v.is_machinery(iri)), *properties, *named])
+    schema += _texts(
+        asked, [*(iri for iri in classes if not v.is_machinery(iri)), *properties, *named]
+    )
     store = Store()
     store.extend(_quads(schema))
     meta = build_meta(store)
@@ -102,7 +119,9 @@ def sample_meta(engine: Engine) -> GraphMeta:
     own = {iri: n for iri, n in classes.items() if not v.is_machinery(iri)}
     meta.classes = {**dict.fromkeys(meta.classes, 0), **own}
     meta.pred_freq = properties or meta.pred_freq
-    used = {iri: n for iri, n in properties.items() if not v.is_machinery(iri) or iri in meta.properties}
+    used = {
+        iri: n for iri, n in properties.items() if not v.is_machinery(iri) or iri in meta.properties
+    }
     meta.properties = {**dict.fromkeys(meta.properties, 0), **used}
     meta.title = meta.title or engine.name
     meta.description = " ".join(part for part in (_note(engine, asked), meta.description) if part)
@@ -130,17 +149,25 @@ def _statements(predicates: Iterable[str]) -> str:
 
 
 def _declarations() -> str:
-    kinds = " ".join(f"<{iri}>" for iri in sorted(v.CLASS_TYPES | v.PROPERTY_KINDS.keys() | {v.OWL + "Ontology"}))
+    kinds = " ".join(
+        f"<{iri}>" for iri in sorted(v.CLASS_TYPES | v.PROPERTY_KINDS.keys() | {v.OWL + "Ontology"})
+    )
     return f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {kinds} }} ?s ?p ?o FILTER(isIRI(?s)) }}"
 
 
 def _texts(asked: _Sampler, iris: Iterable[str]) -> list[dict[str, Term]]:
     """Labels and comments of the first terms, asked for in batches."""
-    wanted = [iri for iri in dict.fromkeys(iris) if not any(c in iri for c in ' <>"{}|^`\\') and iri.isprintable()]
+    wanted = [
+        iri
+        for iri in dict.fromkeys(iris)
+        if not any(c in iri for c in ' <>"{}|^`\\') and iri.isprintable()
+    ]
     predicates = " ".join(f"<{iri}>" for iri in TEXTS)
     rows: list[dict[str, Term]] = []
     for start in range(0, min(len(wanted), LABELLED), BATCH):
-        names = " ".join(f"<{iri}>" for iri in wanted[start : min(start + BATCH, LABELLED)] if len(iri) <= 150)
+        names = " ".join(
+            f"<{iri}>" for iri in wanted[start : min(start + BATCH, LABELLED)] if len(iri) <= 150
+        )
         query = f"SELECT ?s ?p ?o WHERE {{ VALUES ?s {{ {names} }} VALUES ?p {{ {predicates} }} ?s ?p ?o }}"
         rows += asked.rows("the labels", query, limit=MAX_STATEMENTS)
     return rows
@@ -169,7 +196,9 @@ def _node(term: Term) -> NamedNode | BlankNode | Literal:
         return BlankNode(term["v"])
     if "lang" in term:
         return Literal(term["v"], language=term["lang"])
-    return Literal(term["v"], datatype=NamedNode(term["dt"])) if "dt" in term else Literal(term["v"])
+    return (
+        Literal(term["v"], datatype=NamedNode(term["dt"])) if "dt" in term else Literal(term["v"])
+    )
 
 
 def _number(term: Term | None) -> int:

@@ -35,7 +35,9 @@ class _Names:
     def __init__(self, meta: GraphMeta) -> None:
         self._meta = meta
         self._own = own_namespace(meta)
-        self.prefix = next((p for p, space in meta.namespaces.items() if space == self._own and p), None)
+        self.prefix = next(
+            (p for p, space in meta.namespaces.items() if space == self._own and p), None
+        )
 
     def __call__(self, iri: str) -> str:
         short = self._meta.curie(iri)
@@ -45,11 +47,17 @@ class _Names:
         """`A`, `A | B` for a union, `A & (B | C)` where both must hold; `any` for nothing."""
         parts = []
         for group in groups or [[iri] for iri in plain]:
-            shown = [self(iri) for iri in group[:_MEMBERS]] + (["…"] if len(group) > _MEMBERS else [])
+            shown = [self(iri) for iri in group[:_MEMBERS]] + (
+                ["…"] if len(group) > _MEMBERS else []
+            )
             parts.append(" | ".join(shown))
         if not parts:
             return "any"
-        return parts[0] if len(parts) == 1 else " & ".join(f"({part})" if " | " in part else part for part in parts)
+        return (
+            parts[0]
+            if len(parts) == 1
+            else " & ".join(f"({part})" if " | " in part else part for part in parts)
+        )
 
 
 def _links(meta: GraphMeta, names: _Names) -> Iterator[str]:
@@ -76,7 +84,9 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     """Mistakes that this graph invites, the costliest first."""
     if meta.plain_forms:
         weights = property_weights(meta)
-        qualified, plain = min(meta.plain_forms.items(), key=lambda pair: (-weights.get(pair[1], 0.0), pair))
+        qualified, plain = min(
+            meta.plain_forms.items(), key=lambda pair: (-weights.get(pair[1], 0.0), pair)
+        )
         yield f"Avoid {names(qualified)} for a plain link (it leads to a node with details): use {names(plain)}"
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
@@ -89,4 +99,7 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
         known = sorted(meta.deprecated, key=lambda iri: (not meta.replaced_by.get(iri), iri))
         uses = {iri: names(meta.replaced_by[iri][0]) for iri in known if meta.replaced_by.get(iri)}
         shown = (f"{names(iri)} (use {uses[iri]})" if iri in uses else names(iri) for iri in known)
-        yield listed(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120) or "Avoid deprecated terms"
+        yield (
+            listed(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
+            or "Avoid deprecated terms"
+        )

@@ -37,7 +37,9 @@ SEARCH_IN = {
 }
 _FUZZY = MATCH_TYPES.index("fuzzy")
 _CONTAINS = "FILTER(isIRI(?s) && CONTAINS(LCASE(STR(?{name})), {text}))"
-_BY_LABEL = "SELECT DISTINCT ?s ?l WHERE {{ {{ {triples} }} {test} }} ORDER BY STRLEN(STR(?l)) ?s ?l"
+_BY_LABEL = (
+    "SELECT DISTINCT ?s ?l WHERE {{ {{ {triples} }} {test} }} ORDER BY STRLEN(STR(?l)) ?s ?l"
+)
 _BY_IRI = "SELECT DISTINCT ?s WHERE {{ {triples} {test} }} ORDER BY STRLEN(STR(?s)) ?s"
 
 
@@ -56,7 +58,9 @@ class Entry(NamedTuple):
         if field == "iri":
             return cls(iri, field, name, iri.lower(), name.lower(), "")
         text = plain(name)
-        return cls(iri, field, name, text, text.replace(" ", ""), f" {' '.join(map(stem, text.split()))} ")
+        return cls(
+            iri, field, name, text, text.replace(" ", ""), f" {' '.join(map(stem, text.split()))} "
+        )
 
 
 class Hit(NamedTuple):
@@ -79,7 +83,9 @@ class Wanted(NamedTuple):
             raise OntologyError("nothing to search for: give a name or a piece of one")
         raw = " ".join(query.split())[:QUERY_CHARS]
         text = plain(raw)
-        return cls(raw.strip("<>").lower(), text, text.replace(" ", ""), tuple(map(stem, text.split())))
+        return cls(
+            raw.strip("<>").lower(), text, text.replace(" ", ""), tuple(map(stem, text.split()))
+        )
 
 
 class Index:
@@ -87,7 +93,9 @@ class Index:
 
     def __init__(self, meta: GraphMeta) -> None:
         self.meta = meta
-        iris = dict.fromkeys((*meta.classes, *meta.properties, *meta.ontology_iris, *meta.individuals, *meta.labels))
+        iris = dict.fromkeys(
+            (*meta.classes, *meta.properties, *meta.ontology_iris, *meta.individuals, *meta.labels)
+        )
         self.entries = [entry for iri in iris for entry in self._names(iri)]
 
     def _names(self, iri: str) -> Iterator[Entry]:
@@ -100,7 +108,9 @@ class Index:
     def find(self, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
         """Every match but the fuzzy ones."""
         entries = (entry for entry in self.entries if entry.field in fields)
-        return [Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None]
+        return [
+            Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None
+        ]
 
     def find_fuzzy(self, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
         """Names whose words, or which as one word, are a slip or two away."""
@@ -110,10 +120,15 @@ class Index:
         allowed, found = tolerance(wanted.joined), []
         for entry in names if near else ():
             own = entry.stems.split()
-            each = [min((options[word] for word in own if word in options), default=-1) for options in near]
+            each = [
+                min((options[word] for word in own if word in options), default=-1)
+                for options in near
+            ]
             if min(each) >= 0:
                 found.append(Hit(_FUZZY, sum(each), entry))
-            elif (edits := distance(wanted.joined, entry.joined, allowed)) <= allowed:  # a slip in a short word too
+            elif (
+                edits := distance(wanted.joined, entry.joined, allowed)
+            ) <= allowed:  # a slip in a short word too
                 found.append(Hit(_FUZZY, edits, entry))
         return found
 
@@ -160,7 +175,9 @@ def search_entity(
     wanted, fields = Wanted.of(query), SEARCH_IN[search_in]
     index = index or Index(meta)
     hits = index.find(wanted, fields)
-    if (not meta.individuals.complete or meta.sampled) and sum(hit.how == 0 for hit in hits) < limit:
+    if (not meta.individuals.complete or meta.sampled) and sum(
+        hit.how == 0 for hit in hits
+    ) < limit:
         hits += _ask(engine, meta, wanted, fields)
     hits = hits or index.find_fuzzy(wanted, fields)
     best: dict[str, Hit] = {}
@@ -183,11 +200,15 @@ def _ask(engine: Engine, meta: GraphMeta, wanted: Wanted, fields: Collection[str
             entries += [Entry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
     if "iri" in fields or "localname" in fields:
         triples = f"?s <{v.TYPE}> ?c ." if v.TYPE in meta.pred_freq else "?s ?p ?o ."
-        test = _CONTAINS.format(name="s", text=term_source(literal(wanted.joined if " " in wanted.raw else wanted.raw)))
+        test = _CONTAINS.format(
+            name="s", text=term_source(literal(wanted.joined if " " in wanted.raw else wanted.raw))
+        )
         for row in engine.query(_BY_IRI.format(triples=triples, test=test), limit=CANDIDATES).rows:
             iri = row["s"]["v"]
             own = {"localname": name_of(iri), "iri": meta.curie(iri)}
-            entries += [Entry.of(iri, field, name) for field, name in own.items() if field in fields]
+            entries += [
+                Entry.of(iri, field, name) for field, name in own.items() if field in fields
+            ]
     return [Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None]
 
 
@@ -195,7 +216,14 @@ def _rank(meta: GraphMeta, hit: Hit) -> tuple[Any, ...]:
     entry = hit.entry
     standing = 0 if entry.iri in meta.classes else 1 if entry.iri in meta.properties else 2
     field = FIELDS.index(entry.field)
-    strength = (hit.how, hit.edits, entry.iri in meta.deprecated, field, v.is_machinery(entry.iri), standing)
+    strength = (
+        hit.how,
+        hit.edits,
+        entry.iri in meta.deprecated,
+        field,
+        v.is_machinery(entry.iri),
+        standing,
+    )
     return (*strength, len(entry.text), entry.text, entry.iri, entry.shown)
 
 

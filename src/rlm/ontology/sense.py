@@ -62,7 +62,11 @@ def _title(meta: GraphMeta) -> str:
 
 def _counts(meta: GraphMeta) -> str:
     kinds = list(meta.kinds.values())
-    some = [f"{kinds.count(kind)} {kind}" for kind in ("object", "datatype", "annotation") if kind in kinds]
+    some = [
+        f"{kinds.count(kind)} {kind}"
+        for kind in ("object", "datatype", "annotation")
+        if kind in kinds
+    ]
     size = f"{meta.triple_count:,} triples" + (" (sampled)" if meta.sampled else "")
     return (
         f"{size}, {len(meta.classes):,} classes, {len(meta.properties):,} properties"
@@ -81,8 +85,16 @@ def _prefixes(meta: GraphMeta) -> str:
     spaces: dict[str, None] = {}
     for iri in (*key_classes(meta, 12), *key_properties(meta, 12)):
         spaces[namespace(iri)] = None
-    by_space = {space: prefix for prefix, space in reversed(meta.namespaces.items()) if not is_machinery(space)}
-    return listed("Prefixes: ", (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space), 130)
+    by_space = {
+        space: prefix
+        for prefix, space in reversed(meta.namespaces.items())
+        if not is_machinery(space)
+    }
+    return listed(
+        "Prefixes: ",
+        (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space),
+        130,
+    )
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:
@@ -100,6 +112,8 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
     if terms and len(labelled) * 2 < len(terms):
         return line + f"; {len(terms) - len(labelled):,} terms have none: try the local name"
     example = next((iri for iri in key_classes(meta, 5) if iri in meta.labels), None)
-    if example is not None and squeezed(label := meta.label(example, lang)) != squeezed(local_name(example)):
+    if example is not None and squeezed(label := meta.label(example, lang)) != squeezed(
+        local_name(example)
+    ):
         line += f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'
     return line

@@ -61,15 +61,25 @@ def pattern_of(
         return None
     if any(token.kind == VAR and _PLACEHOLDER.fullmatch(token.text) for token in tokens):
         return None
-    made = Writer(tokens[form:], Prefixes(prefixes), declared_prefixes(head), terms, by_place=by_place)
+    made = Writer(
+        tokens[form:], Prefixes(prefixes), declared_prefixes(head), terms, by_place=by_place
+    )
     try:
         text = joined(list(made.words()))
-    except RLMError:  # a name without a prefix that is known: the engine took it, so it knows more than we do
+    except (
+        RLMError
+    ):  # a name without a prefix that is known: the engine took it, so it knows more than we do
         return None
     if not made.kept or "{" not in text or len(text) > PATTERN_CHARS:
         return None
     named = [*made.classes, *(name for name in made.kept if name not in made.classes)]
-    return Pattern(checked.kind, text, tuple(named), made.slots, any(token.upper == "COUNT" for token in tokens))
+    return Pattern(
+        checked.kind,
+        text,
+        tuple(named),
+        made.slots,
+        any(token.upper == "COUNT" for token in tokens),
+    )
 
 
 def declared_prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:
@@ -170,7 +180,9 @@ class Writer:
     def _text(self, place: int, token: Token) -> tuple[Token, int]:
         """What a string becomes, and the last token that belongs to it."""
         before, after = self._near(place - 1), self._near(place + 1)
-        if SHAPELY.fullmatch(token.text) or (before.text == "=" and self._near(place - 2).upper == "SEPARATOR"):
+        if SHAPELY.fullmatch(token.text) or (
+            before.text == "=" and self._near(place - 2).upper == "SEPARATOR"
+        ):
             return token, place
         if after.kind == LANG:
             what = f"text, language {after.text[1:].lower()}"
@@ -181,7 +193,11 @@ class Writer:
         return self._slot("TEXT", token.text, "text", token), place
 
     def _number(self, place: int, token: Token) -> Token:
-        return token if token.text in ("0", "1") else self._slot("NUMBER", token.text, "a number", token)
+        return (
+            token
+            if token.text in ("0", "1")
+            else self._slot("NUMBER", token.text, "a number", token)
+        )
 
     def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
         """The placeholder of a value: the same one each time."""
@@ -200,7 +216,9 @@ def joined(words: list[Token]) -> str:
     for word in words:
         tight = before.text in _TIGHT_AFTER or word.text in _TIGHT_BEFORE or word.kind == LANG
         tight = tight or (word.text == "(" and before.kind == WORD and before.upper not in _SPACED)
-        tight = tight or (word.text in ("*", "+", "?") and (before.kind in (IRI, PNAME) or before.text == ")"))
+        tight = tight or (
+            word.text in ("*", "+", "?") and (before.kind in (IRI, PNAME) or before.text == ")")
+        )
         parts += [word.text] if tight else [" ", word.text]
         before = word
     return "".join(parts)

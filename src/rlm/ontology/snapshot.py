@@ -68,7 +68,9 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 
 
 @contextlib.contextmanager
-def persisted(path: str | Path, name: str, *, session_id: str | None = None) -> Iterator[DatasetMeta]:
+def persisted(
+    path: str | Path, name: str, *, session_id: str | None = None
+) -> Iterator[DatasetMeta]:
     """A dataset for one run: loaded before, if its snapshot is there, and saved after, if it was changed.
 
     Nothing is saved when the block raises, or when it changed nothing. A snapshot that cannot be loaded raises before
@@ -80,7 +82,9 @@ def persisted(path: str | Path, name: str, *, session_id: str | None = None) -> 
     target = Path(path).expanduser().absolute()
     dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
     if dataset.name != name:
-        raise OntologyError(f"{target} holds the dataset {dataset.name}, not {name}: name it so, or use another file")
+        raise OntologyError(
+            f"{target} holds the dataset {dataset.name}, not {name}: name it so, or use another file"
+        )
     first = dataset.saved
     with dataset:
         yield dataset
@@ -114,7 +118,9 @@ def _replace(target: Path, data: bytes) -> None:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".rlm-", suffix=".part")  # mode 0600
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=".rlm-", suffix=".part"
+        )  # mode 0600
         part = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -126,7 +132,9 @@ def _replace(target: Path, data: bytes) -> None:
             with contextlib.suppress(OSError):
                 part.unlink()
         if isinstance(exc, OSError | ValueError):
-            raise OntologyError(f"the snapshot {target} cannot be written ({exc}): what was there stays") from exc
+            raise OntologyError(
+                f"the snapshot {target} cannot be written ({exc}): what was there stays"
+            ) from exc
         raise
     with contextlib.suppress(OSError):  # the new name, too, is to survive a power cut
         folder = os.open(target.parent, os.O_RDONLY)
@@ -141,7 +149,9 @@ def _replace(target: Path, data: bytes) -> None:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not make us wait
+        handle = os.open(
+            path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        )  # a pipe must not make us wait
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OntologyError(f"{path} is no regular file, so no snapshot")
@@ -151,7 +161,9 @@ def _bytes_of(path: Path) -> bytes:
     except (OSError, ValueError) as exc:
         raise OntologyError(f"the snapshot {path} cannot be read: {exc}") from exc
     if len(raw) > MAX_SNAPSHOT_BYTES:
-        raise OntologyError(f"{path} is too large for a snapshot: at most {MAX_SNAPSHOT_BYTES:,} bytes")
+        raise OntologyError(
+            f"{path} is too large for a snapshot: at most {MAX_SNAPSHOT_BYTES:,} bytes"
+        )
     return raw
 
 
@@ -159,14 +171,18 @@ def _checked(raw: bytes) -> tuple[str, str]:
     """The sum and the text that it stands for."""
     first = _FIRST.match(raw)
     if first is None:
-        raise OntologyError("this is no snapshot of a dataset, or its first line is damaged; other RDF is mounted")
+        raise OntologyError(
+            "this is no snapshot of a dataset, or its first line is damaged; other RDF is mounted"
+        )
     if int(first[1]) != FORMAT:
         raise OntologyError(
             f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}: use the rlm of its age"
         )
     body, digest = raw[first.end() :], first[2].decode()
     if sha256(body).hexdigest() != digest:
-        raise OntologyError("the snapshot is damaged or was edited: it does not match its sum; use an older copy")
+        raise OntologyError(
+            "the snapshot is damaged or was edited: it does not match its sum; use an older copy"
+        )
     try:
         return digest, body.decode("utf-8")
     except UnicodeDecodeError as exc:
@@ -203,9 +219,13 @@ def _head(about: list[ox.Quad]) -> tuple[str, str]:
     values = [said.get(OURS + word) for word in _HEAD]
     texts = [value.value for value in values if isinstance(value, ox.Literal)]
     if len(about) != len(_HEAD) or len(texts) != len(_HEAD) or texts[0] != str(FORMAT):
-        raise OntologyError(f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its graphs")
+        raise OntologyError(
+            f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its graphs"
+        )
     if {str(quad.subject) for quad in about} != {f"<urn:rlm:{texts[1]}>"}:
-        raise OntologyError(f"the snapshot says its name is {texts[1][:80]!a}, but speaks of another dataset")
+        raise OntologyError(
+            f"the snapshot says its name is {texts[1][:80]!a}, but speaks of another dataset"
+        )
     return texts[1], texts[2]
 
 

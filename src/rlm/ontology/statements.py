@@ -28,7 +28,9 @@ def subject_of(value: str | Term, prefixes: Prefixes) -> Node:
     """An IRI, `prefix:name` or the term of an IRI or blank node. OntologyError for anything else."""
     found = named(value, prefixes) if isinstance(value, str) else object_of(value)
     if isinstance(found, ox.Literal):
-        raise OntologyError(f"a subject is an IRI or a blank node, not the text {found.value[:80]!r}")
+        raise OntologyError(
+            f"a subject is an IRI or a blank node, not the text {found.value[:80]!r}"
+        )
     return found
 
 
@@ -54,7 +56,9 @@ def object_of(value: Value) -> Object:
         # An int fails by having too many digits; then it cannot be shown either.
         shown = type(value).__name__ if isinstance(value, int) else f"{str(value)[:200]!a}"
         raise OntologyError(f"{shown} is no term: {exc}") from exc
-    raise OntologyError(f"a value of a statement is a term, str, int, float or bool, not {type(value).__name__}")
+    raise OntologyError(
+        f"a value of a statement is a term, str, int, float or bool, not {type(value).__name__}"
+    )
 
 
 def named(value: str, prefixes: Prefixes) -> ox.NamedNode:
@@ -80,14 +84,18 @@ def check(term: Any) -> Object:
         )
     if isinstance(term, ox.Literal):
         if term.language is None and term.datatype.value in _NEEDS_LANGUAGE:
-            raise OntologyError(f"the text {term.value[:80]!r} has the type of a text with a language, but no language")
+            raise OntologyError(
+                f"the text {term.value[:80]!r} has the type of a text with a language, but no language"
+            )
         if len(term.datatype.value) > MAX_TERM_CHARS:
             raise _too_long(len(term.datatype.value))
     return term
 
 
 def _too_long(chars: int) -> OntologyError:
-    return OntologyError(f"a term of {chars:,} characters is too long for a dataset: at most {MAX_TERM_CHARS:,}")
+    return OntologyError(
+        f"a term of {chars:,} characters is too long for a dataset: at most {MAX_TERM_CHARS:,}"
+    )
 
 
 def _from_term(term: Mapping[str, Any]) -> Any:

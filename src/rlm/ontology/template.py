@@ -35,7 +35,11 @@ class Template:
 
 
 def template_of(
-    query: str, prefixes: Mapping[str, str], *, entities: Mapping[str, str], texts: Mapping[str, str]
+    query: str,
+    prefixes: Mapping[str, str],
+    *,
+    entities: Mapping[str, str],
+    texts: Mapping[str, str],
 ) -> Template | None:
     """The query with `entities` (IRI → placeholder) and `texts` (case-folded text → placeholder) taken out.
 
@@ -47,7 +51,9 @@ def template_of(
     head = checked.tokens[:form]
     if any(token.upper == "BASE" for token in head):
         return None
-    made = _Filler(checked.tokens[form:], Prefixes(prefixes), declared_prefixes(head), entities, texts)
+    made = _Filler(
+        checked.tokens[form:], Prefixes(prefixes), declared_prefixes(head), entities, texts
+    )
     try:
         text = joined(list(made.words())).strip()
     except RLMError:
@@ -115,6 +121,8 @@ class _Filler(Writer):
 
     def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
         """A gap of its own, numbered behind those that were chosen."""
-        name = self._names.setdefault((kind, value), f"${kind}_{1 + len(self._texts) + len(self._names)}")
+        name = self._names.setdefault(
+            (kind, value), f"${kind}_{1 + len(self._texts) + len(self._names)}"
+        )
         self.slots[name] = what
         return Token(VAR, name, token.start)

@@ -23,7 +23,9 @@ LISTED = 10
 class Views:
     """What can be asked of one graph without writing SPARQL."""
 
-    def __init__(self, engine: Engine, meta: GraphMeta | None = None, *, lang: str | None = None) -> None:
+    def __init__(
+        self, engine: Engine, meta: GraphMeta | None = None, *, lang: str | None = None
+    ) -> None:
         self.engine = engine
         self.meta = engine.meta() if meta is None else meta
         self.lang = lang
@@ -32,13 +34,21 @@ class Views:
     def _index(self) -> search.Index:
         return search.Index(self.meta)
 
-    def search_entity(self, query: str, limit: int = 10, search_in: str = "all") -> list[dict[str, Any]]:
+    def search_entity(
+        self, query: str, limit: int = 10, search_in: str = "all"
+    ) -> list[dict[str, Any]]:
         """Terms by a piece of their name. search_in: label, iri, localname or all.
 
         Each hit says how it matched: match_type exact, prefix, word, substring or fuzzy, and match_in.
         """
         return search.search_entity(
-            self.engine, self.meta, query, limit=limit, search_in=search_in, lang=self.lang, index=self._index
+            self.engine,
+            self.meta,
+            query,
+            limit=limit,
+            search_in=search_in,
+            lang=self.lang,
+            index=self._index,
         )
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
@@ -57,12 +67,22 @@ class Views:
     ) -> dict[str, Any]:
         """What it points to and what points to it, with true counts. direction: both, out or in."""
         return describe.probe_relationships(
-            self.engine, self.meta, uri, predicate=predicate, direction=direction, limit=limit, lang=self.lang
+            self.engine,
+            self.meta,
+            uri,
+            predicate=predicate,
+            direction=direction,
+            limit=limit,
+            lang=self.lang,
         )
 
-    def find_path(self, source: str, target: str, max_depth: int = 2, limit: int = 10) -> dict[str, Any]:
+    def find_path(
+        self, source: str, target: str, max_depth: int = 2, limit: int = 10
+    ) -> dict[str, Any]:
         """Paths between two entities, the shortest first, links followed both ways; max_depth up to 4."""
-        return paths.find_path(self.engine, self.meta, source, target, max_depth=max_depth, limit=limit)
+        return paths.find_path(
+            self.engine, self.meta, source, target, max_depth=max_depth, limit=limit
+        )
 
     def predicate_frequency(self, limit: int = 20) -> list[dict[str, Any]]:
         """The predicates in use, the most frequent first."""
@@ -73,7 +93,9 @@ class Views:
         return graph_stats(self.meta)
 
 
-def predicate_frequency(meta: GraphMeta, *, limit: int = 20, lang: str | None = None) -> list[dict[str, Any]]:
+def predicate_frequency(
+    meta: GraphMeta, *, limit: int = 20, lang: str | None = None
+) -> list[dict[str, Any]]:
     """Every predicate counts, rdf:type and rdfs:label too: this is about the statements, not about the schema."""
     most = list(meta.pred_freq.items())[: search.bounded(limit, MOST_PREDICATES)]
     return [

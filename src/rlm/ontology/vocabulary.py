@@ -44,7 +44,9 @@ PROPERTY_KINDS = {
     OWL + "DeprecatedProperty": "",
     RDF + "Property": "",
 }
-OBJECT_ONLY = frozenset(("inverse functional", "transitive", "symmetric", "asymmetric", "reflexive", "irreflexive"))
+OBJECT_ONLY = frozenset(
+    ("inverse functional", "transitive", "symmetric", "asymmetric", "reflexive", "irreflexive")
+)
 OTHER_TYPES = frozenset(
     OWL + name
     for name in (

@@ -34,7 +34,12 @@ class Wire:
     """The connections of one endpoint. Safe to share between threads."""
 
     def __init__(
-        self, *, allow_private: bool, max_bytes: int, resolver: Resolver, tls: ssl.SSLContext | None = None
+        self,
+        *,
+        allow_private: bool,
+        max_bytes: int,
+        resolver: Resolver,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._allow_private, self._max_bytes, self._resolver = allow_private, max_bytes, resolver
         self._tls = tls
@@ -93,8 +98,18 @@ class Wire:
                     raise _late(deadline)
                 whole = True
                 return heard
-            except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, RuntimeError, ValueError) as exc:
-                over = isinstance(exc, httpx.ReadTimeout | httpx.WriteTimeout) or deadline.left_s() <= 0
+            except (
+                httpx.HTTPError,
+                httpx.StreamError,
+                httpx.InvalidURL,
+                OSError,
+                RuntimeError,
+                ValueError,
+            ) as exc:
+                over = (
+                    isinstance(exc, httpx.ReadTimeout | httpx.WriteTimeout)
+                    or deadline.left_s() <= 0
+                )
                 if line.cut or over:
                     raise _late(deadline) from exc
                 dropped = isinstance(exc, httpx.NetworkError | httpx.RemoteProtocolError)
@@ -146,10 +161,15 @@ def redirected(ask: Ask, heard: Heard) -> Ask:
     except (ConfigError, ValueError) as exc:
         raise Broken(f"redirects ({heard.status}) to something that is no usable URL") from exc
     same = (there.scheme, there.port) == (here.scheme, here.port)
-    safer = (here.scheme, there.scheme) == ("http", "https") and there.port in (DEFAULT_PORT["https"], here.port)
+    safer = (here.scheme, there.scheme) == ("http", "https") and there.port in (
+        DEFAULT_PORT["https"],
+        here.port,
+    )
     if there.host != here.host or not (same or safer):
         target = f"{there.scheme}://{there.authority}"
-        raise Broken(f"redirects ({heard.status}) to {target[:120]}, which is not followed: give the final address")
+        raise Broken(
+            f"redirects ({heard.status}) to {target[:120]}, which is not followed: give the final address"
+        )
     if heard.status == 303:
         kept = {name: value for name, value in ask.headers.items() if name != "Content-Type"}
         return Ask("GET", there, kept)

@@ -44,7 +44,9 @@ main()
 class Gone(Exception):
     """The worker is no more. `late`: its time was over. `memory`: it had none left. `outside`: somebody killed it."""
 
-    def __init__(self, how: str, *, late: bool = False, memory: bool = False, outside: bool = False) -> None:
+    def __init__(
+        self, how: str, *, late: bool = False, memory: bool = False, outside: bool = False
+    ) -> None:
         super().__init__(how)
         self.how, self.late, self.memory, self.outside = how, late, memory, outside
 
@@ -52,7 +54,9 @@ class Gone(Exception):
 class Worker:
     """One worker process; what it is to do is sent to it first. After `Gone` there is nothing left to clean up."""
 
-    def __init__(self, first: dict[str, Any] | None = None, *, frame_bytes: int, memory_mb: int = 0) -> None:
+    def __init__(
+        self, first: dict[str, Any] | None = None, *, frame_bytes: int, memory_mb: int = 0
+    ) -> None:
         """`memory_mb` is what it will be allowed to take, where that is known."""
         self._frame_bytes = frame_bytes
         self._process = _spawn(_ENVIRONMENT if memory_mb >= LARGE_PIECES_MB else {})
@@ -128,7 +132,9 @@ class Worker:
         return message
 
     def _ended(self, *, late: bool = False, how: str | None = None) -> Gone:
-        if not late and how is None:  # it ended by itself: let it finish, so that its own exit code is seen
+        if (
+            not late and how is None
+        ):  # it ended by itself: let it finish, so that its own exit code is seen
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=SEND_S)
         code, said = self.kill()
@@ -137,7 +143,9 @@ class Worker:
         if how is not None:
             return Gone(how)
         lines = said.strip().splitlines()
-        how = signal.Signals(-code).name if code is not None and -code in _SIGNALS else f"code {code}"
+        how = (
+            signal.Signals(-code).name if code is not None and -code in _SIGNALS else f"code {code}"
+        )
         return Gone(
             f"ended by {how}" + (f": {lines[-1][:200]}" if lines else ""),
             memory=code == -signal.SIGABRT or any(word in said for word in _NO_MEMORY),
@@ -176,7 +184,9 @@ def _spawn(environment: dict[str, str]) -> subprocess.Popen[bytes]:
     spec = importlib.util.find_spec("pyoxigraph")
     if spec is None or spec.origin is None:
         raise OntologyError("pyoxigraph is missing: pip install 'pyoxigraph>=0.5.7'")
-    code = _START.format(ours=str(Path(__file__).parents[2]), theirs=str(Path(spec.origin).parents[1]))
+    code = _START.format(
+        ours=str(Path(__file__).parents[2]), theirs=str(Path(spec.origin).parents[1])
+    )
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],

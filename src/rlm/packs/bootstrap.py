@@ -24,7 +24,10 @@ def shipped_packs() -> dict[str, Path]:
     """Name and file of every pack in the package."""
     folder = Path(str(resources.files("rlm") / "data" / "memory_packs"))
     # Resolved: an installer may have linked the files, and a link is what the reader refuses.
-    return {path.name.removesuffix(PACK_SUFFIX): path.resolve() for path in sorted(folder.glob(f"*{PACK_SUFFIX}"))}
+    return {
+        path.name.removesuffix(PACK_SUFFIX): path.resolve()
+        for path in sorted(folder.glob(f"*{PACK_SUFFIX}"))
+    }
 
 
 def shipped_hashes() -> dict[str, str]:
@@ -36,7 +39,9 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
     """The seven general strategies, ready to add to any store."""
     path = shipped_packs().get(CORE)
     if path is None:
-        raise PackError(f"the pack {CORE} is missing from this installation: install rlm-memory again")
+        raise PackError(
+            f"the pack {CORE} is missing from this installation: install rlm-memory again"
+        )
     found = []
     for number, record in PackReader(path):
         item = item_of(record)
@@ -54,7 +59,9 @@ def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
     Never raises: anything may be handed in.
     """
     given = list(items)
-    memories = [item for item in given if _admissible(item)]  # the others fail `types`, whatever they say
+    memories = [
+        item for item in given if _admissible(item)
+    ]  # the others fail `types`, whatever they say
     titles = Counter(item.title.casefold() for item in memories)
     failed = {
         "count": [] if len(given) == STRATEGIES else [f"{len(given)} items, expected {STRATEGIES}"],
@@ -62,7 +69,9 @@ def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
         "unique_titles": [title for title, count in titles.items() if count > 1],
         "universal_tag": [item.title for item in memories if "universal" not in (item.tags or ())],
         "no_ontology_iris": [
-            f"{item.title}: {name}" for item in memories if (name := hardcoded_name(item)) is not None
+            f"{item.title}: {name}"
+            for item in memories
+            if (name := hardcoded_name(item)) is not None
         ],
     }
     checks = {name: {"ok": not problems, "failed": problems} for name, problems in failed.items()}

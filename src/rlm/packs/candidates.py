@@ -74,11 +74,17 @@ class ReviewReport:
 
 
 def write_candidates(
-    db: MemoryBackend, path: str | Path, *, ontology: str | None = None, threshold: float = THRESHOLD
+    db: MemoryBackend,
+    path: str | Path,
+    *,
+    ontology: str | None = None,
+    threshold: float = THRESHOLD,
 ) -> CandidatesReport:
     """Write what comes into question for a pack, the ready ones first, each with its score and reasons."""
     found, _ = candidates(db, ontology=ontology, threshold=threshold)
-    found.sort(key=lambda candidate: (bool(candidate.bars), -candidate.score, candidate.item.memory_id))
+    found.sort(
+        key=lambda candidate: (bool(candidate.bars), -candidate.score, candidate.item.memory_id)
+    )
     lines = []
     for candidate in found:
         record = record_of(candidate.item)
@@ -121,7 +127,9 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
         for memory_id, changes in edits:
             db.update(memory_id, **changes)
         db.add_many(fresh)
-    return ReviewReport(changed=len(edits), added=len(fresh), unchanged=unchanged, not_mentioned=len(left))
+    return ReviewReport(
+        changed=len(edits), added=len(fresh), unchanged=unchanged, not_mentioned=len(left)
+    )
 
 
 def is_review_of(path: Path, db: MemoryBackend) -> bool:
@@ -129,7 +137,9 @@ def is_review_of(path: Path, db: MemoryBackend) -> bool:
     if os.path.lexists(manifest_path(path)) or not _bears_mark(path):
         return False
     named = set(_named(path))
-    return bool(named) and (any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db)))
+    return bool(named) and (
+        any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db))
+    )
 
 
 _MARK = b'"_memory_id"'
@@ -175,7 +185,9 @@ def _read(path: Path, db: MemoryBackend) -> Iterator[_Line]:
             level = _comment(record, "_level") or "project"
             if level not in LEVELS:
                 raise ValidationError(f"_level is {level[:80]!r}; use one of: {', '.join(LEVELS)}")
-            yield _Line(record, named, level, gate.admit_item(item_of(record), db.tenant, origin="review"))
+            yield _Line(
+                record, named, level, gate.admit_item(item_of(record), db.tenant, origin="review")
+            )
         except ValidationError as exc:
             raise PackError(str(exc), path=str(path), line=number) from exc
 
@@ -207,7 +219,11 @@ class _Meant:
         found = self._db.get(line.item.memory_id)
         if found is None and line.named is not None:
             return self._free(self._edited.get(line.named))
-        if found is not None and found.memory_id != line.named and (found.archived_at or found.trust == "quarantined"):
+        if (
+            found is not None
+            and found.memory_id != line.named
+            and (found.archived_at or found.trust == "quarantined")
+        ):
             line.level = found.level
             return None
         return found
@@ -238,7 +254,11 @@ def _edited(db: MemoryBackend) -> dict[str, set[str]]:
 def _changes(current: MemoryItem, line: _Line) -> dict[str, Any]:
     """What differs. A line that a person wrote from nothing changes only what it says."""
     names = EDITABLE if line.named else [name for name in EDITABLE if name in line.record]
-    return {name: getattr(line.item, name) for name in names if getattr(line.item, name) != getattr(current, name)}
+    return {
+        name: getattr(line.item, name)
+        for name in names
+        if getattr(line.item, name) != getattr(current, name)
+    }
 
 
 @contextmanager

@@ -106,7 +106,10 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
         task = _task(node)
         if task.id in found:
             at = node.values["id"].at if isinstance(node, Mapping) else node.at
-            raise Fault(at, f"the task id {shown(task.id)} is here twice, first in line {found[task.id].line}: rename")
+            raise Fault(
+                at,
+                f"the task id {shown(task.id)} is here twice, first in line {found[task.id].line}: rename",
+            )
         found[task.id] = task
     description = top.values.get("description")
     return Curriculum(
@@ -123,7 +126,10 @@ def _task(node: Node) -> Task:
     fields = _fields(node, "a task", _TASK, ("verify", "held_out"))
     query = _text(fields.values["query"], "query")
     if len(query) > QUERY_CHARS:
-        raise Fault(fields.values["query"].at, f"query has {len(query):,} characters, at most {QUERY_CHARS:,}")
+        raise Fault(
+            fields.values["query"].at,
+            f"query has {len(query):,} characters, at most {QUERY_CHARS:,}",
+        )
     tags = _typed(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
     if not tags.items:
         raise Fault(tags.at, f"tags is empty: name at least the kind, one of {', '.join(KINDS)}")
@@ -143,7 +149,9 @@ def _verify(node: Node) -> Verify:
     fields = _fields(node, "verify", _VERIFY)
     compare = _text(fields.values["compare"], "compare")
     if compare not in COMPARES:
-        raise Fault(fields.values["compare"].at, f"compare is {shown(compare)}{_instead(compare, COMPARES)}")
+        raise Fault(
+            fields.values["compare"].at, f"compare is {shown(compare)}{_instead(compare, COMPARES)}"
+        )
     sparql, at = _text(fields.values["sparql"], "sparql"), _query_spot(node)
     try:
         form = check_query(sparql).kind
@@ -156,7 +164,11 @@ def _verify(node: Node) -> Verify:
 
 
 def _query_spot(verify: Node) -> Spot:
-    return verify.values["sparql"].at if isinstance(verify, Mapping) and "sparql" in verify.values else verify.at
+    return (
+        verify.values["sparql"].at
+        if isinstance(verify, Mapping) and "sparql" in verify.values
+        else verify.at
+    )
 
 
 def _located(file: Path, ontology: Mapping) -> Path:
@@ -178,7 +190,9 @@ def _located(file: Path, ontology: Mapping) -> Path:
 # -- values --------------------------------------------------------------------------------------------------
 
 
-def _fields(node: Node, what: str, known: Collection[str], optional: Collection[str] = ()) -> Mapping:
+def _fields(
+    node: Node, what: str, known: Collection[str], optional: Collection[str] = ()
+) -> Mapping:
     fields = _typed(node, Mapping, what, f"the keys {', '.join(known)}")
     for name, at in fields.keys.items():
         if name not in known:

@@ -76,7 +76,11 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
     """A remark for each task none of whose tags is a kind of question. Otherwise tags are free."""
     for task in curriculum.tasks:
         if task.kind is None:
-            said = [f"{tag!r} is none: did you mean {kind}?" for tag in task.tags if (kind := _meant(tag))]
+            said = [
+                f"{tag!r} is none: did you mean {kind}?"
+                for tag in task.tags
+                if (kind := _meant(tag))
+            ]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
             yield f"{curriculum.path}:{task.line}: no tag of task {task.id} is a kind of question; {why}"
 

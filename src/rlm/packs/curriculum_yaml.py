@@ -78,10 +78,14 @@ def parse_tree(text: str) -> Node:
     try:
         return _built(_events(text))
     except yaml.reader.ReaderError as exc:
-        raise Fault(_spot(text, exc.position), f"has the character {_code(exc.character)}: remove it") from exc
+        raise Fault(
+            _spot(text, exc.position), f"has the character {_code(exc.character)}: remove it"
+        ) from exc
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        raise Fault(_at(mark), f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}") from exc
+        raise Fault(
+            _at(mark), f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
+        ) from exc
 
 
 def shown(value: str) -> str:
@@ -121,7 +125,9 @@ def _built(events: Iterator[Any]) -> Node:
     pending: list[Text | None] = []
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent) and root is not None:
-            raise Fault(_at(event.start_mark), "a second document begins: keep one curriculum in a file")
+            raise Fault(
+                _at(event.start_mark), "a second document begins: keep one curriculum in a file"
+            )
         if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             stack.pop()
             pending.pop()
@@ -166,7 +172,10 @@ def _put(parent: Listing | Mapping, pending: list[Text | None], node: Node) -> N
     if not isinstance(node, Text):
         raise Fault(node.at, "a key must be a word")
     if node.value in parent.keys:
-        raise Fault(node.at, f"the key {shown(node.value)} is here twice, first in line {parent.keys[node.value].line}")
+        raise Fault(
+            node.at,
+            f"the key {shown(node.value)} is here twice, first in line {parent.keys[node.value].line}",
+        )
     parent.keys[node.value] = node.at
     pending[-1] = node
 

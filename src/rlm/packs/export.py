@@ -82,9 +82,13 @@ def export_pack(
     refuse_secret(ontology or "", "ontology")
     lines, left_out = _lines(db, called, ontology, threshold, packed)
     if not lines:
-        raise PackError(f"not written, for no memory is fit to share: {_why_none(left_out)}", path=str(target))
+        raise PackError(
+            f"not written, for no memory is fit to share: {_why_none(left_out)}", path=str(target)
+        )
     data = b"".join(lines[memory_id] for memory_id in sorted(lines))
-    manifest = Manifest(called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL)
+    manifest = Manifest(
+        called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL
+    )
     if key is not None:
         manifest = sign_manifest(manifest, key)
     was_signed = _is_signed(manifest_path(target))
@@ -105,7 +109,9 @@ def export_pack(
 
 def _why_none(left_out: Counter[str]) -> str:
     hints = {FROM_A_PACK: f"{FROM_A_PACK} (--all, in Python packed=True, takes it too)"}
-    told = [f"left out {count:,}: {hints.get(reason, reason)}" for reason, count in left_out.items()]
+    told = [
+        f"left out {count:,}: {hints.get(reason, reason)}" for reason, count in left_out.items()
+    ]
     return "; ".join(told) or "there is none but what is archived or in quarantine"
 
 
@@ -121,10 +127,14 @@ def _lines(
     db: MemoryBackend, name: str, ontology: str | None, threshold: float, packed: bool
 ) -> tuple[dict[str, bytes], Counter[str]]:
     found, others = candidates(db, ontology=ontology, threshold=threshold)
-    left_out = Counter({"not from a success, a person, a pack or a confident judgment": others} if others else {})
+    left_out = Counter(
+        {"not from a success, a person, a pack or a confident judgment": others} if others else {}
+    )
     lines: dict[str, bytes] = {}
     for candidate in found:
-        if not packed and (candidate.item.source_type == "pack" or candidate.item.provenance.get("pack")):
+        if not packed and (
+            candidate.item.source_type == "pack" or candidate.item.provenance.get("pack")
+        ):
             left_out[FROM_A_PACK] += 1
             continue
         if candidate.bars:
@@ -151,7 +161,9 @@ def seal_pack(path: str | Path, *, kind: str = UNIVERSAL, name: str | None = Non
     report = verify_pack(target)
     if not report.ok:
         raise PackError(str(report.problem))
-    called = check_name(name if name is not None else target.name.removesuffix(PACK_SUFFIX), path=target)
+    called = check_name(
+        name if name is not None else target.name.removesuffix(PACK_SUFFIX), path=target
+    )
     manifest = Manifest(called, target.name, report.count, str(report.sha256), kind)
     write_manifest(manifest_path(target), manifest)
     return manifest
@@ -161,7 +173,9 @@ def sign_pack(path: str | Path, key: str | Path) -> Manifest:
     """Sign the manifest of a pack, in place of any earlier signature; every line is read first."""
     source = open_pack(Path(path).expanduser())
     if source.manifest is None:
-        raise PackError("has no manifest to sign: export it again, or seal it first", path=str(source.path))
+        raise PackError(
+            "has no manifest to sign: export it again, or seal it first", path=str(source.path)
+        )
     reader = PackReader(source.path)
     for _ in reader:
         pass

@@ -136,7 +136,9 @@ class PackReader:
                 digest.update(piece)
                 size += len(piece)
                 if size > PACK_BYTES:  # it grew while we read it
-                    raise PackError(f"has more than {PACK_BYTES:,} bytes: split it", path=str(self.path))
+                    raise PackError(
+                        f"has more than {PACK_BYTES:,} bytes: split it", path=str(self.path)
+                    )
                 parts.append(piece)
                 count += piece.count(b"\n")
                 end = piece.rfind(b"\n")
@@ -155,7 +157,9 @@ class PackReader:
         block = b"".join(parts)
         if open_line:
             hint = "the file is cut short; if it is whole, end it with a newline"
-            raise PackError(f"the last line has no newline: {hint}", path=str(self.path), line=first + count)
+            raise PackError(
+                f"the last line has no newline: {hint}", path=str(self.path), line=first + count
+            )
         if block:
             yield first, block
         self.count = first + count - 1
@@ -182,7 +186,9 @@ def parse_line(line: bytes) -> dict[str, Any]:
     shape = (*record, *map(type, record.values()))
     if shape not in _GOOD_SHAPES:
         _check_types(record)
-        if len(_GOOD_SHAPES) < _SHAPES_KEPT and KEYS.issuperset(record):  # comments may have names of any length
+        if len(_GOOD_SHAPES) < _SHAPES_KEPT and KEYS.issuperset(
+            record
+        ):  # comments may have names of any length
             _GOOD_SHAPES.add(shape)
     return record
 
@@ -278,7 +284,9 @@ def _finite(text: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite
+)
 _JSON_NAMES: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
 
 
@@ -292,7 +300,9 @@ def _check_hash(line: bytes, record: Mapping[str, Any], claimed: Any) -> None:
             return
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
         hint = "get the pack again, or if you changed it, take sha256 and memory_id out of the line"
-        raise Refused(f"sha256 does not match the line, which was changed after it was written: {hint}")
+        raise Refused(
+            f"sha256 does not match the line, which was changed after it was written: {hint}"
+        )
 
 
 # -- a record and a memory -----------------------------------------------------------------------------
@@ -306,7 +316,9 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
     get = record.get
     source_type = get("source_type") or "pack"
     if source_type not in SOURCE_TYPES:
-        raise ValidationError(f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}")
+        raise ValidationError(
+            f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}"
+        )
     return MemoryItem(
         get("title") or "",
         get("description") or "",
@@ -319,7 +331,8 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
         get("outcome") or ("failure" if source_type == "failure" else None),
         get("confidence"),
         created_at=get("created_at") or now,
-        memory_id=get("memory_id") or "-",  # the gate computes it; hashing here as well would be for nothing
+        memory_id=get("memory_id")
+        or "-",  # the gate computes it; hashing here as well would be for nothing
         session_id=get("session_id"),
     )
 
@@ -397,7 +410,9 @@ def stamp(item: MemoryItem, pack: str) -> None:
 
 def dumps(value: Any) -> str:
     """Canonical JSON; a number that JSON cannot say raises ValueError."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(
+        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+    )
 
 
 def hash_of(record: Mapping[str, Any]) -> str:

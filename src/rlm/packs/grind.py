@@ -41,7 +41,9 @@ class Job:
         """What workers on this pack have to know."""
         source, tenant = intake.source, intake.tenant
         whose = (tenant.org, tenant.team, tenant.project)
-        return cls(str(source.path), source.name, *whose, intake.trust, intake.level, space, embedder)
+        return cls(
+            str(source.path), source.name, *whose, intake.trust, intake.level, space, embedder
+        )
 
     def to_bytes(self) -> bytes:
         return orjson.dumps(asdict(self))
@@ -51,7 +53,9 @@ def work_of(data: bytes) -> Work:
     """What has to be done with each bundle of lines, from `Job.to_bytes`."""
     job = Job(**orjson.loads(data))
     source = PackSource(Path(job.path), job.name, "", None, None, None)
-    intake = Intake(source, Tenant(job.org, job.team, job.project), trust=job.trust, level=job.level)
+    intake = Intake(
+        source, Tenant(job.org, job.team, job.project), trust=job.trust, level=job.level
+    )
     maker = BatchMaker(pick_embedder(job.embedder))
     maker.prepare()
     return lambda frame: intake.batch_of(frame, job.space, maker)

@@ -100,7 +100,9 @@ class Intake:
             claims.append(record.get("memory_id"))
         admitted, keys = self._admit(first, told, claims)
         if wrong is not None:
-            raise PackError(str(wrong), path=str(self.source.path), line=first + len(told)) from wrong.__cause__
+            raise PackError(
+                str(wrong), path=str(self.source.path), line=first + len(told)
+            ) from wrong.__cause__
         return admitted, keys
 
     def _admit(
@@ -118,7 +120,9 @@ class Intake:
                 keys.append(claimed or item.memory_id)
                 admitted.append(item)
         except ValidationError as exc:
-            raise PackError(str(exc), path=str(self.source.path), line=first + len(admitted)) from exc
+            raise PackError(
+                str(exc), path=str(self.source.path), line=first + len(admitted)
+            ) from exc
         return admitted, keys
 
     def batch_of(self, frame: bytes, space: int, maker: BatchMaker) -> bytes:

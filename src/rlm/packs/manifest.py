@@ -64,7 +64,9 @@ def check_name(name: str, *, path: Path | None = None) -> str:
     refuse_secret(name)
     if not NAME.fullmatch(name) or name.endswith(".") or ".." in name:
         hint = "use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
-        raise PackError(f"{name[:80]!r} cannot name a pack: {hint}", path=None if path is None else str(path))
+        raise PackError(
+            f"{name[:80]!r} cannot name a pack: {hint}", path=None if path is None else str(path)
+        )
     return name
 
 
@@ -101,9 +103,13 @@ def _check(values: Mapping[str, Any]) -> None:
     unknown = sorted(values.keys() - set(_FIELDS))
     missing = sorted(set(_FIELDS) - {"signature"} - values.keys())
     if unknown or missing:
-        raise Refused(f"unknown key {unknown[0][:80]!r}" if unknown else f"the key {missing[0]!r} is missing")
+        raise Refused(
+            f"unknown key {unknown[0][:80]!r}" if unknown else f"the key {missing[0]!r} is missing"
+        )
     if type(values["format"]) is not int or values["format"] != FORMAT:
-        raise Refused(f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?")
+        raise Refused(
+            f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?"
+        )
     for name in ("name", "file", "sha256", "kind", "created_by"):
         if not isinstance(values[name], str) or not 0 < len(values[name]) <= 200:
             raise Refused(f"{name} is {str(values[name])[:80]!r}, expected text")
@@ -115,9 +121,13 @@ def _check(values: Mapping[str, Any]) -> None:
         raise Refused(f"a name in it {A_SECRET}")
     for name in (values["name"], values["file"]):
         if not NAME.fullmatch(name.removesuffix(PACK_SUFFIX)) or ".." in name:
-            raise Refused(f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only")
+            raise Refused(
+                f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only"
+            )
     if not values["file"].endswith(PACK_SUFFIX):
-        raise Refused(f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}")
+        raise Refused(
+            f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}"
+        )
     signature = values.get("signature")
     if "signature" in values and (
         not isinstance(signature, dict)

@@ -55,7 +55,9 @@ def workers_for(size: int) -> int:
     """How many workers an input of `size` bytes deserves here."""
     if size < (WORTH_BYTES if can_fork() else SPAWN_BYTES):
         return 0
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return min(cores, 4) if cores > 1 else 0
 
 
@@ -80,7 +82,9 @@ class Mill:
     @classmethod
     def spawned(cls, job: bytes, workers: int) -> Self | None:
         """Workers that know what `job` tells them; None where one of them does not start."""
-        if not sys.executable or getattr(sys, "frozen", False):  # an application, which is no Python to start
+        if not sys.executable or getattr(
+            sys, "frozen", False
+        ):  # an application, which is no Python to start
             return None
         made: list[_Process] = []
 
@@ -131,7 +135,10 @@ class Mill:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for worker in self._all:
             worker.close()
@@ -154,7 +161,9 @@ class _Worker:
     def receive(self) -> bytes:
         good, body = _read_frame(self._from)
         if not good:
-            raise RLMError(f"a worker process of the import failed: {body.decode('utf-8', 'replace')}")
+            raise RLMError(
+                f"a worker process of the import failed: {body.decode('utf-8', 'replace')}"
+            )
         return body
 
     def close(self) -> None:
@@ -174,7 +183,9 @@ class _Fork(_Worker):
         for pipe in (taken, given):
             _widen(pipe[1])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads of numpy's; they take no lock of ours
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # threads of numpy's; they take no lock of ours
             self._pid = os.fork()
         if self._pid == 0:
             _serve(work, taken[0], given[1], [taken[1], given[0]], others)
@@ -196,7 +207,9 @@ class _Process(_Worker):
 
     def __init__(self) -> None:
         args = [sys.executable, "-I", "-c", _START, json.dumps([*map(str, sys.path)])]
-        self._process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         assert self._process.stdin is not None and self._process.stdout is not None
         super().__init__(self._process.stdin, self._process.stdout)  # type: ignore[arg-type]
 

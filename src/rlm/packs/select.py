@@ -24,7 +24,9 @@ EVERYTHING = 2**31
 GENERAL_PREFIXES = frozenset({"rdf", "rdfs", "owl", "xsd", "skos", "dc", "dcterms", "foaf"})
 """Vocabularies that every ontology is written in: naming one makes no memory less general."""
 _NOT_PREFIXES = GENERAL_PREFIXES | {"http", "https", "mailto", "note", "todo", "eg", "std"}
-_IRI = re.compile(r"\b(?:https?|ftp|file)://[^\s<>\"'`)]+|\burn:[A-Za-z0-9][\w-]*:[^\s<>\"'`)]+", re.IGNORECASE)
+_IRI = re.compile(
+    r"\b(?:https?|ftp|file)://[^\s<>\"'`)]+|\burn:[A-Za-z0-9][\w-]*:[^\s<>\"'`)]+", re.IGNORECASE
+)
 _DECLARED = re.compile(r"@?\bprefix\s+[\w-]*:\s*<", re.IGNORECASE)
 _CURIE = re.compile(r"(?<![\w:/.@\[-])([a-z][a-z0-9_-]{1,14}):([A-Za-z_][\w-]{2,})(?![\w:(=/])")
 _PROCEDURAL = re.compile(
@@ -99,7 +101,9 @@ def _judged_high(db: MemoryBackend, items: Sequence[MemoryItem]) -> set[str]:
     if not isinstance(db, SQLiteMemoryBackend):
         return set()
     with db.db.read() as connection:
-        high = ledger.judged_high(connection, db.spaces.visible(), [_run_of(item) for item in items])
+        high = ledger.judged_high(
+            connection, db.spaces.visible(), [_run_of(item) for item in items]
+        )
     return {item.memory_id for item in items if _run_of(item) in high}
 
 
@@ -109,7 +113,9 @@ def _run_of(item: MemoryItem) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _bars(item: MemoryItem, score: float, ontology: str | None, threshold: float) -> tuple[str, ...]:
+def _bars(
+    item: MemoryItem, score: float, ontology: str | None, threshold: float
+) -> tuple[str, ...]:
     own = (item.scope.ontology or "").casefold()
     if ontology is not None:
         return () if own == ontology.casefold() else (f"it is not about the ontology {ontology}",)

@@ -54,10 +54,14 @@ def generate_key(path: str | Path) -> str:
     if public.exists():
         raise PackError("is there already: name another file", path=str(public))
     key = Ed25519PrivateKey.generate()
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     _create(secret, pem, 0o600)
     text = _public_text(key)
-    name = "".join(char if char.isalnum() or char in "._-" else "-" for char in secret.stem) or "key"
+    name = (
+        "".join(char if char.isalnum() or char in "._-" else "-" for char in secret.stem) or "key"
+    )
     _create(public, f"{name} {text}\n".encode(), 0o644)
     return text
 
@@ -85,7 +89,9 @@ def load_key(path: str | Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as exc:
-        raise PackError(f"is not an unencrypted private key in PEM form: {_MAKE_ONE}", path=str(path)) from exc
+        raise PackError(
+            f"is not an unencrypted private key in PEM form: {_MAKE_ONE}", path=str(path)
+        ) from exc
     if not isinstance(key, Ed25519PrivateKey):
         raise PackError(f"is a private key, but not an Ed25519 one: {_MAKE_ONE}", path=str(path))
     return key
@@ -102,7 +108,10 @@ def sign_manifest(manifest: Manifest, key_path: str | Path) -> Manifest:
     """The manifest with a signature by this key in place of any other."""
     key = load_key(key_path)
     made = base64.b64encode(key.sign(manifest.signed_bytes())).decode()
-    return replace(manifest, signature={"algorithm": ALGORITHM, "public_key": _public_text(key), "signature": made})
+    return replace(
+        manifest,
+        signature={"algorithm": ALGORITHM, "public_key": _public_text(key), "signature": made},
+    )
 
 
 def check_signature(manifest: Manifest, *, path: Path) -> str | None:
@@ -119,11 +128,16 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
     text = manifest.signature["public_key"]
     raw, made = _bytes(text, 32), _bytes(manifest.signature["signature"], 64)
     if raw is None or made is None:
-        raise PackError(f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}", path=str(path))
+        raise PackError(
+            f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}",
+            path=str(path),
+        )
     try:
         Ed25519PublicKey.from_public_bytes(raw).verify(made, manifest.signed_bytes())
     except (InvalidSignature, ValueError) as exc:
-        raise PackError(f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}", path=str(path)) from exc
+        raise PackError(
+            f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}", path=str(path)
+        ) from exc
     return text
 
 
@@ -144,7 +158,9 @@ def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
         if not parts or parts[0].startswith("#"):
             continue
         if len(parts) != 2 or _bytes(parts[1], 32) is None:
-            raise PackError("expected `name base64` with a key of 32 bytes", path=str(file), line=number)
+            raise PackError(
+                "expected `name base64` with a key of 32 bytes", path=str(file), line=number
+            )
         if scrub(parts[0])[1]:  # it would stand in the record of imports
             raise PackError(f"the name of the key {A_SECRET}", path=str(file), line=number)
         keys[parts[1]] = parts[0]

@@ -47,7 +47,9 @@ class PackSource:
             raise PackError("changed while it was read: try again", path=str(self.path))
         if self.manifest is not None and reader.count != self.manifest.count:
             promised = f"its manifest says {self.manifest.count:,}"
-            raise PackError(f"holds {reader.count:,} memories, {promised}: {_AGAIN}", path=str(self.path))
+            raise PackError(
+                f"holds {reader.count:,} memories, {promised}: {_AGAIN}", path=str(self.path)
+            )
 
     @property
     def label(self) -> str:
@@ -65,10 +67,14 @@ def open_pack(pack: str | Path) -> PackSource:
         return PackSource(path, name, sha256, None, None, shipped_hashes().get(sha256))
     if manifest.file != path.name:
         hint = "give both files their names back, or delete the manifest, and the pack is unsigned"
-        raise PackError(f"is the manifest of {manifest.file!r}: {hint}", path=str(manifest_path(path)))
+        raise PackError(
+            f"is the manifest of {manifest.file!r}: {hint}", path=str(manifest_path(path))
+        )
     if manifest.sha256 != sha256:
         hint = f"{_AGAIN}, or if you changed it, delete {manifest_path(path).name}"
-        raise PackError(f"its bytes are not those that its manifest promises (sha256): {hint}", path=str(path))
+        raise PackError(
+            f"its bytes are not those that its manifest promises (sha256): {hint}", path=str(path)
+        )
     key = check_signature(manifest, path=manifest_path(path))
     return PackSource(path, manifest.name, sha256, manifest, key, shipped_hashes().get(sha256))
 
@@ -85,7 +91,9 @@ def _open(path: Path, manifest: Manifest | None) -> BufferedReader[FileIO]:
     file = open_regular(path)
     if manifest is None and not file.peek(1):
         file.close()
-        raise PackError("is empty, it holds no memory: get it again, or export it again", path=str(path))
+        raise PackError(
+            "is empty, it holds no memory: get it again, or export it again", path=str(path)
+        )
     return file
 
 
@@ -117,7 +125,9 @@ def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
         manifest = read_manifest(path)
         named = path.with_name(manifest.file)
         if not os.path.lexists(named):
-            raise PackError(f"is the manifest of {manifest.file!r}: put that file beside it", path=str(path))
+            raise PackError(
+                f"is the manifest of {manifest.file!r}: put that file beside it", path=str(path)
+            )
         return named, manifest
     beside = manifest_path(path)
     return path, read_manifest(beside) if os.path.lexists(beside) else None

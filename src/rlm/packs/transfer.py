@@ -114,10 +114,14 @@ def import_pack(
     `workers` sets how many, 0 for none. `on_progress` is told how many lines are done.
     """
     if level not in LEVELS:
-        raise ValidationError(f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level")
+        raise ValidationError(
+            f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level"
+        )
     with _readied(db, pack_path):
         source = open_pack(pack_path)
-    given, signer = standing(source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys)
+    given, signer = standing(
+        source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys
+    )
     intake = Intake(source, db.tenant, trust=given, level=level)
     if isinstance(db, SQLiteMemoryBackend):
         added, pack_no = _into_sqlite(db, intake, level, (given, signer), workers, on_progress)
@@ -204,7 +208,9 @@ def _into_sqlite(
                     on_progress(done)
         if not added and (known := _live(ledger.rows(connection, (space,)), source)):
             return 0, known.pack_no
-        pack_no = record.close({**row, "item_count": intake.reader.count, "added_count": len(added)})
+        pack_no = record.close(
+            {**row, "item_count": intake.reader.count, "added_count": len(added)}
+        )
     db.search.recall.seal_if_due()
     return len(added), pack_no
 
@@ -218,7 +224,9 @@ def _plain(
         yield len(chunk), [item.memory_id for item in bulk.add(space, fresh)]
 
 
-def _mill(db: SQLiteMemoryBackend, intake: Intake, space: int, workers: int | None, size: int) -> Mill | None:
+def _mill(
+    db: SQLiteMemoryBackend, intake: Intake, space: int, workers: int | None, size: int
+) -> Mill | None:
     """Workers for a pack of this size; None where they do not pay or cannot be had."""
     forks = can_fork() if workers is None else hasattr(os, "fork")
     count = workers_for(size) if workers is None else workers
@@ -255,7 +263,11 @@ def _milled(
             intake.scrubbed += scrubbed
             batch = None if made is None else Batch(*made)
             ids = batch.ids if batch else []
-            if batch is None or not bulk.lacks(space, ids) or (not empty and items.existing(connection, space, ids)):
+            if (
+                batch is None
+                or not bulk.lacks(space, ids)
+                or (not empty and items.existing(connection, space, ids))
+            ):
                 again, _ = intake.admit_lines(first, block.split(b"\n")[:-1])
                 intake.scrubbed -= scrubbed  # they were counted by the worker
                 fresh = _absent(connection, space, again, lift=trust == "trusted")
@@ -267,7 +279,9 @@ def _milled(
             yield len(keys), ids
 
 
-def _absent(connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool) -> list[MemoryItem]:
+def _absent(
+    connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool
+) -> list[MemoryItem]:
     """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its counters."""
     there = items.existing(connection, space, [item.memory_id for item in chunk])
     if not there:
@@ -334,7 +348,9 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
     Rolling back twice does nothing the second time. An unknown pack raises PackError.
     """
     if not isinstance(db, SQLiteMemoryBackend):
-        raise PackError("this store keeps no record of imports, so none can be rolled back: use an SQLite store")
+        raise PackError(
+            "this store keeps no record of imports, so none can be rolled back: use an SQLite store"
+        )
     with db.db.write() as connection:
         rows = ledger.rows(connection, db.spaces.visible())
         wanted = _wanted(rows, name_or_no)
@@ -345,7 +361,9 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
                 count, changed = ledger.take_back(connection, row, now)
                 archived += count
                 kept += changed
-    return RollbackReport(wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept)))
+    return RollbackReport(
+        wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept))
+    )
 
 
 def _wanted(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:

@@ -48,4 +48,8 @@ def contributions(
     counts: Mapping[str, float], relative_length: float, weights: Mapping[str, float]
 ) -> dict[str, float]:
     """How much each query term adds to this document; terms that it lacks are left out."""
-    return {term: weight * impact(counts[term], relative_length) for term, weight in weights.items() if term in counts}
+    return {
+        term: weight * impact(counts[term], relative_length)
+        for term, weight in weights.items()
+        if term in counts
+    }

@@ -85,7 +85,9 @@ class Vocabulary:
         """By id: whether a token is letters or digits that go on with a word."""
         out = np.zeros(len(self._ids), np.bool_)
         inner = [token for token in self._ids if token[0] != SPACE]
-        ids = [self._ids[token] for token in inner if token.isalnum() or any(map(str.isalnum, token))]
+        ids = [
+            self._ids[token] for token in inner if token.isalnum() or any(map(str.isalnum, token))
+        ]
         out[ids] = True
         return out
 
@@ -150,7 +152,9 @@ class Vocabulary:
             best = min(ranks)
             if best == _NEVER:
                 return
-            at = ranks.index(best)  # the library asks the ids of the parts: no word found where it matters
+            at = ranks.index(
+                best
+            )  # the library asks the ids of the parts: no word found where it matters
             symbols[at] = made = symbols[at] + symbols.pop(at + 1)
             del ranks[at]
             if at < len(ranks):

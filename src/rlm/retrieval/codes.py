@@ -23,7 +23,9 @@ Words = NDArray[np.uint64]
 Distances = NDArray[np.uint8] | NDArray[np.uint16]
 
 WORD_BITS = 64
-CHUNK = 32_768  # the scratch arrays of one step stay in the second-level cache: see docs/experiments.md
+CHUNK = (
+    32_768  # the scratch arrays of one step stay in the second-level cache: see docs/experiments.md
+)
 
 
 def sign_codes(vectors: NDArray[np.float32] | NDArray[np.int16]) -> Words:
@@ -45,7 +47,9 @@ def hamming(columns: Sequence[Words], code: Words) -> Distances:
     they are uint16. Raises ValueError where the number of words or the lengths of columns differ.
     """
     if len(columns) != len(code) or len({len(column) for column in columns}) != 1:
-        raise ValueError(f"{len(columns)} columns, of one length, cannot be compared with {len(code)} words")
+        raise ValueError(
+            f"{len(columns)} columns, of one length, cannot be compared with {len(code)} words"
+        )
     size = len(columns[0])
     narrow = len(columns) * WORD_BITS <= 256
     total: Distances = np.zeros(size, np.uint8) if narrow else np.zeros(size, np.uint16)

@@ -96,8 +96,12 @@ class EndpointEmbedder:
                 else:
                     if reply.is_success:
                         return reply.json()
-                    if attempt == TRIES or not (reply.status_code == 429 or reply.status_code >= 500):
-                        raise self._error(f"answered {reply.status_code}: {self._hide(reply.text)[:200]!r}")
+                    if attempt == TRIES or not (
+                        reply.status_code == 429 or reply.status_code >= 500
+                    ):
+                        raise self._error(
+                            f"answered {reply.status_code}: {self._hide(reply.text)[:200]!r}"
+                        )
                     wait_s = _retry_after(reply.headers.get("retry-after"), wait_s)
                 time.sleep(wait_s)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as exc:
@@ -111,9 +115,13 @@ class EndpointEmbedder:
             indexes = [item["index"] for item in ordered]
             raw = np.array([item["embedding"] for item in ordered])
         except (LookupError, TypeError, ValueError) as exc:
-            raise self._error(f"answered something that is not a list of embeddings: {exc!r}") from exc
+            raise self._error(
+                f"answered something that is not a list of embeddings: {exc!r}"
+            ) from exc
         if indexes != list(range(count)):
-            raise self._error(f"sent {len(indexes)} vectors for {count} texts, or numbered them wrongly")
+            raise self._error(
+                f"sent {len(indexes)} vectors for {count} texts, or numbered them wrongly"
+            )
         if raw.ndim != 2 or raw.dtype.kind not in "fi" or raw.shape[1] == 0:
             raise self._error("sent embeddings that are not lists of numbers of one length")
         with np.errstate(over="ignore"):
@@ -146,7 +154,9 @@ def _shown_url(url: str) -> str:
             return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
     except ValueError:
         pass
-    raise ConfigError("RLM_EMBED_URL is not a URL: write it as http://host:port/v1 or https://host/v1")
+    raise ConfigError(
+        "RLM_EMBED_URL is not a URL: write it as http://host:port/v1 or https://host/v1"
+    )
 
 
 def _retry_after(header: str | None, otherwise_s: float) -> float:

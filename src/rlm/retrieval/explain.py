@@ -29,7 +29,10 @@ class Explanation:
         return asdict(self)
 
     def __str__(self) -> str:
-        words = ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items()) or "no word in common"
+        words = (
+            ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items())
+            or "no word in common"
+        )
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
         lent = f"; lent by neighbours {max(self.context.values()):.2f}" if self.context else ""
         return (

@@ -58,7 +58,8 @@ class Plan:
 def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
     """Weigh each term of a query by how many of the documents hold it."""
     weights = {
-        term: factor(query, term) * bm25.idf(documents, holding.get(term, 0)) for term in (*query.terms, *query.stops)
+        term: factor(query, term) * bm25.idf(documents, holding.get(term, 0))
+        for term in (*query.terms, *query.stops)
     }
     largest = sorted(weights.values(), reverse=True)[:COUNTED_WEIGHTS]
     ceiling = bm25.CEILING * (sum(largest) + CEILING_MARGIN)

@@ -37,7 +37,9 @@ class Numbers(dict[str, int]):
         self.names: list[str] = []
 
     def __missing__(self, name: str) -> int:
-        self.names.append(name)  # first: Ctrl-C may strike between, and no two names may share a number
+        self.names.append(
+            name
+        )  # first: Ctrl-C may strike between, and no two names may share a number
         number = self[name] = len(self.names) - 1
         return number
 
@@ -86,7 +88,10 @@ class Lexicon(Numbers):
         places = np.repeat(np.arange(len(plain)), counts)
         if odd:
             others, counts = self._split([texts[place] for place in odd])
-            numbers, places = np.concatenate((numbers, others)), np.concatenate((places, np.repeat(odd, counts)))
+            numbers, places = (
+                np.concatenate((numbers, others)),
+                np.concatenate((places, np.repeat(odd, counts))),
+            )
             order = np.argsort(places, kind="stable")
             numbers, places = numbers[order], places[order]
         return numbers, places
@@ -140,13 +145,21 @@ class Reading:
         """Of these documents only, numbered anew."""
         last = min(last, self.documents)
         low, high = np.searchsorted(self.texts, (first * self.width, last * self.width))
-        return Reading(self.chunks[low:high], self.texts[low:high] - first * self.width, last - first, self.width)
+        return Reading(
+            self.chunks[low:high],
+            self.texts[low:high] - first * self.width,
+            last - first,
+            self.width,
+        )
 
 
 def joined(readings: Sequence[Reading]) -> Reading:
     """The readings of some documents after another as one; all of the same width."""
     first = np.cumsum([0, *(reading.documents for reading in readings)])
-    texts = [reading.texts + start * reading.width for reading, start in zip(readings, first.tolist(), strict=False)]
+    texts = [
+        reading.texts + start * reading.width
+        for reading, start in zip(readings, first.tolist(), strict=False)
+    ]
     return Reading(
         np.concatenate([reading.chunks for reading in readings]),
         np.concatenate(texts),

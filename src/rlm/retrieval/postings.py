@@ -44,7 +44,9 @@ class Indexer:
         text of some documents, which documents these are, and the weight of that text.
         """
         if reading.documents > MAX_DOCUMENTS:
-            raise ValueError(f"{reading.documents} documents in one segment, at most {MAX_DOCUMENTS}")
+            raise ValueError(
+                f"{reading.documents} documents in one segment, at most {MAX_DOCUMENTS}"
+            )
         if len(self._stems) > CACHED_CHUNKS:
             self._stems, self._ragged = Numbers(), Ragged(self._numbers)
         term, position = self._ragged.spread(lexicon, reading.chunks)
@@ -57,7 +59,9 @@ class Indexer:
             more, owners, weight = extra
             term, position = self._ragged.spread(lexicon, more.chunks)
             table[reading.width] = weight
-            keys = np.concatenate((keys, (term << 24) | (owners[more.texts[position]] << 8) | reading.width))
+            keys = np.concatenate(
+                (keys, (term << 24) | (owners[more.texts[position]] << 8) | reading.width)
+            )
         return self._encode(np.sort(keys), table, lengths.astype(np.float32))
 
     def _numbers(self, chunk: str) -> list[int]:

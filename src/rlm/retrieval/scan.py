@@ -38,7 +38,9 @@ def scan(
     holding = {term: sum(term in counts for counts, _ in documents) for term in terms}
     plan = fusion.plan(query, holding, len(documents))
     average = sum(length for _, length in documents) / len(documents) or 1.0
-    parts = [bm25.contributions(counts, length / average, plan.weights) for counts, length in documents]
+    parts = [
+        bm25.contributions(counts, length / average, plan.weights) for counts, length in documents
+    ]
     lexical = np.array([sum(part.values()) / plan.ceiling for part in parts], np.float32)
     cosine = np.zeros(len(documents), np.float32)
     if vectors is not None and vector is not None:

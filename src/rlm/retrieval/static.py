@@ -148,7 +148,9 @@ class _Tokens:
     def pool_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
         """The same for what was read already; `parts` says of each text of a document what it is."""
         starts = range(0, reading.documents, BATCH)  # small enough for the processor's own memory
-        made = [self._pool_part(lexicon, reading.part(start, start + BATCH), parts) for start in starts]
+        made = [
+            self._pool_part(lexicon, reading.part(start, start + BATCH), parts) for start in starts
+        ]
         return np.concatenate(made) if made else np.zeros((0, self._vectors.shape[1]), np.float32)
 
     def _rows_of(self, tokens: Ints) -> Ints:
@@ -164,9 +166,13 @@ class _Tokens:
             table = np.empty((size, self._table.shape[1]), np.float32)
             table[: self._placed] = self._table[: self._placed]
             self._table = table
-        for start in range(0, len(fresh), TABLE_ROWS):  # parts stay near the processor from one step to the next
+        for start in range(
+            0, len(fresh), TABLE_ROWS
+        ):  # parts stay near the processor from one step to the next
             part = fresh[start : start + TABLE_ROWS]
-            self._table[self._placed + start : self._placed + start + len(part)] = self._weighted(part)
+            self._table[self._placed + start : self._placed + start + len(part)] = self._weighted(
+                part
+            )
         first, self._placed = self._placed, last  # before the places: Ctrl-C may strike between
         self._places[fresh] = np.arange(first, last)
         return self._places[tokens]
@@ -179,10 +185,20 @@ class _Tokens:
         at = used[position]
         keys = (documents[at] << 21) | (token << 1) | kind[at]
         keys = np.sort(keys.astype(np.int32))  # `BATCH` documents need 30 bits
-        keys = keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))] if len(keys) else keys
-        owner, token, body = keys >> 21, ((keys >> 1) & 0xFFFFF).astype(np.int64), (keys & 1).astype(np.bool_)
+        keys = (
+            keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))]
+            if len(keys)
+            else keys
+        )
+        owner, token, body = (
+            keys >> 21,
+            ((keys >> 1) & 0xFFFFF).astype(np.int64),
+            (keys & 1).astype(np.bool_),
+        )
         in_body = np.bincount(owner[body], minlength=reading.documents)
-        share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0).astype(np.float32)
+        share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0).astype(
+            np.float32
+        )
         bounds = np.searchsorted(owner, np.arange(reading.documents + 1)).tolist()
         rows_of = self._rows_of(token)
         table = self._table
@@ -191,7 +207,9 @@ class _Tokens:
         for row, first, last in zip(out, bounds, bounds[1:], strict=False):
             if last > first:
                 rows = chosen[: last - first]
-                table.take(rows_of[first:last], 0, rows, "clip")  # every row is in range: the check is what costs
+                table.take(
+                    rows_of[first:last], 0, rows, "clip"
+                )  # every row is in range: the check is what costs
                 np.dot(share[first:last], rows, row)
         return out
 
@@ -252,7 +270,9 @@ def _find_folder() -> Path:
     try:
         return Path(str(metadata.distribution("wordllama").locate_file("wordllama")))
     except metadata.PackageNotFoundError as exc:
-        raise ModelError(f"the static embedder needs the package wordllama. Install it: {_PIP}") from exc
+        raise ModelError(
+            f"the static embedder needs the package wordllama. Install it: {_PIP}"
+        ) from exc
 
 
 def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
@@ -267,5 +287,7 @@ def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
         header = json.loads(file.read(length))
     expected = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
     if not isinstance(header, dict) or header.get("embedding.weight") != expected:
-        raise ValueError(f"{path.name} does not start with a tensor 'embedding.weight' of {expected}")
+        raise ValueError(
+            f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
+        )
     return np.asarray(np.memmap(path, "<f2", mode="r", offset=8 + length, shape=shape))

@@ -25,7 +25,9 @@ from itertools import accumulate
 from rlm.retrieval.porter import stem
 
 _CACHE_ENTRIES = 200_000
-_WORD_CHARS = 64  # a longer word is its own stem, is no identifier, and is not worth a place in a cache
+_WORD_CHARS = (
+    64  # a longer word is its own stem, is no identifier, and is not worth a place in a cache
+)
 GRAMS_CHARS = 4096
 _GRAMS_READ_CHARS = 100_000
 _IDENTIFIER_PARTS = 8  # what falls into more parts is a hash or base64, not a name
@@ -66,7 +68,9 @@ _CASED_BOUNDS = [bound + position % 2 for position, bound in enumerate(_CASED)]
 
 # The combining marks that unicode61 drops inside a word. All other marks separate.
 _DIACRITICS = frozenset(
-    map(chr, (*range(0x300, 0x305), *range(0x306, 0x30D), 0x30F, 0x311, 0x31B, *range(0x323, 0x329)))
+    map(
+        chr, (*range(0x300, 0x305), *range(0x306, 0x30D), 0x30F, 0x311, 0x31B, *range(0x323, 0x329))
+    )
 ) | frozenset("\u032d\u032e\u0330\u0331")
 
 
@@ -160,9 +164,48 @@ def tokens(text: str) -> list[str]:
 # Scripts written without spaces, or with spaces too rare to find a word by, as first and last code points:
 # Thai and Lao, Myanmar, Hangul letters, Khmer, kana and Han, Hangul, Han for compatibility, half-width kana.
 _SPACELESS = (
-    *(0x0E00, 0x0EFF, 0x1000, 0x109F, 0x1100, 0x11FF, 0x1780, 0x17FF, 0x3005, 0x3007, 0x3041, 0x30FF),
-    *(0x3130, 0x318F, 0x31F0, 0x31FF, 0x3400, 0x4DBF, 0x4E00, 0x9FFF, 0xA960, 0xA97F, 0xA9E0, 0xA9FF),
-    *(0xAA60, 0xAA7F, 0xAC00, 0xD7FF, 0xF900, 0xFAFF, 0xFF66, 0xFFDC, 0x1B000, 0x1B16F, 0x20000, 0x3FFFD),
+    *(
+        0x0E00,
+        0x0EFF,
+        0x1000,
+        0x109F,
+        0x1100,
+        0x11FF,
+        0x1780,
+        0x17FF,
+        0x3005,
+        0x3007,
+        0x3041,
+        0x30FF,
+    ),
+    *(
+        0x3130,
+        0x318F,
+        0x31F0,
+        0x31FF,
+        0x3400,
+        0x4DBF,
+        0x4E00,
+        0x9FFF,
+        0xA960,
+        0xA97F,
+        0xA9E0,
+        0xA9FF,
+    ),
+    *(
+        0xAA60,
+        0xAA7F,
+        0xAC00,
+        0xD7FF,
+        0xF900,
+        0xFAFF,
+        0xFF66,
+        0xFFDC,
+        0x1B000,
+        0x1B16F,
+        0x20000,
+        0x3FFFD,
+    ),
 )
 _SPACELESS_BOUNDS = [bound + position % 2 for position, bound in enumerate(_SPACELESS)]
 
@@ -202,7 +245,9 @@ _CASE_HINTS = ("lu", "su", "uul", "uus")
 _DIGIT_HINTS = ("ld", "sd", "ud")
 _HINT = re.compile("[ls]u|uu[ls]|[lsu]d|k|x")
 _PIECE = re.compile("[km]+|[ulsd]+|x+")
-_PART = re.compile("u{2,}s(?![ls])|u+(?![ls])|u?[ls]+|d+")  # the first branch keeps URLs in one part
+_PART = re.compile(
+    "u{2,}s(?![ls])|u+(?![ls])|u?[ls]+|d+"
+)  # the first branch keeps URLs in one part
 
 
 def grams(text: str) -> str:
@@ -363,11 +408,17 @@ def parse_query(text: str, max_terms: int = 64) -> Query:
     parts = frozenset(_STEMS[word] for word in pieces if word.isascii()) - known
     stops: dict[str, str] = {}
     if meaning:
-        stops = {_STEMS[word]: word for word in found if word in STOPWORDS and _STEMS[word] not in spelled}
+        stops = {
+            _STEMS[word]: word
+            for word in found
+            if word in STOPWORDS and _STEMS[word] not in spelled
+        }
     for term in list(stops)[max(max_terms, 0) :]:
         del stops[term]
     spelled.update(stops)
-    return Query(text, terms, spelled, dict(counts), tuple(stops), parts, not meaning and bool(found))
+    return Query(
+        text, terms, spelled, dict(counts), tuple(stops), parts, not meaning and bool(found)
+    )
 
 
 def fts5_match(query: Query | str | Iterable[str], columns: Sequence[str] = ()) -> str | None:

@@ -54,7 +54,9 @@ class WordTable:
         starts, ends = edges[::2], edges[1::2]
         lengths = np.minimum(ends - starts, MOST_CHARS)
         words, at = np.frombuffer(data, "<u8"), starts >> 3
-        right = (starts & 7).astype(np.uint64) * _U(8)  # what lies before the chunk in its first word
+        right = (starts & 7).astype(np.uint64) * _U(
+            8
+        )  # what lies before the chunk in its first word
         left = _U(63) - right
         first, second, third = words[at], words[at + 1], words[at + 2]
         low = ((first >> right) | ((second << _U(1)) << left)) & _LOW[lengths]
@@ -93,16 +95,22 @@ class WordTable:
         while len(left):
             here = places[left]
             free = np.flatnonzero(self._high[here] == 0)
-            _, first = np.unique(here[free], return_index=True)  # of several that want one place, one gets it
+            _, first = np.unique(
+                here[free], return_index=True
+            )  # of several that want one place, one gets it
             chosen = left[free[first]]
             self._numbers[places[chosen]], self._low[places[chosen]] = numbers[chosen], low[chosen]
-            self._high[places[chosen]] = high[chosen]  # last: it says that the place is taken, and Ctrl-C may strike
+            self._high[places[chosen]] = high[
+                chosen
+            ]  # last: it says that the place is taken, and Ctrl-C may strike
             waiting = np.ones(len(left), np.bool_)
             waiting[free[first]] = False
             left = left[waiting]
             places[left] = (places[left] + 1) & (len(self._high) - 1)
 
     def _places(self, low: Words, high: Words) -> Ints:
-        mixed: Words = np.add((low ^ (low >> _U(32))) * _ONE_WAY, (high ^ (high >> _U(29))) * _OTHER_WAY)
+        mixed: Words = np.add(
+            (low ^ (low >> _U(32))) * _ONE_WAY, (high ^ (high >> _U(29))) * _OTHER_WAY
+        )
         mixed = np.bitwise_xor(mixed, mixed >> _U(31)) * _ONE_WAY
         return (mixed >> _U(64 - self._bits)).astype(np.int64)

@@ -110,7 +110,13 @@ _SHAPES: dict[str, dict[str, tuple[type, ...]]] = {
     "missing": {},
     "out": {"text": (str,)},
     "call": {"name": (str,), "args": (list,), "words": (dict,)},
-    "done": {"error": (str, type(None)), "stderr": (str,), "vars": (dict,), "cut": (int,), "seconds": (float, int)},
+    "done": {
+        "error": (str, type(None)),
+        "stderr": (str,),
+        "vars": (dict,),
+        "cut": (int,),
+        "seconds": (float, int),
+    },
     "vars": {"vars": (dict,)},
     "value": {"value": (object,), "plain": (bool,)},
 }
@@ -124,7 +130,9 @@ def checked(body: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError as exc:
         raise Stopped("died", "the worker sent something that is no message") from exc
     shape = (
-        _SHAPES.get(message.get("op", "")) if isinstance(message, dict) and isinstance(message.get("op"), str) else None
+        _SHAPES.get(message.get("op", ""))
+        if isinstance(message, dict) and isinstance(message.get("op"), str)
+        else None
     )
     if shape is None or set(message) != {"op", *shape}:
         raise Stopped("died", "the worker broke the protocol")

@@ -81,7 +81,9 @@ class MontyRepl(Closing):
 
     engine = "monty"
 
-    def __init__(self, surroundings: Surroundings | None = None, limits: SandboxLimits | None = None) -> None:
+    def __init__(
+        self, surroundings: Surroundings | None = None, limits: SandboxLimits | None = None
+    ) -> None:
         self._session: Any = None
         self._given = surroundings or Surroundings()
         self.limits = limits or SandboxLimits()
@@ -92,7 +94,9 @@ class MontyRepl(Closing):
         self._save_after = 0.0
         for name in self._given.tools:
             if not name.isidentifier():
-                raise SandboxError(f"{name!r} is no name for a tool: use letters, digits and underscores")
+                raise SandboxError(
+                    f"{name!r} is no name for a tool: use letters, digits and underscores"
+                )
         self._monty = _package()
         self._start()
 
@@ -121,7 +125,9 @@ class MontyRepl(Closing):
                 return
             names = [*self._given.tools, *GIVEN]
             code = PRELUDE + "".join(TOOL.format(name=name) for name in self._given.tools)
-            self._aside(f"{code}\n_rlm_given = {{{', '.join(f'{name!r}: {name}' for name in names)}}}")
+            self._aside(
+                f"{code}\n_rlm_given = {{{', '.join(f'{name!r}: {name}' for name in names)}}}"
+            )
             for name, data in self._set.items():
                 self._aside(*self._setting(name, data))
         except (Stopped, self._monty.MontyError) as exc:
@@ -177,14 +183,17 @@ class MontyRepl(Closing):
             if said.startswith(_OVERTIME):
                 raise Stopped("timeout", OVER) from exc
             if said.startswith(_GONE):
-                raise Stopped("memory", f"MemoryError: {self.limits.memory_mb} MB do not hold it all") from exc
+                raise Stopped(
+                    "memory", f"MemoryError: {self.limits.memory_mb} MB do not hold it all"
+                ) from exc
             raise
 
     def _aside(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
         """Code of ours, outside of any block. It cannot call the host."""
         session = self._session
         return self._turn(
-            lambda: session.feed_run(code, inputs=inputs, print_callback=_nowhere), time.monotonic() + ASIDE_S
+            lambda: session.feed_run(code, inputs=inputs, print_callback=_nowhere),
+            time.monotonic() + ASIDE_S,
         )
 
     def _ask(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
@@ -202,7 +211,9 @@ class MontyRepl(Closing):
         lost, self._lost = self._lost, False
         self._alive()
         started = time.monotonic()
-        block = _Block(started, started + self.limits.block_s, deadline, room=self.limits.output_chars)
+        block = _Block(
+            started, started + self.limits.block_s, deadline, room=self.limits.output_chars
+        )
         if len(code) > self.limits.code_chars:
             most = self.limits.code_chars
             why = f"the block has {len(code):,} characters, over the limit of {most:,}: split it"
@@ -244,7 +255,9 @@ class MontyRepl(Closing):
         code = readied(plain_text(code))
         session, monty = self._session, self._monty
         try:
-            at = self._turn(lambda: session.feed_start(code + END, print_callback=block.take), block.until())
+            at = self._turn(
+                lambda: session.feed_start(code + END, print_callback=block.take), block.until()
+            )
             while not isinstance(at, monty.MontyComplete):
                 at = self._turn(self._step(block, at), block.until())
         except monty.MontySyntaxError as exc:
@@ -261,13 +274,18 @@ class MontyRepl(Closing):
         if isinstance(inner, NotImplementedError) and str(inner).startswith(_UNKNOWN):
             what = str(inner).removeprefix(_UNKNOWN)
             at = error.traceback()[-1:]
-            line = f" (line {at[0].line})\n    {(at[0].source_line or '').strip()[:200]}" if at else ""
+            line = (
+                f" (line {at[0].line})\n    {(at[0].source_line or '').strip()[:200]}" if at else ""
+            )
             return "refused", f"not known here: {what}; write it another way{line}"
         if isinstance(inner, MemoryError):
             return "memory", _trace(error)
         if isinstance(inner, NotImplementedError) and str(inner).endswith(_NO_WAIT):
             said = "a tool cannot be called from a function that is given to map, filter, sorted and the like"
-            return "error", f"{_trace(error).rpartition(chr(10))[0]}\nRuntimeError: {said}: use a plain loop"
+            return (
+                "error",
+                f"{_trace(error).rpartition(chr(10))[0]}\nRuntimeError: {said}: use a plain loop",
+            )
         return "error", _trace(error)
 
     def _step(self, block: _Block, at: Any) -> Callable[[], Any]:
@@ -280,7 +298,10 @@ class MontyRepl(Closing):
         if at.is_os_function:
             return at.resume_not_handled  # type: ignore[no-any-return]
         if at.function_name != _CALL:
-            answer = {"exc_type": "NameError", "message": f"name {at.function_name!r} is not defined"}
+            answer = {
+                "exc_type": "NameError",
+                "message": f"name {at.function_name!r} is not defined",
+            }
         else:
             answer = self._answer(block, at.args)
         if time.monotonic() >= block.until():
@@ -326,7 +347,9 @@ class MontyRepl(Closing):
 
     def set(self, name: str, value: Any) -> None:
         if not name.isidentifier() or name.startswith("_"):
-            raise SandboxError(f"{name!r} is no name for a variable: use letters, digits and inner underscores")
+            raise SandboxError(
+                f"{name!r} is no name for a variable: use letters, digits and inner underscores"
+            )
         data = self._sized(wired(value, self._given.to_wire))
         self._ask(*self._setting(name, data))
         self._set[name] = data
@@ -337,7 +360,10 @@ class MontyRepl(Closing):
         return (f"{name} = _rlm_made({name})\npass" if handles else "pass"), {name: value}
 
     def get(self, name: str) -> Any:
-        found = self._ask("_rlm_told(_rlm_locals(), _rlm_given, _rlm_name)", {"_rlm_name": plain_text(str(name))[:500]})
+        found = self._ask(
+            "_rlm_told(_rlm_locals(), _rlm_given, _rlm_name)",
+            {"_rlm_name": plain_text(str(name))[:500]},
+        )
         if not isinstance(found, list) or len(found) != 1:
             known = ", ".join(list(self.variables())[:20]) or "none"
             raise SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {known}")
@@ -363,7 +389,8 @@ class MontyRepl(Closing):
         if not isinstance(found, dict):
             return dict(self._known)
         return {
-            plain_text(str(name))[:200]: plain_text(str(text))[:300] for name, text in list(found.items())[:MAX_LOCALS]
+            plain_text(str(name))[:200]: plain_text(str(text))[:300]
+            for name, text in list(found.items())[:MAX_LOCALS]
         }
 
 
@@ -371,7 +398,9 @@ def _package() -> Any:
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError as exc:
-        raise SandboxError("the engine 'monty' is not installed: pip install 'rlm-memory[monty]'") from exc
+        raise SandboxError(
+            "the engine 'monty' is not installed: pip install 'rlm-memory[monty]'"
+        ) from exc
 
 
 def _raised(message: str) -> dict[str, Any]:

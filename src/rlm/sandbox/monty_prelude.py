@@ -303,13 +303,17 @@ def SHOW_VARS(space=None):
 
 
 def _methods(names: Sequence[str], takes: str, does: str) -> str:
-    return "".join(f"        def {n}(self, {takes}):\n            return {does.format(n)}\n" for n in names)
+    return "".join(
+        f"        def {n}(self, {takes}):\n            return {does.format(n)}\n" for n in names
+    )
 
 
 _PARTS = {
     "DELEGATED\n": _methods(_DELEGATED, "*args, **words", "self._whole().{}(*args, **words)"),
     "SEARCHES_OF_PATTERN\n": _methods(_SEARCHES, "string", "self._real.{}(subject(string))"),
-    "SEARCHES\n": _methods(_SEARCHES, "pattern, string, flags=0", "real.{}(inner(pattern), subject(string), flags)"),
+    "SEARCHES\n": _methods(
+        _SEARCHES, "pattern, string, flags=0", "real.{}(inner(pattern), subject(string), flags)"
+    ),
     "SLICE_CHARS": str(SLICE_CHARS),
 }
 PRELUDE = "_rlm_len = len\n" + _TEXTS + _RE + _VALUES
@@ -362,7 +366,11 @@ class Handles:
         self._keys.add(key)
         held = self._text(key, start, stop) if stop - start <= self._room else None
         self._room -= len(held or "")
-        mark = "" if held is not None and len(held) <= SLICE_CHARS else self._asked("text.mark", key, start, stop)
+        mark = (
+            ""
+            if held is not None and len(held) <= SLICE_CHARS
+            else self._asked("text.mark", key, start, stop)
+        )
         return {
             "key": key, "start": start, "stop": stop, "dtype": str(ref.get("dtype", "text")),
             "prev": str(ref.get("prev", "")), "held": held, "mark": mark if isinstance(mark, str) else "",
@@ -406,7 +414,12 @@ def readied(code: str) -> str:
         (row, column), text = token.end, ""
         if token.string == "import" and token.type == tokenize.NAME:
             (row, column), text = _stand_ins(tokens, place)
-        elif token.string == "(" and tokens[place + 1].string == ")" and place and _calls_show(tokens, place - 1):
+        elif (
+            token.string == "("
+            and tokens[place + 1].string == ")"
+            and place
+            and _calls_show(tokens, place - 1)
+        ):
             text = "locals()"
         if text:
             lines[row - 1] = lines[row - 1][:column] + text + lines[row - 1][column:]
@@ -414,7 +427,9 @@ def readied(code: str) -> str:
 
 
 def _calls_show(tokens: list[tokenize.TokenInfo], place: int) -> bool:
-    return tokens[place].string == "SHOW_VARS" and not (place and tokens[place - 1].string in ("def", "."))
+    return tokens[place].string == "SHOW_VARS" and not (
+        place and tokens[place - 1].string in ("def", ".")
+    )
 
 
 def _stand_ins(tokens: list[tokenize.TokenInfo], place: int) -> tuple[tuple[int, int], str]:

@@ -46,7 +46,9 @@ def open_repl(
             raise
         try:
             return _monty(given, limits)
-        except SandboxError:  # not installed: what is missing for the first engine is the better message
+        except (
+            SandboxError
+        ):  # not installed: what is missing for the first engine is the better message
             pass
         raise
 

@@ -97,7 +97,9 @@ class ProcessRepl(Closing):
         assert self._process.stdin is not None and self._process.stdout is not None
         taken, given = self._process.stdout.fileno(), self._process.stdin.fileno()
         self._channel = Channel(taken, given, self.limits.frame_bytes)
-        tools = {name: (tool.__doc__ or "").strip()[:500] for name, tool in self._given.tools.items()}
+        tools = {
+            name: (tool.__doc__ or "").strip()[:500] for name, tool in self._given.tools.items()
+        }
         try:
             self._channel.send({
                 "op": "start", "tools": tools, "layers": list(self._wanted), "language": self._language,
@@ -108,10 +110,14 @@ class ProcessRepl(Closing):
             answer = self._channel.receive(time.monotonic() + BOOT_S)
         except Stopped as exc:
             code = self._kill()
-            raise SandboxError(f"the sandbox's worker did not start ({exc.why}; exit code {code})") from exc
+            raise SandboxError(
+                f"the sandbox's worker did not start ({exc.why}; exit code {code})"
+            ) from exc
         if answer["op"] != "ready":
             self._kill()
-            raise SandboxError(f"the sandbox's worker did not start: {answer.get('error', answer['op'])}")
+            raise SandboxError(
+                f"the sandbox's worker did not start: {answer.get('error', answer['op'])}"
+            )
         self.layers = frozenset(answer["layers"])
         if not self._unsafe and set(self._wanted) >= NEEDED and not self.layers >= NEEDED:
             self._kill()
@@ -206,8 +212,13 @@ class ProcessRepl(Closing):
             if op == "out":
                 self._take_output(block, message["text"])
             elif op == "call":
-                if self._channel.waiting or time.monotonic() > until + GRACE_S:  # a worker waits for its answer
-                    raise Stopped("died" if self._channel.waiting else "timeout", "the worker broke the protocol")
+                if (
+                    self._channel.waiting or time.monotonic() > until + GRACE_S
+                ):  # a worker waits for its answer
+                    raise Stopped(
+                        "died" if self._channel.waiting else "timeout",
+                        "the worker broke the protocol",
+                    )
                 self._answer(block, message)
             elif op == "done":
                 return message
@@ -217,7 +228,9 @@ class ProcessRepl(Closing):
     def _take_output(self, block: _Block, text: str) -> None:
         block.chars += len(text)
         if block.chars > self.limits.output_chars:
-            raise Stopped("output", f"the block printed more than {self.limits.output_chars:,} characters")
+            raise Stopped(
+                "output", f"the block printed more than {self.limits.output_chars:,} characters"
+            )
         block.output.append(text)
 
     def _answer(self, block: _Block, message: dict[str, Any]) -> None:
@@ -242,7 +255,10 @@ class ProcessRepl(Closing):
         """What the tool returns, or what went wrong as far as it concerns the code."""
         try:
             args = [unwired(value, self._given.from_wire) for value in message["args"]]
-            words = {key: unwired(value, self._given.from_wire) for key, value in message["words"].items()}
+            words = {
+                key: unwired(value, self._given.from_wire)
+                for key, value in message["words"].items()
+            }
             value = wired(tool(*args, **words), self._given.to_wire)
             return {"op": "result", "value": value}
         except TOOL_FAULTS as exc:
@@ -265,7 +281,9 @@ class ProcessRepl(Closing):
 
     def set(self, name: str, value: Any) -> None:
         if not name.isidentifier() or name.startswith("_"):
-            raise SandboxError(f"{name!r} is no name for a variable: use letters, digits and inner underscores")
+            raise SandboxError(
+                f"{name!r} is no name for a variable: use letters, digits and inner underscores"
+            )
         data = wired(value, self._given.to_wire)
         self._alive()
         self._ask({"op": "set", "name": name, "value": data}, "ok")
@@ -290,7 +308,9 @@ def _spawn() -> subprocess.Popen[bytes]:
     spec = importlib.util.find_spec("RestrictedPython")
     if spec is None or spec.origin is None:
         raise SandboxError("RestrictedPython is missing: pip install 'RestrictedPython>=8.5'")
-    code = _START.format(ours=str(Path(__file__).parents[2]), language=str(Path(spec.origin).parent))
+    code = _START.format(
+        ours=str(Path(__file__).parents[2]), language=str(Path(spec.origin).parent)
+    )
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],
@@ -303,5 +323,7 @@ def _spawn() -> subprocess.Popen[bytes]:
 
 def _cpu_seconds(pid: int) -> float:
     """The processor time that a process has used, from the kernel's own table."""
-    fields = Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
+    fields = (
+        Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
+    )
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -27,7 +27,10 @@ class Closing:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -51,7 +54,9 @@ def wired(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
     if depth > 100:
         raise ValueError("a value for the sandbox is nested too deep")
     if isinstance(value, dict):
-        return {plain_text(str(key)): wired(part, to_wire, depth + 1) for key, part in value.items()}
+        return {
+            plain_text(str(key)): wired(part, to_wire, depth + 1) for key, part in value.items()
+        }
     if isinstance(value, list | tuple | set | frozenset):
         return [wired(part, to_wire, depth + 1) for part in value]
     raise TypeError(f"a {type(value).__name__} cannot go into the sandbox")

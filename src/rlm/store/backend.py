@@ -83,7 +83,9 @@ class MemoryBackend(Protocol):
         """Remove one memory for good."""
         ...
 
-    def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+    def record_usage(
+        self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
+    ) -> None:
         """Note which memories a trajectory was given, with rank and score."""
         ...
 
@@ -107,7 +109,9 @@ class MemoryBackend(Protocol):
         """Writes inside of this happen all together or not at all."""
         ...
 
-    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+    def adjust_confidence(
+        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
+    ) -> float:
         """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
         ...
 
@@ -115,11 +119,15 @@ class MemoryBackend(Protocol):
         """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
         ...
 
-    def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
+    def recent_runs(
+        self, limit: int = 20, *, trajectory_id: str | None = None
+    ) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories of this project first, each with its run; or the one of this id."""
         ...
 
-    def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
+    def learning_rows(
+        self, limit: int = 10_000, *, curriculum_id: str | None = None
+    ) -> Iterator[LearningRow]:
         """Every trajectory of this project in little, the last stored first; of one curriculum, or of all."""
         ...
 
@@ -138,5 +146,8 @@ class MemoryBackend(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None: ...

@@ -28,7 +28,9 @@ def scope_words(scope: Scope) -> str:
     """The words of a scope that a person may search for."""
     if not (scope.ontology or scope.task_types or scope.tools):
         return ""
-    return " ".join((*((scope.ontology,) if scope.ontology else ()), *scope.task_types, *scope.tools))
+    return " ".join(
+        (*((scope.ontology,) if scope.ontology else ()), *scope.task_types, *scope.tools)
+    )
 
 
 def item_columns(item: MemoryItem, known_grams: str | None = None) -> tuple[str, ...]:
@@ -46,7 +48,10 @@ def item_columns(item: MemoryItem, known_grams: str | None = None) -> tuple[str,
 
 def item_text(item: MemoryItem) -> tuple[str, str]:
     """What is embedded: the words that say what a memory is for, and its content."""
-    return f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}", item.content
+    return (
+        f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}",
+        item.content,
+    )
 
 
 TEXT_WEIGHTS = tuple(
@@ -62,7 +67,12 @@ def item_texts(item: MemoryItem) -> tuple[tuple[str, ...], bool]:
 
     True if what is embedded cannot be told from these texts: it is cut within one of them.
     """
-    title, description, content, task = item.title, item.description, item.content, item.task_query or ""
+    title, description, content, task = (
+        item.title,
+        item.description,
+        item.content,
+        item.task_query or "",
+    )
     tags = " ".join(item.tags)
     apart = len(title) + len(description) + len(tags) + len(task) + 3 > HEAD_CHARS
     if len(content) <= BODY_CHARS:
@@ -85,7 +95,9 @@ class Signals(Protocol):
     def similarity(self) -> float: ...
 
 
-def why(item: MemoryItem, score: float, signals: Signals, matched: Mapping[str, float], now: datetime) -> Explanation:
+def why(
+    item: MemoryItem, score: float, signals: Signals, matched: Mapping[str, float], now: datetime
+) -> Explanation:
     """Every factor of one hit's score."""
     return Explanation(
         score=score,

@@ -107,7 +107,9 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     return _admit(item, tenant, origin, clean=False)
 
 
-def admit_items(items: Iterable[MemoryItem], tenant: Tenant, *, origin: str) -> Iterator[MemoryItem]:
+def admit_items(
+    items: Iterable[MemoryItem], tenant: Tenant, *, origin: str
+) -> Iterator[MemoryItem]:
     """The same for many, in order, at two thirds of the price. Raises at the first that is refused.
 
     Almost every text is clean, so a group of memories is looked at as one text. Only a group in which something
@@ -132,7 +134,12 @@ def _all_clean(group: Sequence[MemoryItem]) -> bool:
     try:
         lines = [line for item in group for line in (item.title, item.description, *item.tags)]
         texts = [text for item in group for text in (item.content, item.task_query or "")]
-        texts += [text for item in group if PLAIN_KEYS.issuperset(item.provenance) for text in item.provenance.values()]
+        texts += [
+            text
+            for item in group
+            if PLAIN_KEYS.issuperset(item.provenance)
+            for text in item.provenance.values()
+        ]
         listed = "\n".join(lines)
         whole = "\n".join((listed, *texts))
         return (
@@ -186,7 +193,9 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     made.scope = scope
     made.provenance = provenance
     made.outcome = choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome")
-    made.confidence = START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
+    made.confidence = (
+        START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
+    )
     made.level = level
     made.created_at = admit_time(item.created_at, "created_at")
     made.memory_id = stable_id(title, content, scope_in_id)
@@ -210,16 +219,27 @@ def _item_texts(item: MemoryItem, *, clean: bool) -> tuple[str, str, str, str, l
     if not clean or sum(map(len, parts)) > DESCRIPTION_CHARS:
         for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
             if not isinstance(value, str):
-                raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
+                raise ValidationError(
+                    f"{name} is {type(value).__name__}, expected text", field=name
+                )
             if len(value) > limit:
-                raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
+                raise ValidationError(
+                    f"{name} has {len(value):,} characters, at most {limit:,}", field=name
+                )
     tags = _check_tags(item.tags)
     title, description, content, task = parts
     if clean:
-        return title, description, content, task, list(dict.fromkeys(filter(None, tags))) if tags else tags
+        return (
+            title,
+            description,
+            content,
+            task,
+            list(dict.fromkeys(filter(None, tags))) if tags else tags,
+        )
     if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
         title, description, content, task = (
-            admit_text(part, name, limit) for part, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True)
+            admit_text(part, name, limit)
+            for part, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True)
         )
         tags = [scrub(clean_text(tag))[0] for tag in tags]
     tags = list(dict.fromkeys(tidy for tag in tags if (tidy := " ".join(tag.split()))))
@@ -240,10 +260,14 @@ def _check_title(title: str) -> None:
             field="title",
         )
     if len(title) > TITLE_CHARS:
-        raise ValidationError(f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title")
+        raise ValidationError(
+            f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title"
+        )
 
 
-FIXED_FIELDS = frozenset({"memory_id", "org", "team", "project", "level", "created_at", "archived_at", "origin"})
+FIXED_FIELDS = frozenset(
+    {"memory_id", "org", "team", "project", "level", "created_at", "archived_at", "origin"}
+)
 """What `update` may not change: identity, owner and history."""
 
 
@@ -272,7 +296,9 @@ def same_words(new: MemoryItem) -> ValidationError:
 def check_tenant(tenant: Any) -> Tenant:
     """A store is opened for a `Tenant`, nothing else."""
     if not isinstance(tenant, Tenant):
-        raise ValidationError(f"tenant is {shown(tenant)}: use Tenant(org, team, project)", field="tenant")
+        raise ValidationError(
+            f"tenant is {shown(tenant)}: use Tenant(org, team, project)", field="tenant"
+        )
     for name in ("org", "team", "project"):
         admit_id(getattr(tenant, name), f"tenant {name}")
     return tenant
@@ -305,7 +331,9 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
     known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
     for key in values:
         if key not in known:
-            raise ValidationError(f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key)
+            raise ValidationError(
+                f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key
+            )
     row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
     row["content"] = admit_text(content, "content", NODE_CHARS).strip()
     if not row["content"]:
@@ -329,17 +357,22 @@ def admit_edge(
     choice(kind, EDGE_TYPES, "edge type")
     clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
-        raise ValidationError(f"edge weight is {shown(weight)}: use a number from 0 up", field="weight")
+        raise ValidationError(
+            f"edge weight is {shown(weight)}: use a number from 0 up", field="weight"
+        )
     if not members:
         raise ValidationError("an edge needs at least one member", field="members")
     if len(members) > MEMBER_COUNT:
-        raise ValidationError(f"an edge of {len(members)} members; at most {MEMBER_COUNT}", field="members")
+        raise ValidationError(
+            f"an edge of {len(members)} members; at most {MEMBER_COUNT}", field="members"
+        )
     checked = tuple(_member(m, i) for i, m in enumerate(members))
     seen: set[tuple[str, str]] = set()
     for member in checked:
         if (member.node_id, member.role) in seen:
             raise ValidationError(
-                f"node {member.node_id} is twice in the role {member.role!r} of one edge", field="members"
+                f"node {member.node_id} is twice in the role {member.role!r} of one edge",
+                field="members",
             )
         seen.add((member.node_id, member.role))
     return kind, clean_label, checked, float(weight)
@@ -355,16 +388,24 @@ def _member(value: Any, index: int) -> Member:
         )
     for key in value:
         if key not in ("node_id", "role", "position"):
-            raise ValidationError(f"member {index} has the unknown key {shown(key)}", field="members")
+            raise ValidationError(
+                f"member {index} has the unknown key {shown(key)}", field="members"
+            )
     position = value.get("position", index)
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
-        raise ValidationError(f"member {index} has position {shown(position)}: use an integer", field="members")
-    return Member(value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position)
+        raise ValidationError(
+            f"member {index} has position {shown(position)}: use an integer", field="members"
+        )
+    return Member(
+        value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position
+    )
 
 
 def first_sentence(text: str, limit: int = 160) -> str:
     """A description for a memory that came without one: its first line, cut at a word."""
-    line = " ".join(next((part for part in text.splitlines() if part.strip()), "").split()).strip(" -*#>")
+    line = " ".join(next((part for part in text.splitlines() if part.strip()), "").split()).strip(
+        " -*#>"
+    )
     if len(line) <= limit:
         return line
     return line[:limit].rsplit(" ", 1)[0] + "…"
@@ -379,9 +420,13 @@ def _check_tags(tags: Any) -> list[str]:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str):
-            raise ValidationError(f"tag {shown(tag)}: use text of at most {TAG_CHARS} characters", field="tags")
+            raise ValidationError(
+                f"tag {shown(tag)}: use text of at most {TAG_CHARS} characters", field="tags"
+            )
         if len(tag) > TAG_CHARS:  # of a tag that held a secret less is shown than was given
-            raise ValidationError(f"tag {shown(tag)} has {len(tag):,} characters, at most {TAG_CHARS}", field="tags")
+            raise ValidationError(
+                f"tag {shown(tag)} has {len(tag):,} characters, at most {TAG_CHARS}", field="tags"
+            )
     return list(tags)
 
 
@@ -391,7 +436,9 @@ def _scope(scope: Any) -> tuple[Scope, str]:
         raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:
         raise _odd_scope()
-    if type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple:  # nothing that equals as it likes
+    if (
+        type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple
+    ):  # nothing that equals as it likes
         with suppress(TypeError):  # something in it is no key
             return _known_scope(scope)
     return _checked_scope(scope)
@@ -417,4 +464,6 @@ _known_scope = lru_cache(maxsize=SCOPES_KEPT)(_checked_scope)
 
 
 def _odd_scope() -> ValidationError:
-    return ValidationError("scope: task_types and tools are lists, transferable is true or false", field="scope")
+    return ValidationError(
+        "scope: task_types and tools are lists, transferable is true or false", field="scope"
+    )

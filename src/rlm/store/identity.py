@@ -26,7 +26,9 @@ def normalize(text: str) -> str:
     """NFKC, case folded, runs of white space to one space, stripped. Idempotent."""
     if text.isascii():  # NFKC and casefold change nothing but case here, and cost ten times as much
         low = text.lower().replace("\n", " ")
-        if low.isprintable() and "  " not in low:  # most texts: then every word is one space apart already
+        if (
+            low.isprintable() and "  " not in low
+        ):  # most texts: then every word is one space apart already
             return low.strip()
         return " ".join(low.split())
     folded = _unicode_normalize("NFKC", text).casefold()
@@ -34,7 +36,12 @@ def normalize(text: str) -> str:
     return " ".join(_unicode_normalize("NFKC", folded).split())
 
 
-PLAIN_SCOPE: dict[str, Any] = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
+PLAIN_SCOPE: dict[str, Any] = {
+    "ontology": None,
+    "task_types": [],
+    "tools": [],
+    "transferable": True,
+}
 _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 
@@ -87,7 +94,9 @@ def _all_texts(value: Any) -> bool:
     return True
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+).encode
 
 
 def memory_id(title: str, content: str, scope: Mapping[str, Any] | str) -> str:

@@ -58,7 +58,14 @@ class JSONDocument:
         read_only: bool = False,
     ) -> Self:
         """A store that reads `path` if it is there and saves after every write; with `read_only` it takes none."""
-        store = cls(path, tenant=tenant, embedder=embedder, origin=origin, autosave=True, read_only=read_only)
+        store = cls(
+            path,
+            tenant=tenant,
+            embedder=embedder,
+            origin=origin,
+            autosave=True,
+            read_only=read_only,
+        )
         if read_only and not path.exists():
             raise StoreError(f"{path} does not exist")
         if path.exists():
@@ -66,7 +73,9 @@ class JSONDocument:
         return store
 
     @classmethod
-    def load(cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None) -> Self:
+    def load(
+        cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None
+    ) -> Self:
         """Read a store from a file that must exist."""
         store = cls(path, tenant=tenant, embedder=embedder)
         store._read()
@@ -122,14 +131,22 @@ class JSONDocument:
         except OSError as exc:
             with suppress(OSError):
                 part.unlink()
-            raise StoreFull(f"{target} cannot be written ({exc.strerror}): the old file is intact") from exc
+            raise StoreFull(
+                f"{target} cannot be written ({exc.strerror}): the old file is intact"
+            ) from exc
         self.path = self.path or target
         self._pending = self._pending and target != self.path
         return target
 
     def close(self) -> None:
         """Save what is pending; the store cannot be used any more."""
-        if self.autosave and self._pending and not self.read_only and self.path is not None and self.path.exists():
+        if (
+            self.autosave
+            and self._pending
+            and not self.read_only
+            and self.path is not None
+            and self.path.exists()
+        ):
             self.save()
         self._closed = True
 
@@ -140,7 +157,9 @@ class JSONDocument:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreError(f"{self.path or 'this MemoryStore'} is closed: open it again with open_store")
+            raise StoreError(
+                f"{self.path or 'this MemoryStore'} is closed: open it again with open_store"
+            )
 
     def _saved(self, before: _State) -> None:
         """Save when asked to; when that fails, memory goes back to what the file holds."""

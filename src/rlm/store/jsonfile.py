@@ -51,7 +51,9 @@ class MemoryStore(JSONDocument):
     @property
     def graph(self) -> NoReturn:
         """There is none: an AttributeError, so that `hasattr` says so too."""
-        raise AttributeError("a JSON store has no hypergraph: use an SQLite store, as open_store('memory.db') opens")
+        raise AttributeError(
+            "a JSON store has no hypergraph: use an SQLite store, as open_store('memory.db') opens"
+        )
 
     def _visible(self) -> list[MemoryItem]:
         self._check_open()
@@ -72,7 +74,11 @@ class MemoryStore(JSONDocument):
         return [item.memory_id for item in admitted]
 
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
-        there = {(item.memory_id, item.level): place for place, item in enumerate(self._items) if self._mine(item)}
+        there = {
+            (item.memory_id, item.level): place
+            for place, item in enumerate(self._items)
+            if self._mine(item)
+        }
         for item in admitted:
             place = there.get((item.memory_id, item.level))
             if place is None:
@@ -119,10 +125,14 @@ class MemoryStore(JSONDocument):
         if k <= 0 or not live or (not query.terms and (vector is None or not vector.any())):
             return []
         weighed, vectors = self._analysed(live)
-        found = scan(query, weighed, vectors, vector if vector is not None and vector.any() else None)
+        found = scan(
+            query, weighed, vectors, vector if vector is not None and vector.any() else None
+        )
         now = clock.now()
         best: dict[str, tuple[float, MemoryItem, Found]] = {}
-        for hit in sorted(found, key=lambda f: (_LEVEL_ORDER[live[f.place].level], -f.similarity, f.place)):
+        for hit in sorted(
+            found, key=lambda f: (_LEVEL_ORDER[live[f.place].level], -f.similarity, f.place)
+        ):
             item = live[hit.place]
             if (outcome and item.outcome != outcome) or (scope and not item.scope.admits(scope)):
                 continue
@@ -137,14 +147,18 @@ class MemoryStore(JSONDocument):
             for score, item, hit in chosen
         ]
 
-    def _analysed(self, live: Sequence[MemoryItem]) -> tuple[list[tuple[dict[str, float], int]], Any]:
+    def _analysed(
+        self, live: Sequence[MemoryItem]
+    ) -> tuple[list[tuple[dict[str, float], int]], Any]:
         """Word counts and vectors of every memory, remembered by its words."""
         columns = [item_columns(item) for item in live]
         fresh = [place for place, words in enumerate(columns) if words not in self._cache]
         if fresh:
             texts = [item_text(live[place]) for place in fresh]
             vectors = None
-            if self.embedder is not None:  # rounded as SQLite keeps them, so that both give the same scores
+            if (
+                self.embedder is not None
+            ):  # rounded as SQLite keeps them, so that both give the same scores
                 vectors = self.embedder.embed_documents(texts).astype(np.float16).astype(np.float32)
             for index, place in enumerate(fresh):
                 weighed = bm25.weigh(columns[place], ITEM_WEIGHTS)
@@ -152,7 +166,9 @@ class MemoryStore(JSONDocument):
         rows = [self._cache[words] for words in columns]
         if len(self._cache) > 2 * len(rows):
             self._cache = dict(zip(columns, rows, strict=True))
-        return [row[0] for row in rows], None if self.embedder is None else np.stack([row[1] for row in rows])
+        return [row[0] for row in rows], None if self.embedder is None else np.stack(
+            [row[1] for row in rows]
+        )
 
     # -- reading and changing one ------------------------------------------------------------------
 
@@ -166,7 +182,11 @@ class MemoryStore(JSONDocument):
     def _places(self, memory_id: str) -> list[int]:
         """Where a memory stands, on every level that this tenant sees."""
         self._check_open()
-        return [place for place, item in enumerate(self._items) if item.memory_id == memory_id and self._mine(item)]
+        return [
+            place
+            for place, item in enumerate(self._items)
+            if item.memory_id == memory_id and self._mine(item)
+        ]
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
@@ -252,14 +272,18 @@ class MemoryStore(JSONDocument):
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         if item.trust == "trusted":
             return item
-        provenance = {key: value for key, value in item.provenance.items() if key != "quarantined_because"}
+        provenance = {
+            key: value for key, value in item.provenance.items() if key != "quarantined_because"
+        }
         if by:
             provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
         return self.update(memory_id, trust="trusted", provenance=provenance)
 
     # -- runs --------------------------------------------------------------------------------------
 
-    def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+    def record_usage(
+        self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
+    ) -> None:
         """Note which memories a trajectory was given, with rank and score."""
         given_to, uses = gate.admit_usage(trajectory_id, retrieved)
         before = self._state()
@@ -276,7 +300,9 @@ class MemoryStore(JSONDocument):
         }
         for use in uses:
             place = there.setdefault(use.memory_id, len(self._usage))
-            self._usage[place : place + 1] = [{"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}]
+            self._usage[place : place + 1] = [
+                {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
+            ]
             for place in self._places(use.memory_id):
                 self._items[place] = replace(self._items[place], last_used=now)
 
@@ -323,7 +349,9 @@ class MemoryStore(JSONDocument):
                 )
         apply_lessons(self, lessons)
 
-    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+    def adjust_confidence(
+        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
+    ) -> float:
         """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
         place = self._place(memory_id)
         if place is None:
@@ -350,20 +378,28 @@ class MemoryStore(JSONDocument):
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
 
-    def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
+    def recent_runs(
+        self, limit: int = 20, *, trajectory_id: str | None = None
+    ) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories first, each with its run; or the one of this id."""
         records = self._seen(self._artifacts)
         kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
-        kept = [pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id]
+        kept = [
+            pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id
+        ]
         kept.sort(key=lambda pair: pair[1].trajectory_id)
         kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
         return kept[: gate.check_count(limit, "limit")]
 
-    def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
+    def learning_rows(
+        self, limit: int = 10_000, *, curriculum_id: str | None = None
+    ) -> Iterator[LearningRow]:
         """Every trajectory in little, the last stored first."""
         used: dict[str, list[tuple[str, int, float | None]]] = {}
         for use in self._seen(self._usage):
-            used.setdefault(use["trajectory_id"], []).append((use["memory_id"], use["rank"], use["score"]))
+            used.setdefault(use["trajectory_id"], []).append(
+                (use["memory_id"], use["rank"], use["score"])
+            )
         rows = (_learning_row(record, used) for record in reversed(self._seen(self._artifacts)))
         wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
         yield from islice(wanted, gate.check_count(limit, "limit"))
@@ -386,7 +422,11 @@ class MemoryStore(JSONDocument):
             "runs": len({entry["run"]["run_id"] for entry in records}),
             "trajectories": len(records),
             "path": None if self.path is None else str(self.path),
-            "tenant": {"org": self.tenant.org, "team": self.tenant.team, "project": self.tenant.project},
+            "tenant": {
+                "org": self.tenant.org,
+                "team": self.tenant.team,
+                "project": self.tenant.project,
+            },
             "engine": {
                 "store": "json",
                 "lexical": "scan",
@@ -402,14 +442,22 @@ class MemoryStore(JSONDocument):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
 
-def _learning_row(record: dict[str, Any], used: dict[str, list[tuple[str, int, float | None]]]) -> LearningRow:
+def _learning_row(
+    record: dict[str, Any], used: dict[str, list[tuple[str, int, float | None]]]
+) -> LearningRow:
     run, made, verdict = record["run"], record["trajectory"], record["judgment"] or {}
-    columns = {name: made[name] for name in ("trajectory_id", "created_at", "task_query", "iteration_count")}
+    columns = {
+        name: made[name]
+        for name in ("trajectory_id", "created_at", "task_query", "iteration_count")
+    }
     columns |= {"run_id": run["run_id"], "converged": bool(made["converged"]), "model": run["model"],
                 "ontology_name": run["ontology_name"], "is_success": verdict.get("is_success"),
                 "confidence": verdict.get("confidence")}  # fmt: skip

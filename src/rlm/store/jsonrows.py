@@ -15,7 +15,16 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.store import gate
 from rlm.store.records import verdict
-from rlm.store.types import ITEM_FIELDS, LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS, MemoryItem, Scope, Tenant
+from rlm.store.types import (
+    ITEM_FIELDS,
+    LEVELS,
+    OUTCOMES,
+    SOURCE_TYPES,
+    TRUSTS,
+    MemoryItem,
+    Scope,
+    Tenant,
+)
 from rlm.store.values import admit_time, choice, finite, natural, shown, unit
 
 Check = Callable[[Any, str], object]
@@ -35,7 +44,9 @@ def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
             key = (item.memory_id, item.level, item.org, item.team, item.project)
             if places.setdefault(key, where) != where:
                 hint = "remove one, or the memory_id of the one that is new"
-                raise ValidationError(f"memory_id {item.memory_id!r} is that of {places[key]} too: {hint}")
+                raise ValidationError(
+                    f"memory_id {item.memory_id!r} is that of {places[key]} too: {hint}"
+                )
         found.append(item)
     return found
 
@@ -93,7 +104,9 @@ def _check(row: Row, checks: Mapping[str, Check]) -> None:
     """Every field is there, is known, and holds what it may hold."""
     for name in row:
         if name not in checks:
-            raise ValidationError(f"unknown field {shown(name)}; known: {', '.join(checks)}", field=name)
+            raise ValidationError(
+                f"unknown field {shown(name)}; known: {', '.join(checks)}", field=name
+            )
     for name, check in checks.items():
         if name not in row:
             raise ValidationError(f"{name} is missing", field=name)
@@ -126,12 +139,18 @@ def _one_of(allowed: tuple[str, ...]) -> Check:
     return lambda value, name: choice(value, allowed, name)
 
 
-_text, _object, _list = partial(_kind, str, "text"), partial(_kind, dict, "an object"), partial(_kind, list, "a list")
+_text, _object, _list = (
+    partial(_kind, str, "text"),
+    partial(_kind, dict, "an object"),
+    partial(_kind, list, "a list"),
+)
 _flag = partial(_kind, bool, "true or false")
 _maybe = _nullable(_text)
 
 MEMORY: dict[str, Check] = {
-    **dict.fromkeys(("title", "description", "content", "memory_id", "org", "team", "project"), _text),
+    **dict.fromkeys(
+        ("title", "description", "content", "memory_id", "org", "team", "project"), _text
+    ),
     **dict.fromkeys(("task_query", "session_id", "origin"), _maybe),
     **dict.fromkeys(("access_count", "success_count", "failure_count"), natural),
     **dict.fromkeys(("last_used", "archived_at"), _nullable(admit_time)),
@@ -163,7 +182,12 @@ TRAJECTORY: dict[str, Check] = {
     "artifact": _object,
     "created_at": admit_time,
 }
-JUDGMENT: dict[str, Check] = {"is_success": _flag, "reason": _text, "confidence": verdict, "missing": _texts}
+JUDGMENT: dict[str, Check] = {
+    "is_success": _flag,
+    "reason": _text,
+    "confidence": verdict,
+    "missing": _texts,
+}
 USE: dict[str, Check] = {
     **dict.fromkeys(("trajectory_id", "memory_id"), _text),
     "rank": natural,

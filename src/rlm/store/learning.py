@@ -68,14 +68,20 @@ class LearningRow:
 
 
 def learning_row(
-    trajectory: Mapping[str, Any], artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]
+    trajectory: Mapping[str, Any],
+    artifact: Mapping[str, Any],
+    used: Sequence[tuple[str, int, float | None]],
 ) -> LearningRow:
     """A row from its columns (names as in `LearningRow`), the artifact's fields, and what usage says, in any order."""
     texts: dict[str, Any] = {
-        name: _text(artifact.get(name)) for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
+        name: _text(artifact.get(name))
+        for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
     }
     return LearningRow(
-        **trajectory, **texts, tokens=_tokens(artifact.get("usage")), given=_given(artifact, sorted(used, key=_rank))
+        **trajectory,
+        **texts,
+        tokens=_tokens(artifact.get("usage")),
+        given=_given(artifact, sorted(used, key=_rank)),
     )
 
 
@@ -95,7 +101,9 @@ def _tokens(usage: Any) -> int | None:
     return sum(known) if known else None
 
 
-def _given(artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]) -> tuple[Given, ...]:
+def _given(
+    artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]
+) -> tuple[Given, ...]:
     shown = artifact.get("injected")
     if not isinstance(shown, list):
         return tuple(Given(*each) for each in used)
@@ -107,13 +115,19 @@ def _given(artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | N
     for memory_id, rank, score in used:
         place = _place(memory_id, rank, shown, ids)
         say = place in numbers if said and place else None
-        found.append(Given(memory_id, rank, score, place is not None, say, say is False and place in left))
+        found.append(
+            Given(memory_id, rank, score, place is not None, say, say is False and place in left)
+        )
     return tuple(found)
 
 
 def _numbers(uses: Any, name: str) -> set[int]:
     listed = uses.get(name) if isinstance(uses, Mapping) else None
-    return set(listed) if isinstance(listed, list) and all(isinstance(number, int) for number in listed) else set()
+    return (
+        set(listed)
+        if isinstance(listed, list) and all(isinstance(number, int) for number in listed)
+        else set()
+    )
 
 
 def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | None:
@@ -127,7 +141,9 @@ def apply_lessons(store: MemoryBackend, lessons: Lessons) -> None:
     """What a run changes in memories that are there. One that is gone by now teaches nothing."""
     for signal in lessons.signals:
         with suppress(NotFound):
-            store.adjust_confidence(signal.memory_id, signal.delta, kind=signal.kind, reason=signal.reason or None)
+            store.adjust_confidence(
+                signal.memory_id, signal.delta, kind=signal.kind, reason=signal.reason or None
+            )
     for memory_id, changes in lessons.changes:
         with suppress(NotFound):
             store.update(memory_id, **changes)

@@ -6,17 +6,77 @@ AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
 SQUEEZE = str.maketrans("", "", "_-" + AROUND_NAME.decode())
 _PLACEHOLDER_STARTS = (
     *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
-    *("your", "my_", "my-", "example", "placeholder", "replace", "insert", "changeme", "change_", "change-"),
-    *("dummy", "redacted", "todo", "fixme", "sample", "enter_", "enter-", "some_", "some-", "the_", "the-"),
-    *("os.", "process.", "env.", "self.", "this.", "config.", "settings.", "secrets.", "vars.", "var."),
-    *("op://", "vault:", "file:", "arn:", "ref+", "keyring:", "env:", "secret://", "http://", "https://"),
+    *(
+        "your",
+        "my_",
+        "my-",
+        "example",
+        "placeholder",
+        "replace",
+        "insert",
+        "changeme",
+        "change_",
+        "change-",
+    ),
+    *(
+        "dummy",
+        "redacted",
+        "todo",
+        "fixme",
+        "sample",
+        "enter_",
+        "enter-",
+        "some_",
+        "some-",
+        "the_",
+        "the-",
+    ),
+    *(
+        "os.",
+        "process.",
+        "env.",
+        "self.",
+        "this.",
+        "config.",
+        "settings.",
+        "secrets.",
+        "vars.",
+        "var.",
+    ),
+    *(
+        "op://",
+        "vault:",
+        "file:",
+        "arn:",
+        "ref+",
+        "keyring:",
+        "env:",
+        "secret://",
+        "http://",
+        "https://",
+    ),
 )
 _PLACEHOLDER_WORDS = frozenset(
-    {"none", "null", "undefined", "true", "false", "string", "optional", "required", "boolean", "integer"}
+    {
+        "none",
+        "null",
+        "undefined",
+        "true",
+        "false",
+        "string",
+        "optional",
+        "required",
+        "boolean",
+        "integer",
+    }
     | {"hidden", "masked", "password", "passphrase", "secret", "token", "apikey", "credentials"}
 )
-_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$")
-_FILLER = re.compile(r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$")
+_CALL = re.compile(
+    r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$"
+)
+_FILLER = re.compile(
+    r"(.)\1*$|[xX*._•?#-]+$|\[[A-Za-z_ -]{1,30}\]$|.{0,40}(?:xxxx|\.\.\.|…|\*\*\*)$"
+)
 _SIGNATURE = re.compile(r"[A-Za-z0-9+/%=]+$")
 _DIGIT = re.compile("[0-9]")
 WORDY = re.compile(r"[A-Za-z]*\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})+$")
@@ -40,7 +100,9 @@ def is_mixed(token: str, *, cases: bool) -> bool:
 def is_random(value: str, least: int = 16) -> bool:
     """Whether letters and digits stand together as nobody types them: at length, in both cases or again and again."""
     return any(
-        len(run) >= least and not run.isdigit() and (is_mixed(run, cases=True) or len(_DIGITS.findall(run)) >= 2)
+        len(run) >= least
+        and not run.isdigit()
+        and (is_mixed(run, cases=True) or len(_DIGITS.findall(run)) >= 2)
         for run in _LETTERS_AND_DIGITS.findall(value)
     )
 
@@ -53,7 +115,9 @@ def is_plain_key(value: str) -> bool:
 def is_url_password(password: str) -> bool:
     """Whether what stands between the user and the host is a password, and not a hole for one."""
     return (
-        bool(password) and not password.startswith(("$", "<", "{", "%", "[redacted:")) and not _FILLER.match(password)
+        bool(password)
+        and not password.startswith(("$", "<", "{", "%", "[redacted:"))
+        and not _FILLER.match(password)
     )
 
 

@@ -32,8 +32,12 @@ def open_store(
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`. `embedder`
     is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
     """
-    settings = config.load(embedder=embedder if isinstance(embedder, str) else None, lock_timeout_s=lock_timeout_s)
-    model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(settings)
+    settings = config.load(
+        embedder=embedder if isinstance(embedder, str) else None, lock_timeout_s=lock_timeout_s
+    )
+    model = (
+        embedder if embedder is not None and not isinstance(embedder, str) else _embedder(settings)
+    )
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     scheme, _, rest = name.partition(":")
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
@@ -41,7 +45,9 @@ def open_store(
         from rlm.store.jsonfile import MemoryStore
 
         path = Path(rest).expanduser()
-        return MemoryStore.open(path, tenant=tenant, embedder=model, origin=origin, read_only=read_only)
+        return MemoryStore.open(
+            path, tenant=tenant, embedder=model, origin=origin, read_only=read_only
+        )
     if "://" in name or (scheme in ("postgres", "postgresql", "qdrant") and rest):
         raise ConfigError(f"cannot open {name.split('@')[-1]!r}: this version knows {KINDS}")
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
@@ -58,7 +64,12 @@ def open_store(
 
 
 def _embedder(settings: config.Settings) -> Embedder | None:
-    return pick_embedder(settings.embedder, url=settings.embed_url, model=settings.embed_model, key=settings.embed_key)
+    return pick_embedder(
+        settings.embedder,
+        url=settings.embed_url,
+        model=settings.embed_model,
+        key=settings.embed_key,
+    )
 
 
 def _check(backend: SQLiteMemoryBackend | MemoryStore) -> MemoryBackend:

@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rlm.errors import ValidationError
-from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS, Judgment, MemoryItem, Run, Trajectory
+from rlm.store.types import (
+    LEVELS,
+    OUTCOMES,
+    SOURCE_TYPES,
+    TRUSTS,
+    Judgment,
+    MemoryItem,
+    Run,
+    Trajectory,
+)
 from rlm.store.values import (
     admit_id,
     admit_object,
@@ -25,7 +34,15 @@ from rlm.store.values import (
 
 ANSWER_CHARS = 1_000_000
 VERDICTS = ("high", "medium", "low")
-PROVENANCE_KEYS = ("source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack")
+PROVENANCE_KEYS = (
+    "source",
+    "curriculum_id",
+    "task_id",
+    "trajectory_id",
+    "run_id",
+    "exported_in_pack",
+    "pack",
+)
 LISTED_BY = {"source_type": SOURCE_TYPES, "outcome": OUTCOMES, "trust": TRUSTS, "level": LEVELS}
 
 
@@ -37,20 +54,34 @@ class Use(NamedTuple):
     score: float
 
 
-def admit_artifacts(run: Any, trajectory: Any, judgment: Any) -> tuple[Run, Trajectory, Judgment | None]:
+def admit_artifacts(
+    run: Any, trajectory: Any, judgment: Any
+) -> tuple[Run, Trajectory, Judgment | None]:
     """Checked and cleaned copies of what `save_artifacts` takes besides memories. The trajectory names its run."""
-    expected: tuple[tuple[str, Any, type], ...] = (("run", run, Run), ("trajectory", trajectory, Trajectory))
+    expected: tuple[tuple[str, Any, type], ...] = (
+        ("run", run, Run),
+        ("trajectory", trajectory, Trajectory),
+    )
     if judgment is not None:
         expected += (("judgment", judgment, Judgment),)
     for name, value, kind in expected:
         if not isinstance(value, kind):
-            raise ValidationError(f"{name} is {type(value).__name__}, expected a {kind.__name__}", field=name)
+            raise ValidationError(
+                f"{name} is {type(value).__name__}, expected a {kind.__name__}", field=name
+            )
     kept = _run(run)
-    return kept, _trajectory(trajectory, kept.run_id), None if judgment is None else _judgment(judgment)
+    return (
+        kept,
+        _trajectory(trajectory, kept.run_id),
+        None if judgment is None else _judgment(judgment),
+    )
 
 
 def _run(run: Run) -> Run:
-    texts = (_optional(getattr(run, name), name) for name in ("model", "ontology_name", "ontology_path", "notes"))
+    texts = (
+        _optional(getattr(run, name), name)
+        for name in ("model", "ontology_name", "ontology_path", "notes")
+    )
     return Run(admit_id(run.run_id, "run_id"), admit_time(run.created_at, "created_at"), *texts)
 
 
@@ -74,14 +105,18 @@ def _judgment(judgment: Judgment) -> Judgment:
         is_success=bool(judgment.is_success),
         reason=admit_text(judgment.reason, "reason"),
         confidence=verdict(judgment.confidence),
-        missing=[admit_text(each, "missing") for each in check_many(judgment.missing, "missing", "text")],
+        missing=[
+            admit_text(each, "missing") for each in check_many(judgment.missing, "missing", "text")
+        ],
     )
 
 
 def verdict(value: Any, name: str = "judgment confidence") -> str:
     """How sure a judge is."""
     if not isinstance(value, str) or value not in VERDICTS:
-        raise ValidationError(f"{name} is {shown(value)}; use one of: {', '.join(VERDICTS)}", field="confidence")
+        raise ValidationError(
+            f"{name} is {shown(value)}; use one of: {', '.join(VERDICTS)}", field="confidence"
+        )
     return value
 
 
@@ -96,13 +131,21 @@ def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
     given_to = admit_id(trajectory_id, "trajectory_id")
     uses = []
     for rank, pair in enumerate(check_many(retrieved, "retrieved", "(MemoryItem, score)"), start=1):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], MemoryItem):
-            raise ValidationError(f"retrieved holds {shown(pair)}: use (MemoryItem, score)", field="retrieved")
+        if (
+            not isinstance(pair, tuple | list)
+            or len(pair) != 2
+            or not isinstance(pair[0], MemoryItem)
+        ):
+            raise ValidationError(
+                f"retrieved holds {shown(pair)}: use (MemoryItem, score)", field="retrieved"
+            )
         uses.append(Use(admit_id(pair[0].memory_id, "memory_id"), rank, finite(pair[1], "score")))
     return given_to, uses
 
 
-def check_listing(names: Mapping[str, Any], provenance: Mapping[str, Any] | None, limit: Any, offset: Any) -> None:
+def check_listing(
+    names: Mapping[str, Any], provenance: Mapping[str, Any] | None, limit: Any, offset: Any
+) -> None:
     """The filters of `list_items`: of fields that have few values, of provenance, and how many."""
     for name, value in names.items():
         if value is not None:
@@ -110,7 +153,9 @@ def check_listing(names: Mapping[str, Any], provenance: Mapping[str, Any] | None
     for key in provenance or {}:
         if key not in PROVENANCE_KEYS:
             known = ", ".join(PROVENANCE_KEYS)
-            raise ValidationError(f"unknown provenance key {shown(key)}; known: {known}", field="provenance")
+            raise ValidationError(
+                f"unknown provenance key {shown(key)}; known: {known}", field="provenance"
+            )
     check_count(limit, "limit")
     check_count(offset, "offset")
 

@@ -14,7 +14,9 @@ import unicodedata
 from typing import Any
 
 # Maps an ASCII text to bytes in which 1 stands for a control character that has to go.
-_CONTROLS = bytes(1 if (code < 32 and code not in (9, 10)) or code == 127 else 0 for code in range(256))
+_CONTROLS = bytes(
+    1 if (code < 32 and code not in (9, 10)) or code == 127 else 0 for code in range(256)
+)
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor

@@ -66,7 +66,9 @@ _URL = re.compile(  # user, then a password, or one with a slash in it, or none
 )
 _URL_USER = re.compile(r"[\w.~%+-]+", re.ASCII)
 
-_ASSIGN_END = r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`])(?=[^\s\"'`]{5})|(?=[^\s\"'`,;&<>\\]{5}))"
+_ASSIGN_END = (
+    r"(?:\*\*[ \t]?)?(?:[bfruBFRU]{0,2}(\\?[\"'`])(?=[^\s\"'`]{5})|(?=[^\s\"'`,;&<>\\]{5}))"
+)
 _ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
 _ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
@@ -74,7 +76,12 @@ _CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s
 _VALUE = r"[\"']?([^\s;|&\"'\[$<{%-][^\s;|&\"']{4,127})"
 _SHORT_FLAGS = tuple(  # each begins with plain letters, which is what makes a search fast
     (command.encode(), re.compile(command + r"[\w-]{0,10}\b[^\n,;|&]{0,120}? " + flag + _VALUE))
-    for command, flag in (("mysql", "-p"), ("mariadb", "-p"), ("sshpass", "-p ?"), ("redis-cli", "-a ?"))
+    for command, flag in (
+        ("mysql", "-p"),
+        ("mariadb", "-p"),
+        ("sshpass", "-p ?"),
+        ("redis-cli", "-a ?"),
+    )
 )
 _COOKIE_LINE = r"[\"']?[:=][ \t]{0,4}[\"']?([^\n\"']{8,4096})"
 _COOKIES = tuple(re.compile(word + _COOKIE_LINE) for word in ("ookie", "OOKIE"))
@@ -111,11 +118,51 @@ _ENDS_BYTES = tuple(  # U+212A is a k in lower case, and no byte of its own
 _ENDS_LAST_3 = frozenset(map(_LAST_3, (*_ENDS_BYTES, b"ookie")))
 _ENV_KEY = re.compile(r"([A-Z][A-Z0-9]*)_KEY$")
 _NO_SECRET_KEYS = frozenset(  # what may stand before _KEY where no secret follows
-    {"PRIMARY", "FOREIGN", "UNIQUE", "NATURAL", "SURROGATE", "COMPOSITE", "CANDIDATE", "SORT", "PARTITION", "SHARD"}
-    | {"HASH", "RANGE", "ROW", "GROUP", "INDEX", "LOOKUP", "ROUTING", "CACHE", "DEDUP", "IDEMPOTENCY", "LOCK", "MAP"}
-    | {"OBJECT", "S3", "BUCKET", "FILE", "STATE", "REGISTRY", "PUBLIC", "PUB", "PUBLISHABLE", "SITE", "VERIFY", "HOST"}
+    {
+        "PRIMARY",
+        "FOREIGN",
+        "UNIQUE",
+        "NATURAL",
+        "SURROGATE",
+        "COMPOSITE",
+        "CANDIDATE",
+        "SORT",
+        "PARTITION",
+        "SHARD",
+    }
+    | {
+        "HASH",
+        "RANGE",
+        "ROW",
+        "GROUP",
+        "INDEX",
+        "LOOKUP",
+        "ROUTING",
+        "CACHE",
+        "DEDUP",
+        "IDEMPOTENCY",
+        "LOCK",
+        "MAP",
+    }
+    | {
+        "OBJECT",
+        "S3",
+        "BUCKET",
+        "FILE",
+        "STATE",
+        "REGISTRY",
+        "PUBLIC",
+        "PUB",
+        "PUBLISHABLE",
+        "SITE",
+        "VERIFY",
+        "HOST",
+    }
 )
-_FOLD = bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128))) + b"?" * 128
+_FOLD = (
+    bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128)))
+    + b"?" * 128
+)
 
 
 def scrub(text: str) -> tuple[str, tuple[str, ...]]:
@@ -156,7 +203,10 @@ def _scrub_any(value: Any, name_kind: str | None, kinds: set[str]) -> Any:
         return text
     if isinstance(value, dict):
         kind_of = {key: _name_kind(key) for key in value if isinstance(key, str)}
-        return {_scrub_any(key, None, kinds): _scrub_any(item, kind_of.get(key), kinds) for key, item in value.items()}
+        return {
+            _scrub_any(key, None, kinds): _scrub_any(item, kind_of.get(key), kinds)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         items = [_scrub_any(item, name_kind, kinds) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
@@ -170,7 +220,9 @@ def _is_named_secret(value: str, name_kind: str) -> bool:
 
 
 def _scrub_once(text: str, kinds: set[str]) -> str:
-    data = _bytes(text)  # whether something is there at all is asked of bytes: twice as fast where text is not ASCII
+    data = _bytes(
+        text
+    )  # whether something is there at all is asked of bytes: twice as fast where text is not ASCII
     if b"--" in data:
         text = _scrub_fences(text, kinds)
         text = _scrub_named(text, _FLAG.finditer(text), kinds)
@@ -205,7 +257,9 @@ def _assignments(text: str) -> Iterator[re.Match[str]]:
     start = 0
     for line in text.split("\n"):
         end = start + len(line)
-        if (":" in line or "=" in line) and _is_secret_name(_last_words(data := _bytes(line)), data):
+        if (":" in line or "=" in line) and _is_secret_name(
+            _last_words(data := _bytes(line)), data
+        ):
             yield from _ASSIGN.finditer(text, start, end)
         start = end + 1
 
@@ -249,11 +303,15 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
 def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
     """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no password."""
     user, password, slashed = match.groups()
-    named = match.string.endswith(("ssh", "sftp"), 0, match.start())  # there the user is a name, and the key a file
+    named = match.string.endswith(
+        ("ssh", "sftp"), 0, match.start()
+    )  # there the user is a name, and the key a file
     token = not named and _URL_USER.fullmatch(user) and is_random(user)
     who = _mark("url-token", kinds) if token else user
     if slashed is not None:
-        secret = is_slashed_password(slashed) and not user.startswith("[")  # that is an IPv6 address
+        secret = is_slashed_password(slashed) and not user.startswith(
+            "["
+        )  # that is an IPv6 address
         return f"://{user}:{_mark('url-password', kinds)}@" if secret else match[0]
     if password is None:
         return f"://{who}@"
@@ -350,7 +408,9 @@ def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
 
 
 def _is_bearer(text: str, start: int, end: int) -> bool:
-    return text[max(0, start - 7) : start].lower() == "bearer " and is_mixed(text[start:end], cases=False)
+    return text[max(0, start - 7) : start].lower() == "bearer " and is_mixed(
+        text[start:end], cases=False
+    )
 
 
 def _scrub_putty(text: str, kinds: set[str]) -> str:
@@ -445,7 +505,9 @@ def _is_authorization(scheme: str, value: str) -> bool:
         return False
     if scheme != "basic":
         inner = value[1:]
-        return not WORDY.match(value) and (len(value) >= 20 or not (inner.islower() or inner.isupper()))
+        return not WORDY.match(value) and (
+            len(value) >= 20 or not (inner.islower() or inner.isupper())
+        )
     try:
         return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
     except (binascii.Error, ValueError):

@@ -42,9 +42,15 @@ class Tenant:
     def __post_init__(self) -> None:
         for name in ("org", "team", "project"):
             value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
+            if (
+                not isinstance(value, str)
+                or not value.strip()
+                or len(value) > 200
+                or not value.isprintable()
+            ):
                 raise ValidationError(
-                    f"tenant {name} is {_shown(value)}: use 1 to 200 printable characters", field=name
+                    f"tenant {name} is {_shown(value)}: use 1 to 200 printable characters",
+                    field=name,
                 )
 
 
@@ -85,14 +91,19 @@ class Scope:
         for key in data:
             if key not in _SCOPE_KEYS:
                 raise ValidationError(
-                    f"unknown scope key {_shown(key)}; known: {', '.join(_SCOPE_KEYS)}", field="scope"
+                    f"unknown scope key {_shown(key)}; known: {', '.join(_SCOPE_KEYS)}",
+                    field="scope",
                 )
         ontology = data.get("ontology") or None
         if ontology is not None and not isinstance(ontology, str):
-            raise ValidationError(f"scope ontology is {_shown(ontology)}: use text or null", field="scope")
+            raise ValidationError(
+                f"scope ontology is {_shown(ontology)}: use text or null", field="scope"
+            )
         transferable = data.get("transferable", True)
         if not isinstance(transferable, bool):
-            raise ValidationError(f"scope transferable is {_shown(transferable)}: use true or false", field="scope")
+            raise ValidationError(
+                f"scope transferable is {_shown(transferable)}: use true or false", field="scope"
+            )
         return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
 
     def admits(self, wanted: Scope) -> bool:
@@ -103,16 +114,31 @@ class Scope:
         """
         if wanted.ontology == "" and (self.ontology or ONTOLOGY_TOOLS.intersection(self.tools)):
             return False
-        if self.ontology and wanted.ontology and self.ontology.casefold() != wanted.ontology.casefold():
+        if (
+            self.ontology
+            and wanted.ontology
+            and self.ontology.casefold() != wanted.ontology.casefold()
+        ):
             return False
-        if self.task_types and wanted.task_types and not set(self.task_types) & set(wanted.task_types):
+        if (
+            self.task_types
+            and wanted.task_types
+            and not set(self.task_types) & set(wanted.task_types)
+        ):
             return False
         return not (self.tools and wanted.tools and not set(self.tools) <= set(wanted.tools))
 
 
 ONTOLOGY_TOOLS = frozenset(
     (
-        *("search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path", "graph_stats"),
+        *(
+            "search_entity",
+            "search_by_label",
+            "describe_entity",
+            "probe_relationships",
+            "find_path",
+            "graph_stats",
+        ),
         *("predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice"),
     )
 )
@@ -124,7 +150,11 @@ _DEFAULT_DICT = DEFAULT_SCOPE.to_dict()
 
 def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data.get(key) or ()
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, str) for v in value):
+    if (
+        isinstance(value, str)
+        or not isinstance(value, Sequence)
+        or not all(isinstance(v, str) for v in value)
+    ):
         raise ValidationError(f"scope {key} is {_shown(value)}: use a list of text", field="scope")
     return tuple(value)
 
@@ -178,7 +208,9 @@ class MemoryItem:
         try:
             scope = self.scope.to_dict()
         except (AttributeError, TypeError):
-            raise ValidationError("scope is no Scope, or its task_types or tools are no lists", field="scope") from None
+            raise ValidationError(
+                "scope is no Scope, or its task_types or tools are no lists", field="scope"
+            ) from None
         self.memory_id = stable_id(self.title, self.content, scope)
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,7 +375,9 @@ class Edge:
             "type": self.type,
             "label": self.label,
             "weight": self.weight,
-            "members": [{"node_id": m.node_id, "role": m.role, "position": m.position} for m in self.members],
+            "members": [
+                {"node_id": m.node_id, "role": m.role, "position": m.position} for m in self.members
+            ],
         }
 
 

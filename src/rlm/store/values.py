@@ -45,10 +45,14 @@ def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
     if not isinstance(value, str):
         raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
     if len(value) > limit:
-        raise ValidationError(f"{name} has {len(value):,} characters, at most {limit:,}", field=name)
+        raise ValidationError(
+            f"{name} has {len(value):,} characters, at most {limit:,}", field=name
+        )
     clean = scrub(clean_text(value))[0]
     if len(clean) > limit:  # normalising can make a text longer
-        raise ValidationError(f"{name} has {len(clean):,} characters, at most {limit:,}", field=name)
+        raise ValidationError(
+            f"{name} has {len(clean):,} characters, at most {limit:,}", field=name
+        )
     return clean
 
 
@@ -60,7 +64,9 @@ def admit_line(value: Any, name: str, limit: int) -> str:
 def choice(value: Any, allowed: Sequence[str], name: str) -> str:
     """One of the names that exist."""
     if value not in allowed or not isinstance(value, str):
-        raise ValidationError(f"unknown {name} {shown(value)}; use one of: {', '.join(allowed)}", field=name)
+        raise ValidationError(
+            f"unknown {name} {shown(value)}; use one of: {', '.join(allowed)}", field=name
+        )
     return value
 
 
@@ -81,13 +87,17 @@ PLAIN_KEYS = frozenset(
 _ONLY_TEXT = frozenset({str})
 
 
-def admit_object(value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool = False) -> dict[str, Any]:
+def admit_object(
+    value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool = False
+) -> dict[str, Any]:
     """A JSON object, cleaned, scrubbed and bounded. `clean` says that the texts under `PLAIN_KEYS` are known to be."""
     if type(value) is not dict and not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if PLAIN_KEYS.issuperset(value) and _ONLY_TEXT.issuperset(map(type, value.values())):
         text = "\n".join(value.values())
-        if len(text) <= limit and (clean or is_clean(text)):  # what most memories have, at a tenth of the price
+        if len(text) <= limit and (
+            clean or is_clean(text)
+        ):  # what most memories have, at a tenth of the price
             return dict(value)
     try:
         made, _ = scrub_value(clean_value(dict(value)))
@@ -95,7 +105,9 @@ def admit_object(value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool 
     except (TypeError, ValueError, RecursionError) as exc:
         raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc
     if size > limit:
-        raise ValidationError(f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name)
+        raise ValidationError(
+            f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name
+        )
     return dict(made)
 
 
@@ -123,8 +135,15 @@ def admit_time(value: Any, name: str) -> str:
 
 def admit_id(value: Any, name: str) -> str:
     """An id or a label of the caller's own: short, printable, and no secret."""
-    if not isinstance(value, str) or not 0 < len(value) <= ID_CHARS or not value.isprintable() or not is_clean(value):
-        raise ValidationError(f"{name} is {shown(value)}: use 1 to {ID_CHARS} printable characters", field=name)
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value) <= ID_CHARS
+        or not value.isprintable()
+        or not is_clean(value)
+    ):
+        raise ValidationError(
+            f"{name} is {shown(value)}: use 1 to {ID_CHARS} printable characters", field=name
+        )
     return value
 
 
@@ -137,4 +156,8 @@ def finite(value: Any, name: str) -> float:
 
 def shown(value: Any) -> str:
     """A refused value for a message: short, and without the secret that it may hold."""
-    return repr(scrub(clean_text(str(value)))[0][:80]) if isinstance(value, str) else scrub(repr(value))[0][:80]
+    return (
+        repr(scrub(clean_text(str(value)))[0][:80])
+        if isinstance(value, str)
+        else scrub(repr(value))[0][:80]
+    )

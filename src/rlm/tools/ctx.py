@@ -65,7 +65,9 @@ class _Context:
     def ctx_slice(self, ref: Handle, start: int, end: int) -> str:
         """The characters start to end of a handle, as in Python; at most 500 a call.
         For longer passages slice the text in Python and let llm_query read it."""
-        begin, stop, _ = slice(position(start, "start"), position(end, "end")).indices(self._store.size(ref))
+        begin, stop, _ = slice(position(start, "start"), position(end, "end")).indices(
+            self._store.size(ref)
+        )
         if stop - begin > PART_CHARS:
             raise HandleError(
                 f"ctx_slice of {stop - begin:,} characters, at most {PART_CHARS}: ask for less, or slice the text in "
@@ -91,13 +93,17 @@ class _Context:
         hits, line, counted = [], 1, 0
         for place in places:
             line, counted = line + self._store.count(ref, "\n", counted, place), place
-            hits.append({"at": place, "line": line, "text": self._around(ref, place, len(pattern), room)})
+            hits.append(
+                {"at": place, "line": line, "text": self._around(ref, place, len(pattern), room)}
+            )
         return hits
 
     def _around(self, ref: Handle, at: int, chars: int, room: int) -> str:
         room = min(PART_CHARS, room)
         before = max(0, room - chars) // 2
-        return clip(one_line(self._store.read(ref, max(0, at - before), max(0, at - before) + room)), room)
+        return clip(
+            one_line(self._store.read(ref, max(0, at - before), max(0, at - before) + room)), room
+        )
 
     def ctx_stats(self, ref: Handle) -> dict[str, Any]:
         """What a handle holds: chars, lines, words (estimated), first lines, Markdown headings [at, text],
@@ -111,7 +117,8 @@ class _Context:
             "key": clip(handle.key, FIRST_LINE_CHARS),
             "dtype": handle.dtype,
             "chars": chars,
-            "lines": store.count(ref, "\n") + (chars > 0 and store.read(ref, chars - 1, chars) != "\n"),
+            "lines": store.count(ref, "\n")
+            + (chars > 0 and store.read(ref, chars - 1, chars) != "\n"),
             "words": words if sampled == chars else round(words * chars / sampled),
             "first": [clip(one_line(line), FIRST_LINE_CHARS) for line in head[:FIRST_LINES]],
         }
@@ -153,7 +160,9 @@ def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | Non
         return None
     shape, times = shapes.most_common(1)[0]
     share = round(times / shapes.total(), 2)
-    return (clip(one_line(shape), SHAPE_CHARS), share) if times > 1 and share >= SHAPE_SHARE else None
+    return (
+        (clip(one_line(shape), SHAPE_CHARS), share) if times > 1 and share >= SHAPE_SHARE else None
+    )
 
 
 def _shape(line: str) -> str:

@@ -30,7 +30,9 @@ EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
 """What went well is trusted a little more than what did not, as with memories (seed 003)."""
 
 
-def graph_tools(backend: MemoryBackend, meter: Meter, *, recalled: Recalled | None = None) -> Toolbox:
+def graph_tools(
+    backend: MemoryBackend, meter: Meter, *, recalled: Recalled | None = None
+) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
     tools = _Graph(backend, recalled or Recalled())
     box = Toolbox()
@@ -78,7 +80,9 @@ class _Graph:
             raise ValidationError(f"success is {success!r:.40}: use True or False", field="success")
         self._recalled.check(outcome, "outcome")
         metadata = {"outcome": outcome, "success": success}
-        return self._create("experience", content, confidence=EXPERIENCE_CONFIDENCE[success], metadata=metadata)
+        return self._create(
+            "experience", content, confidence=EXPERIENCE_CONFIDENCE[success], metadata=metadata
+        )
 
     def memory_get_context(self, limit: int = 10) -> list[dict[str, Any]]:
         """What was noted last, newest first, as memory_query returns it; limit up to 20."""
@@ -111,14 +115,21 @@ class _Graph:
 
     def _check_writes(self) -> None:
         if self._writes >= WRITES_PER_RUN:
-            raise LimitExceeded(f"{WRITES_PER_RUN} notes were stored in this run, which is the most: use what is there")
+            raise LimitExceeded(
+                f"{WRITES_PER_RUN} notes were stored in this run, which is the most: use what is there"
+            )
 
     def _shown(self, nodes: list[Node]) -> list[dict[str, Any]]:
         made = []
         for node in nodes:
             content = clip(node.content, NODE_CHARS)
             self._recalled.note(content)
-            entry = {"id": node.id, "type": node.type, "content": content, "confidence": node.confidence}
+            entry = {
+                "id": node.id,
+                "type": node.type,
+                "content": content,
+                "confidence": node.confidence,
+            }
             if node.type == "experience":
                 entry["outcome"] = clip(str(node.metadata.get("outcome", "")), OUTCOME_CHARS)
                 entry["success"] = bool(node.metadata.get("success", False))

@@ -79,16 +79,22 @@ class _Learned:
         judgment: {'is_success': True, 'reason': …}. auto_store=False only shows it."""
         check_text(task, "task", TASK_CHARS)
         if not isinstance(judgment, Mapping) or not isinstance(judgment.get("is_success"), bool):
-            raise ValidationError("judgment has no is_success: use {'is_success': True, 'reason': …}", field="judgment")
+            raise ValidationError(
+                "judgment has no is_success: use {'is_success': True, 'reason': …}",
+                field="judgment",
+            )
         if not judgment["is_success"]:
             raise ValidationError(
-                "this was judged a failure: use mem_learn_from_failure(result, task, error)", field="judgment"
+                "this was judged a failure: use mem_learn_from_failure(result, task, error)",
+                field="judgment",
             )
         calls, last = self._made(result)
         item = procedure_of(calls, last, question=task, asked=understand(task), **self._known)
         return self._kept(item, store=bool(auto_store))
 
-    def mem_learn_from_failure(self, result: Handle | None, task: str, error: str) -> dict[str, Any]:
+    def mem_learn_from_failure(
+        self, result: Handle | None, task: str, error: str
+    ) -> dict[str, Any]:
         """Store what to avoid after a result that was wrong, or (result=None) after the last call that failed.
         error: what was wrong with it. Returns {id, title, content, action, why}."""
         check_text(task, "task", TASK_CHARS)
@@ -98,7 +104,9 @@ class _Learned:
         else:
             calls, last = self._made(result)
         judgment = Judgment(False, error)
-        item = pitfall_of(calls, last, judgment, question=task, asked=understand(task), **self._known)
+        item = pitfall_of(
+            calls, last, judgment, question=task, asked=understand(task), **self._known
+        )
         return self._kept(item, store=True)
 
     def _calls(self) -> list[CallLike]:
@@ -110,18 +118,26 @@ class _Learned:
             result = from_wire(dict(result))
             result = result.get("ref", result) if isinstance(result, dict) else result
         if not isinstance(result, Ref | View | str):
-            raise HandleError("this is no handle to results: give what sparql_query returned, or its key")
+            raise HandleError(
+                "this is no handle to results: give what sparql_query returned, or its key"
+            )
         key = self._handles.ref(result).key
         calls = self._calls()
         for place, call in enumerate(calls):
             if call.ok and call.tool == "sparql_query" and call.key == key:
                 pages = [later for later in calls[place + 1 :] if later.key == key]
                 return [*calls[: place + 1], *pages], call
-        raise HandleError(f"no query of this run made {key!r}: give a handle that sparql_query returned")
+        raise HandleError(
+            f"no query of this run made {key!r}: give a handle that sparql_query returned"
+        )
 
     def _kept(self, item: MemoryItem | None, *, store: bool) -> dict[str, Any]:
         if item is None:
-            return {"id": None, "action": "none", "why": "there is nothing in these calls that could be used again"}
+            return {
+                "id": None,
+                "action": "none",
+                "why": "there is nothing in these calls that could be used again",
+            }
         item.origin, item.session_id = ORIGIN, self._session
         item.provenance = {"source": "extracted", **item.provenance}
         self._gate.admit([item])
@@ -129,7 +145,9 @@ class _Learned:
             return _shown(item, item.memory_id, "shown", "not stored: auto_store is False")
         with self._lock:
             if self._learnt >= LEARNT_PER_RUN:
-                raise LimitExceeded(f"{LEARNT_PER_RUN} lessons were stored in this run, which is the most")
+                raise LimitExceeded(
+                    f"{LEARNT_PER_RUN} lessons were stored in this run, which is the most"
+                )
             plan = dedup.apply(self._store, [item])
             self._store.add_many(plan.add)
             for memory_id, changes in plan.update:

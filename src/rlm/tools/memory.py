@@ -42,7 +42,11 @@ ORIGIN = "repl"
 
 
 def memory_tools(
-    backend: MemoryBackend, meter: Meter, *, session: str | None = None, recalled: Recalled | None = None
+    backend: MemoryBackend,
+    meter: Meter,
+    *,
+    session: str | None = None,
+    recalled: Recalled | None = None,
 ) -> Toolbox:
     """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared between rooms."""
     tools = _Memory(backend, session, recalled or Recalled())
@@ -68,8 +72,12 @@ class _Memory:
         check_text(q, "q", QUERY_CHARS)
         check_count(k, "k", SEARCH_HITS)
         if polarity is not None and polarity not in POLARITIES:
-            raise ValidationError(f"polarity is {polarity!r:.40}: use 'success', 'failure' or None", field="polarity")
-        scope = None if domain is None else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
+            raise ValidationError(
+                f"polarity is {polarity!r:.40}: use 'success', 'failure' or None", field="polarity"
+            )
+        scope = (
+            None if domain is None else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
+        )
         found = self._backend.retrieve(q, min(2 * k, SEARCH_HITS), scope=scope, outcome=polarity)
         hits = [hit for hit in found if (hit.item.confidence or 0.0) >= RECALL_FLOOR][:k]
         room = max(HIT_CHARS, SEARCH_CHARS // max(1, len(hits))) - HIT_FRAME_CHARS
@@ -80,10 +88,13 @@ class _Memory:
         check_count(max_n, "max_n", GET_ITEMS)
         wanted = [ids] if isinstance(ids, str) else ids
         if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
-            raise ValidationError("ids is no list of ids: use those that mem_search returned", field="ids")
+            raise ValidationError(
+                "ids is no list of ids: use those that mem_search returned", field="ids"
+            )
         if len(wanted) > max_n:
             raise ValidationError(
-                f"{len(wanted)} ids, at most {max_n}: choose the {max_n} that fit best, or ask in turns", field="ids"
+                f"{len(wanted)} ids, at most {max_n}: choose the {max_n} that fit best, or ask in turns",
+                field="ids",
             )
         items = [self._live(memory_id) for memory_id in dict.fromkeys(wanted)]
         for item in items:
@@ -113,7 +124,11 @@ class _Memory:
         for text, name in ((content, "content"), (description, "description"), (title, "title")):
             if isinstance(text, str):
                 self._recalled.check(text, name)
-        scope = DEFAULT_SCOPE if domain is None else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
+        scope = (
+            DEFAULT_SCOPE
+            if domain is None
+            else Scope(ontology=check_text(domain, "domain", DOMAIN_CHARS))
+        )
         item = MemoryItem(
             title,
             description,
@@ -143,7 +158,9 @@ class _Memory:
         if item is None or item.archived_at is not None:
             raise NotFound(f"no memory {memory_id!r:.80} here: use an id that mem_search returned")
         if item.trust == "quarantined":
-            raise NotFound(f"memory {memory_id!r} is in quarantine until a person approves it: use another")
+            raise NotFound(
+                f"memory {memory_id!r} is in quarantine until a person approves it: use another"
+            )
         return item
 
 

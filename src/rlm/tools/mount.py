@@ -22,7 +22,9 @@ VIEWS = (
 )
 
 
-def setup_ontology_context(path: str | Path, ns: dict[str, Any], name: str, *, lang: str | None = None) -> Engine:
+def setup_ontology_context(
+    path: str | Path, ns: dict[str, Any], name: str, *, lang: str | None = None
+) -> Engine:
     """Open a file or a named endpoint and mount it: the engine as `name`, its GraphMeta as `name_meta`, and the views.
 
     The views are there by their own names (`describe_entity`) and with the name before them (`prov_describe_entity`):
@@ -30,9 +32,13 @@ def setup_ontology_context(path: str | Path, ns: dict[str, Any], name: str, *, l
     mounted when the file cannot be read. Close the engine when it is no longer needed.
     """
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise ValidationError(f"name is {name!r:.80}: use the name of a variable, such as prov", field="name")
+        raise ValidationError(
+            f"name is {name!r:.80}: use the name of a variable, such as prov", field="name"
+        )
     if not isinstance(ns, dict):
-        raise ValidationError(f"ns is {type(ns).__name__}: use a dict, such as globals()", field="ns")
+        raise ValidationError(
+            f"ns is {type(ns).__name__}: use a dict, such as globals()", field="ns"
+        )
     engine = open_engine(path)
     try:
         views = Views(engine, lang=lang)

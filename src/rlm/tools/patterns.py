@@ -18,7 +18,15 @@ from rlm.tools.memory import ORIGIN
 from rlm.tools.recalled import Recalled
 from rlm.tools.toolbox import clip
 
-__all__ = ["PATTERNS_PER_RUN", "PATTERN_CHARS", "Pattern", "Patterns", "declared_prefixes", "pattern_of", "procedure"]
+__all__ = [
+    "PATTERNS_PER_RUN",
+    "PATTERN_CHARS",
+    "Pattern",
+    "Patterns",
+    "declared_prefixes",
+    "pattern_of",
+    "procedure",
+]
 
 PATTERNS_PER_RUN = 5
 WORDS_CHARS = 200
@@ -29,7 +37,9 @@ TAGS = ("sparql", "pattern")
 _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
 
 
-def procedure(pattern: Pattern, ontology: str, *, words: str = "", session: str | None = None) -> MemoryItem:
+def procedure(
+    pattern: Pattern, ontology: str, *, words: str = "", session: str | None = None
+) -> MemoryItem:
     """The procedure that a pattern makes. `words` say what it is about, so that it is found again."""
     named = ", ".join(clip(term, TITLE_TERM_CHARS) for term in pattern.terms[:TITLE_TERMS])
     verb = "Count" if pattern.counts else _VERBS[pattern.kind]
@@ -37,7 +47,9 @@ def procedure(pattern: Pattern, ontology: str, *, words: str = "", session: str 
     if pattern.slots:
         given = ", ".join(f"{name} ({what})" for name, what in pattern.slots.items())
         steps.append(f"Put your own values in place of {given}.")
-    steps.append("Read a few rows with sparql_slice. No rows: look the names up with search_entity.")
+    steps.append(
+        "Read a few rows with sparql_slice. No rows: look the names up with search_entity."
+    )
     return MemoryItem(
         f"{verb} with {named}",
         f"{pattern.kind} query over {ontology} that found something"

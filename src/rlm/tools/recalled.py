@@ -40,7 +40,9 @@ class Recalled:
                 return
             if 0 < len(letters) < SHORT_CHARS:
                 self._short.add(letters)
-            self._windows.update(hash(letters[at : at + WINDOW_CHARS]) for at in range(0, last + 1, STEP_CHARS))
+            self._windows.update(
+                hash(letters[at : at + WINDOW_CHARS]) for at in range(0, last + 1, STEP_CHARS)
+            )
 
     def check(self, text: str, name: str) -> None:
         """Raise ValidationError when a text to be stored repeats what was recalled."""

@@ -69,10 +69,19 @@ def sparql_tools(
     these tools is the engine's, which has limits of its own.
     """
     name = ontology or engine.name
-    patterns = None if memory is None else Patterns(memory, engine, recalled, session=session, ontology=name)
+    patterns = (
+        None
+        if memory is None
+        else Patterns(memory, engine, recalled, session=session, ontology=name)
+    )
     tools = _SPARQL(engine, handles, SchemaReader(engine, cache, name), memory, patterns, name)
     box = Toolbox()
-    for function in (tools.sparql_schema, tools.sparql_peek, tools.sparql_query, tools.sparql_slice):
+    for function in (
+        tools.sparql_schema,
+        tools.sparql_peek,
+        tools.sparql_query,
+        tools.sparql_slice,
+    ):
         box.add(function, meter, patient=True)
     return box
 
@@ -98,14 +107,22 @@ class _SPARQL:
     # -- before a query ----------------------------------------------------------------------------
 
     def sparql_schema(
-        self, output_mode: str = "overview", filter_prefix: str | None = None, limit: int = 50, use_cache: bool = True
+        self,
+        output_mode: str = "overview",
+        filter_prefix: str | None = None,
+        limit: int = 50,
+        use_cache: bool = True,
     ) -> dict[str, Any]:
         """What the graph holds. output_mode: 'overview' (counts), 'classes', 'properties' or 'namespaces'.
         filter_prefix: only names that begin so, as 'prov:'. limit up to 50; total and has_more say what is left."""
         return self._schema.schema(output_mode, filter_prefix, limit, bool(use_cache))
 
     def sparql_peek(
-        self, resource: str, limit: int = 5, output_mode: str = "sample", related_memories: bool = True
+        self,
+        resource: str,
+        limit: int = 5,
+        output_mode: str = "sample",
+        related_memories: bool = True,
     ) -> dict[str, Any]:
         """What one class, property or thing is like, with procedures learnt about it (related_procedures).
         output_mode: 'sample' (rows, limit up to 50), 'schema' (what it joins) or 'count'."""
@@ -119,7 +136,10 @@ class _SPARQL:
         if self._memory is None:
             return []
         hits = self._memory.retrieve(words, RELATED, scope=Scope(ontology=self._name))
-        return [{"id": hit.item.memory_id, "title": clip(one_line(hit.item.title), TITLE_CHARS)} for hit in hits]
+        return [
+            {"id": hit.item.memory_id, "title": clip(one_line(hit.item.title), TITLE_CHARS)}
+            for hit in hits
+        ]
 
     # -- a query -----------------------------------------------------------------------------------
 
@@ -135,11 +155,19 @@ class _SPARQL:
         answer = self._engine.query(text, limit=limit)
         said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
         ref = None if answer.kind == "ask" else self._kept(checked, answer)
-        pattern = self._patterns.keep(text, answer) if store_pattern and self._patterns is not None else None
+        pattern = (
+            self._patterns.keep(text, answer)
+            if store_pattern and self._patterns is not None
+            else None
+        )
         if not explain:
             return said if ref is None else ref
         said |= {} if ref is None else {"ref": ref, **_rows_said(answer)}
-        said |= {"kind": checked.kind, "changed": _changed(checked, limit), "seconds": round(answer.seconds, 3)}
+        said |= {
+            "kind": checked.kind,
+            "changed": _changed(checked, limit),
+            "seconds": round(answer.seconds, 3),
+        }
         if pattern is not None:
             said["pattern"] = clip(pattern, VALUE_CHARS)
         if not answer and (hints := self._hints(checked)):
@@ -154,7 +182,11 @@ class _SPARQL:
 
     def _kept(self, checked: Checked, answer: Answer) -> Ref:
         known: Mapping[str, str] = getattr(self._engine, "prefixes", {})
-        own = {name: iri for name, iri in declared_prefixes(checked.tokens).items() if name not in known}
+        own = {
+            name: iri
+            for name, iri in declared_prefixes(checked.tokens).items()
+            if name not in known
+        }
         ref = self._handles.put(answer.text_rows(Prefixes({**known, **own})), DTYPE)
         if answer.truncated:
             self._cut.add(ref.key)
@@ -164,7 +196,9 @@ class _SPARQL:
         """Names of the query that the graph does not have."""
         meta = self._schema.meta
         prefixes = Prefixes({**meta.prefixes, **declared_prefixes(checked.tokens)})
-        start = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
+        start = next(
+            place for place, token in enumerate(checked.tokens) if token.upper == checked.kind
+        )
         names: dict[str, None] = {}
         for token in checked.tokens[start:]:
             if token.kind in (IRI, PNAME) and len(names) < CHECKED_NAMES:
@@ -193,13 +227,17 @@ class _SPARQL:
             handle = from_wire(dict(handle))
             handle = handle.get("ref", handle) if isinstance(handle, dict) else handle
         if isinstance(handle, dict):
-            raise HandleError("this is no handle to results: give what sparql_query returned, or its key")
+            raise HandleError(
+                "this is no handle to results: give what sparql_query returned, or its key"
+            )
         ref = self._handles.ref(handle)
         if isinstance(handle, View) and self._handles.size(handle) != ref.sz:
             raise HandleError(f"this is a part of {ref}: give the handle itself")
         rows = self._handles.get(ref) if ref.dtype == DTYPE else None
         if not isinstance(rows, list):
-            raise HandleError(f"{ref} holds no rows: use ctx_slice for it, or the handle of a sparql_query")
+            raise HandleError(
+                f"{ref} holds no rows: use ctx_slice for it, or the handle of a sparql_query"
+            )
         return ref.key, rows
 
 
@@ -229,6 +267,11 @@ def _fitted(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
         made = {name: clip(value, VALUE_CHARS) for name, value in row.items()}
         if len(rendered(made)) > SLICE_CHARS - 200:
             room = (SLICE_CHARS - 200) // len(row) - COLUMN_CHARS - 6
-            made = {clip(name, COLUMN_CHARS): clip(value, max(room, LEAST_VALUE_CHARS)) for name, value in row.items()}
-            made = dict(islice(made.items(), SLICE_CHARS // (COLUMN_CHARS + LEAST_VALUE_CHARS + 10)))
+            made = {
+                clip(name, COLUMN_CHARS): clip(value, max(room, LEAST_VALUE_CHARS))
+                for name, value in row.items()
+            }
+            made = dict(
+                islice(made.items(), SLICE_CHARS // (COLUMN_CHARS + LEAST_VALUE_CHARS + 10))
+            )
         yield made

@@ -34,7 +34,9 @@ WRONG_NAMES = 3
 PEEK_MODES = ("sample", "schema", "count")
 
 
-def peek(engine: Engine, meta: GraphMeta, resource: str, limit: int, output_mode: str) -> dict[str, Any]:
+def peek(
+    engine: Engine, meta: GraphMeta, resource: str, limit: int, output_mode: str
+) -> dict[str, Any]:
     """A few rows, the schema or the counts of a class, a property or a thing. OntologyError with the nearest names."""
     check_mode(output_mode, PEEK_MODES)
     check_count(limit, "limit", PEEK_LIMIT)
@@ -44,7 +46,9 @@ def peek(engine: Engine, meta: GraphMeta, resource: str, limit: int, output_mode
         "label": clip(meta.label(iri), LABEL_CHARS),
         "kind": meta.kind(iri),
     }
-    looked = {"sample": _sample, "schema": _schema, "count": _count}[output_mode](_Resource(engine, meta, iri), limit)
+    looked = {"sample": _sample, "schema": _schema, "count": _count}[output_mode](
+        _Resource(engine, meta, iri), limit
+    )
     made: dict[str, Any] = fit(found | looked, PEEK_CHARS - RELATED_CHARS)
     return made
 
@@ -55,7 +59,10 @@ class _Resource:
     def __init__(self, engine: Engine, meta: GraphMeta, iri: str) -> None:
         self.engine, self.meta, self.iri = engine, meta, iri
         self.node = source(iri)
-        self.is_class, self.is_property = iri in meta.classes, iri in meta.properties or iri in meta.pred_freq
+        self.is_class, self.is_property = (
+            iri in meta.classes,
+            iri in meta.properties or iri in meta.pred_freq,
+        )
         below = meta.closure(iri, meta.subs) if self.is_class else []
         self.partly = len(below) > SUBCLASSES
         kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
@@ -106,7 +113,11 @@ def _kinds(one: _Resource, iris: list[str]) -> dict[str, str]:
     found: dict[str, list[Term]] = {}
     for row in one.rows(query, KINDS):
         found.setdefault(row["s"]["v"], []).append(row["c"])
-    return {s: one.text(kinds[0]) for s, kinds in found.items() if all(kind["v"] != one.iri for kind in kinds)}
+    return {
+        s: one.text(kinds[0])
+        for s, kinds in found.items()
+        if all(kind["v"] != one.iri for kind in kinds)
+    }
 
 
 def _schema(one: _Resource, limit: int) -> dict[str, Any]:
@@ -114,7 +125,9 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
     made: dict[str, Any] = {"comment": clip(meta.comments.get(iri, ""), CELL_CHARS)}
     if one.is_class:
         above = meta.closure(iri, meta.supers)
-        inherited = dict.fromkeys(prop for parent in above for prop in meta.domain_of.get(parent, NONE))
+        inherited = dict.fromkeys(
+            prop for parent in above for prop in meta.domain_of.get(parent, NONE)
+        )
         made |= {
             "superclasses": _names(meta, meta.supers.get(iri, NONE)),
             "subclasses": _names(meta, meta.subs.get(iri, NONE)),
@@ -131,11 +144,15 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
             "inverse_of": _names(meta, meta.inverses.get(iri, NONE)),
         }
     else:
-        types = one.rows(f"SELECT DISTINCT ?t WHERE {{ {one.node} <{TYPE}> ?t }} ORDER BY ?t", LISTED)
+        types = one.rows(
+            f"SELECT DISTINCT ?t WHERE {{ {one.node} <{TYPE}> ?t }} ORDER BY ?t", LISTED
+        )
         used = list(counts(one.engine, iri, "out").items())[: max(limit, LISTED)]
         made |= {
             "types": [one.text(row["t"]) for row in types],
-            "predicates": [{"predicate": meta.curie(prop), "count": number} for prop, number in used],
+            "predicates": [
+                {"predicate": meta.curie(prop), "count": number} for prop, number in used
+            ],
         }
     return {name: value for name, value in made.items() if value}
 
@@ -145,7 +162,11 @@ def _used(one: _Resource, limit: int) -> list[dict[str, Any]]:
     some = f"SELECT DISTINCT ?s WHERE {{ {one.instances} }} LIMIT {INSTANCES}"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {some} }} ?s ?p ?o }} GROUP BY ?p ORDER BY DESC(?n) ?p"
     found = one.rows(query, max(limit, LISTED))
-    return [{"predicate": one.text(row["p"]), "count": int(row["n"]["v"])} for row in found if "p" in row]
+    return [
+        {"predicate": one.text(row["p"]), "count": int(row["n"]["v"])}
+        for row in found
+        if "p" in row
+    ]
 
 
 def _names(meta: GraphMeta, iris: Any) -> list[str]:
@@ -158,7 +179,9 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
         [own] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ ?s <{TYPE}> {one.node} }}")
         [every] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ {one.instances} }}")
         made: dict[str, Any] = {"count": own, "count_with_subclasses": every}
-        return made | ({"note": f"only {SUBCLASSES} of the subclasses were counted"} if one.partly else {})
+        return made | (
+            {"note": f"only {SUBCLASSES} of the subclasses were counted"} if one.partly else {}
+        )
     if one.is_property:
         asked = "(COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?ns) (COUNT(DISTINCT ?o) AS ?no)"
         statements, subjects, objects = one.number(f"SELECT {asked} WHERE {{ ?s {one.node} ?o }}")
@@ -168,7 +191,9 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
     return {"count": outgoing + incoming, "outgoing": outgoing, "incoming": incoming}
 
 
-def misnamed(engine: Engine, meta: GraphMeta, names: list[str], most: int = WRONG_NAMES) -> list[str]:
+def misnamed(
+    engine: Engine, meta: GraphMeta, names: list[str], most: int = WRONG_NAMES
+) -> list[str]:
     """What is wrong with names of a query that found nothing: those that the graph does not have, with the nearest."""
     wrong: list[str] = []
     for name in names:

@@ -45,7 +45,9 @@ class SchemaCache:
         self._kept: OrderedDict[tuple[Any, ...], Schema] = OrderedDict()
         self.hits = 0
 
-    def get(self, key: tuple[Any, ...], make: Callable[[], Schema], *, fresh: bool = False) -> Schema:
+    def get(
+        self, key: tuple[Any, ...], make: Callable[[], Schema], *, fresh: bool = False
+    ) -> Schema:
         """What is kept under a key, else what `make` gives. `fresh`: make it again, and forget the content's others."""
         with self._lock:
             found = None if fresh else self._kept.get(key)
@@ -71,7 +73,9 @@ SHARED = SchemaCache()
 class SchemaReader:
     """The schema of one engine's graph."""
 
-    def __init__(self, engine: Engine, cache: SchemaCache | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, engine: Engine, cache: SchemaCache | None = None, name: str | None = None
+    ) -> None:
         content = getattr(engine, "content_hash", None)
         self._engine = engine
         self._name = name or engine.name
@@ -83,22 +87,37 @@ class SchemaReader:
     def meta(self) -> GraphMeta:
         return self._fresh or self._engine.meta()
 
-    def schema(self, output_mode: str, filter_prefix: str | None, limit: int, use_cache: bool) -> Schema:
+    def schema(
+        self, output_mode: str, filter_prefix: str | None, limit: int, use_cache: bool
+    ) -> Schema:
         """One of the four modes, from the cache where it may be."""
         check_mode(output_mode, SCHEMA_MODES)
         check_count(limit, "limit", SCHEMA_LIMIT)
-        wanted = "" if filter_prefix is None else check_text(filter_prefix, "filter_prefix", NAME_CHARS).strip()
-        make = {"overview": _overview, "classes": _classes, "properties": _properties, "namespaces": _namespaces}
+        wanted = (
+            ""
+            if filter_prefix is None
+            else check_text(filter_prefix, "filter_prefix", NAME_CHARS).strip()
+        )
+        make = {
+            "overview": _overview,
+            "classes": _classes,
+            "properties": _properties,
+            "namespaces": _namespaces,
+        }
         if not use_cache and not hasattr(self._engine, "content_hash"):
             self._fresh = sample_meta(self._engine)  # an endpoint's data may be other data by now
         key = (self._content, output_mode, wanted, limit)
-        found = self._cache.get(key, lambda: make[output_mode](_Chosen(self.meta, wanted), limit), fresh=not use_cache)
+        found = self._cache.get(
+            key, lambda: make[output_mode](_Chosen(self.meta, wanted), limit), fresh=not use_cache
+        )
         return {"ontology": clip(self._name, LABEL_CHARS), **found}
 
 
 def check_mode(value: Any, modes: tuple[str, ...]) -> None:
     if value not in modes:
-        raise ValidationError(f"output_mode is {value!r:.40}: use {', '.join(modes)}", field="output_mode")
+        raise ValidationError(
+            f"output_mode is {value!r:.40}: use {', '.join(modes)}", field="output_mode"
+        )
 
 
 class _Chosen:
@@ -109,22 +128,34 @@ class _Chosen:
         self._short = wanted if ":" in wanted else f"{wanted}:"
         self._iri = wanted.strip("<>") if ":" in wanted else "\0"
         self._all = not wanted
-        if wanted and not any(self.has(iri) for iri in (*meta.classes, *meta.properties, *meta.namespaces.values())):
-            meta.prefixes.expand(self._short)  # says which prefixes there are when it is none of them
+        if wanted and not any(
+            self.has(iri) for iri in (*meta.classes, *meta.properties, *meta.namespaces.values())
+        ):
+            meta.prefixes.expand(
+                self._short
+            )  # says which prefixes there are when it is none of them
 
     def has(self, iri: str) -> bool:
-        return self._all or iri.startswith(self._iri) or f"{self.meta.curie(iri)}:".startswith(self._short)
+        return (
+            self._all
+            or iri.startswith(self._iri)
+            or f"{self.meta.curie(iri)}:".startswith(self._short)
+        )
 
     def classes(self) -> list[str]:
         return self._ranked(key_classes(self.meta, len(self.meta.classes)), self.meta.classes)
 
     def properties(self) -> list[str]:
-        return self._ranked(key_properties(self.meta, len(self.meta.properties)), self.meta.properties)
+        return self._ranked(
+            key_properties(self.meta, len(self.meta.properties)), self.meta.properties
+        )
 
     def _ranked(self, first: list[str], every: dict[str, int]) -> list[str]:
         """Those that matter first, then what is deprecated or machinery, by use."""
         known = set(first)
-        rest = sorted((iri for iri in every if iri not in known), key=lambda iri: (-every[iri], iri))
+        rest = sorted(
+            (iri for iri in every if iri not in known), key=lambda iri: (-every[iri], iri)
+        )
         return [iri for iri in (*first, *rest) if self.has(iri)]
 
     def short(self, iri: str) -> str:
@@ -148,11 +179,17 @@ def _overview(chosen: _Chosen, limit: int) -> Schema:
         "class_count": len(classes),
         "property_count": len(properties),
         "individual_count": meta.individuals.count,
-        "top_classes": [{"uri": chosen.short(iri), "count": meta.classes[iri]} for iri in classes[:top]],
-        "top_properties": [{"uri": chosen.short(iri), "count": meta.properties[iri]} for iri in properties[:top]],
+        "top_classes": [
+            {"uri": chosen.short(iri), "count": meta.classes[iri]} for iri in classes[:top]
+        ],
+        "top_properties": [
+            {"uri": chosen.short(iri), "count": meta.properties[iri]} for iri in properties[:top]
+        ],
         "prefixes": [clip(prefix, LABEL_CHARS) for prefix in meta.namespaces][:PREFIXES],
     }
-    found: Schema = fit(made | ({"sampled": True} if meta.sampled else {}), OVERVIEW_CHARS - LABEL_CHARS - 20)
+    found: Schema = fit(
+        made | ({"sampled": True} if meta.sampled else {}), OVERVIEW_CHARS - LABEL_CHARS - 20
+    )
     return found
 
 
@@ -161,7 +198,9 @@ def _classes(chosen: _Chosen, limit: int) -> Schema:
 
     def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
         for iri in iris:
-            own = sorted(meta.domain_of.get(iri, NONE), key=lambda prop: (-meta.pred_freq.get(prop, 0), prop))
+            own = sorted(
+                meta.domain_of.get(iri, NONE), key=lambda prop: (-meta.pred_freq.get(prop, 0), prop)
+            )
             entry = chosen.named(iri) | {"count": meta.classes[iri]}
             yield entry | ({"common_properties": chosen.shorts(own)} if own else {})
 
@@ -173,7 +212,10 @@ def _properties(chosen: _Chosen, limit: int) -> Schema:
 
     def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
         for iri in iris:
-            entry = chosen.named(iri) | {"kind": meta.kinds.get(iri, "property"), "count": meta.properties[iri]}
+            entry = chosen.named(iri) | {
+                "kind": meta.kinds.get(iri, "property"),
+                "count": meta.properties[iri],
+            }
             sides = (("domain", meta.doms.get(iri, NONE)), ("range", meta.rngs.get(iri, NONE)))
             yield entry | {side: chosen.shorts(iris) for side, iris in sides if iris}
 
@@ -183,17 +225,29 @@ def _properties(chosen: _Chosen, limit: int) -> Schema:
 def _namespaces(chosen: _Chosen, limit: int) -> Schema:
     meta = chosen.meta
     terms = Counter(namespace(iri) for iri in (*meta.classes, *meta.properties))
-    spaces = {space: prefix for prefix, space in reversed(meta.namespaces.items()) if chosen.has(space)}
+    spaces = {
+        space: prefix for prefix, space in reversed(meta.namespaces.items()) if chosen.has(space)
+    }
 
     def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
         for iri in iris:
-            yield {"prefix": clip(spaces[iri], LABEL_CHARS), "iri": clip(iri, CELL_CHARS), "terms": terms[iri]}
+            yield {
+                "prefix": clip(spaces[iri], LABEL_CHARS),
+                "iri": clip(iri, CELL_CHARS),
+                "terms": terms[iri],
+            }
 
-    return _listed("namespaces", sorted(spaces, key=lambda iri: (-terms[iri], iri)), entries, limit, meta)
+    return _listed(
+        "namespaces", sorted(spaces, key=lambda iri: (-terms[iri], iri)), entries, limit, meta
+    )
 
 
 def _listed(
-    name: str, iris: list[str], entries: Callable[[list[str]], Iterator[dict[str, Any]]], limit: int, meta: GraphMeta
+    name: str,
+    iris: list[str],
+    entries: Callable[[list[str]], Iterator[dict[str, Any]]],
+    limit: int,
+    meta: GraphMeta,
 ) -> Schema:
     """As many as were asked for and fit, the total, and whether that is all."""
     shown = take(entries(iris[:limit]), SCHEMA_CHARS - 200)

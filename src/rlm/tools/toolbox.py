@@ -38,7 +38,9 @@ class Toolbox:
 
     def _check_new(self, name: str) -> None:
         if name in self.functions:
-            raise ValidationError(f"there is a tool {name!r} already: give this one another name", field="name")
+            raise ValidationError(
+                f"there is a tool {name!r} already: give this one another name", field="name"
+            )
 
     def __or__(self, other: Toolbox) -> Toolbox:
         for name in other.functions:
@@ -67,7 +69,9 @@ def _described(name: str, function: Tool) -> str:
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
         parts.append(f"{stars}{parameter.name}{default}")
     lines = (inspect.getdoc(function) or "").splitlines()[:DOC_LINES]
-    return "\n".join([f"{name}({', '.join(parts)})", *(f"    {line.strip()}" for line in lines if line.strip())])
+    return "\n".join(
+        [f"{name}({', '.join(parts)})", *(f"    {line.strip()}" for line in lines if line.strip())]
+    )
 
 
 # -- how much a value says -------------------------------------------------------------------------------
@@ -75,7 +79,11 @@ def _described(name: str, function: Tool) -> str:
 
 def rendered(value: Any) -> str:
     """A value as the model would read it: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(to_wire(value), ensure_ascii=False, default=str)
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(to_wire(value), ensure_ascii=False, default=str)
+    )
 
 
 def clip(text: str, room: int) -> str:
@@ -105,7 +113,9 @@ def one_line(text: str) -> str:
 def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:
     """How many, between `least` and `most`. More is an error, so that nobody takes a part for the whole."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValidationError(f"{name} is {_shown(value)}: use a whole number from {least} to {most}", field=name)
+        raise ValidationError(
+            f"{name} is {_shown(value)}: use a whole number from {least} to {most}", field=name
+        )
     if not least <= value <= most:
         raise ValidationError(f"{name} is {_shown(value)}: use {least} to {most}", field=name)
     return value
@@ -118,7 +128,9 @@ def check_text(value: Any, name: str, most: int, *, blank: bool = False) -> str:
     if not (value if blank else value.strip()):
         raise ValidationError(f"{name} is empty: use text of 1 to {most:,} characters", field=name)
     if len(value) > most:
-        raise ValidationError(f"{name} has {len(value):,} characters, at most {most:,}: shorten it", field=name)
+        raise ValidationError(
+            f"{name} has {len(value):,} characters, at most {most:,}: shorten it", field=name
+        )
     return value
 
 

@@ -80,11 +80,16 @@ class Trace:
     def seen(self) -> list[Call]:
         """The calls; of those that were dropped, what each tool returned is in one call without arguments."""
         with self._lock:
-            return [*self.calls, *(Call(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items())]
+            return [
+                *self.calls,
+                *(Call(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items()),
+            ]
 
     def watch(self, box: Toolbox) -> Toolbox:
         """The same tools, each noted here when it is called."""
-        return Toolbox({name: self._watched(name, tool) for name, tool in box.functions.items()}, box.patient)
+        return Toolbox(
+            {name: self._watched(name, tool) for name, tool in box.functions.items()}, box.patient
+        )
 
     def _watched(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(tool)
@@ -99,7 +104,11 @@ class Trace:
             try:
                 value = tool(*args, **kwargs)
             except Exception as exc:
-                self.note(Call(name, given, ok=False, error=f"{type(exc).__name__}: {exc}"[:ARGUMENT_CHARS]))
+                self.note(
+                    Call(
+                        name, given, ok=False, error=f"{type(exc).__name__}: {exc}"[:ARGUMENT_CHARS]
+                    )
+                )
                 raise
             self.note(_seen(name, given, value))
             return value
@@ -124,7 +133,14 @@ def _seen(name: str, given: Mapping[str, Any], value: Any) -> Call:
     key = _key_in(given)
     rows = short = None
     if isinstance(value, Mapping):
-        rows = next((value[part] for part in ("total", "rows", "count") if isinstance(value.get(part), int)), None)
+        rows = next(
+            (
+                value[part]
+                for part in ("total", "rows", "count")
+                if isinstance(value.get(part), int)
+            ),
+            None,
+        )
         short = value.get("boolean", rows)
         if isinstance(value.get("ref"), Ref):
             key = value["ref"].key

@@ -42,7 +42,9 @@ class _Views:
     def __init__(self, views: Views) -> None:
         self._views = views
 
-    def search_entity(self, query: str, limit: int = 10, search_in: str = "all") -> list[dict[str, Any]]:
+    def search_entity(
+        self, query: str, limit: int = 10, search_in: str = "all"
+    ) -> list[dict[str, Any]]:
         """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit up to 25, fewer if
         long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy' means that the spelling differs."""
         return _list(self._views.search_entity(query, limit, search_in))
@@ -63,7 +65,9 @@ class _Views:
         direction: 'both', 'out' or 'in'."""
         return _dict(self._views.probe_relationships(uri, predicate, direction, limit))
 
-    def find_path(self, source: str, target: str, max_depth: int = 2, limit: int = 10) -> dict[str, Any]:
+    def find_path(
+        self, source: str, target: str, max_depth: int = 2, limit: int = 10
+    ) -> dict[str, Any]:
         """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
         return _dict(self._views.find_path(source, target, max_depth, limit))
 

@@ -57,7 +57,9 @@ _NEEDS = {
     "common": ("word_counts",),
     "structure": ("first_sentence", "headings_of"),
 }  # fmt: skip
-_CONTEXT = re.compile(r"Context: .* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?$")
+_CONTEXT = re.compile(
+    r"Context: .* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?$"
+)
 _PLAN = re.compile(r"^# plan: ([a-z]+)((?: instead| again)?)$", re.MULTILINE)
 _ERROR = re.compile(r"^Error in block \d+ \((\w+)\):\n(.*)", re.MULTILINE)
 _SHOWN = re.compile(r"at most ([\d,]+) characters of a block")
@@ -83,7 +85,11 @@ class OfflineClient:
     ) -> Reply:
         """The next step of the plan. The same messages give the same reply; the limits of a real model are ignored."""
         sent = checked(messages)
-        text = next_reply(sent) if json_schema is None else json.dumps(least(json_schema), ensure_ascii=False)
+        text = (
+            next_reply(sent)
+            if json_schema is None
+            else json.dumps(least(json_schema), ensure_ascii=False)
+        )
         return Reply(text, self.model, 0, 0, 0.0, "stop", 0.0)  # no model, so no tokens
 
     def close(self) -> None:
@@ -104,11 +110,16 @@ def next_reply(messages: Sequence[Message]) -> str:
     if (about_graph := graph_reply(messages, question)) is not None:
         return about_graph
     room = _room(messages)
-    if re.search(r"^This is the last turn\.", messages[-1]["content"], re.MULTILINE) and len(messages) > 2:
+    if (
+        re.search(r"^This is the last turn\.", messages[-1]["content"], re.MULTILINE)
+        and len(messages) > 2
+    ):
         return final(_last_words(question, messages))
     step, again, found, error = _state(messages[-2:])
     if not step:
-        return _code("look", "look", {"named": named} if (named := names_in(question)) else {}, room)
+        return _code(
+            "look", "look", {"named": named} if (named := names_in(question)) else {}, room
+        )
     seen = _seen(messages)
     question, only = of_the_text(question, seen)
     if found is None:
@@ -212,7 +223,12 @@ def _last_words(question: str, messages: Sequence[Message]) -> str:
     question, _ = of_the_text(question, seen)
     for end in range(len(messages), 2, -2):
         step, again, found, _ = _state(messages[end - 2 : end])
-        if found is not None and step and step != "look" and (found["count"] or plan_for(question, seen).kind == step):
+        if (
+            found is not None
+            and step
+            and step != "look"
+            and (found["count"] or plan_for(question, seen).kind == step)
+        ):
             return _answered(question, step, again, found, seen)
         if found is not None and step == "look":
             begins = f" It begins: “{tidy(found['begins'])}”." if found["begins"] else ""
@@ -228,16 +244,28 @@ def _last_words(question: str, messages: Sequence[Message]) -> str:
 
 
 def _room(messages: Sequence[Message]) -> int:
-    shown = next((_SHOWN.search(message["content"]) for message in messages if message["role"] == "system"), None)
-    return min(OUTPUT_CHARS, max(100, int(shown[1].replace(",", "")) - 300)) if shown else OUTPUT_CHARS
+    shown = next(
+        (_SHOWN.search(message["content"]) for message in messages if message["role"] == "system"),
+        None,
+    )
+    return (
+        min(OUTPUT_CHARS, max(100, int(shown[1].replace(",", "")) - 300)) if shown else OUTPUT_CHARS
+    )
 
 
-def _program(plan: Plan, room: int, attempt: str = "", seconds: float = TIME_S, only: Sequence[Any] = ()) -> str:
+def _program(
+    plan: Plan, room: int, attempt: str = "", seconds: float = TIME_S, only: Sequence[Any] = ()
+) -> str:
     return _code(plan.kind + attempt, plan.program, plan.args, room, seconds, only)
 
 
 def _code(
-    mark: str, program: str, args: dict[str, Any], room: int, seconds: float = TIME_S, only: Sequence[Any] = ()
+    mark: str,
+    program: str,
+    args: dict[str, Any],
+    room: int,
+    seconds: float = TIME_S,
+    only: Sequence[Any] = (),
 ) -> str:
     """A reply with one block: the functions that the program needs, and its call. Values go in as literals only."""
     sources = [_source(name) for name in (*_SHARED, *_NEEDS.get(program, ()), program)]
@@ -251,7 +279,9 @@ def _code(
         f'"partial": clock["partial"]}})\nprint(report(found, {room}))'
     )
     modules = ("csv", "itertools", "json", "math", "re", "time")
-    imports = "\n".join([*(f"import {name}" for name in modules), "from collections import Counter"])
+    imports = "\n".join(
+        [*(f"import {name}" for name in modules), "from collections import Counter"]
+    )
     body = "\n\n".join([f"# plan: {mark}\n{imports}", *sources, call])
     return f"offline is no language model. Its next step by rule: {mark}.\n\n```repl\n{body}\n```"
 
@@ -280,7 +310,11 @@ def least(schema: Any, *, root: Any = None, depth: int = 0) -> Any:
         return schema["enum"][0]
     if isinstance(schema.get("$ref"), str):
         named = schema["$ref"].rpartition("/")[2]
-        return least({**root.get("$defs", {}), **root.get("definitions", {})}.get(named), root=root, depth=depth + 1)
+        return least(
+            {**root.get("$defs", {}), **root.get("definitions", {})}.get(named),
+            root=root,
+            depth=depth + 1,
+        )
     for name in ("anyOf", "oneOf", "allOf"):
         if schema.get(name):
             return least(schema[name][0], root=root, depth=depth + 1)
@@ -290,10 +324,18 @@ def least(schema: Any, *, root: Any = None, depth: int = 0) -> Any:
         known, wanted = schema.get("properties", {}), schema.get("required", [])
         if not wanted and not depth and schema.get("additionalProperties") is not False:
             return {"error": WHAT_IT_IS}
-        return {name: least(known.get(name, {"type": "null"}), root=root, depth=depth + 1) for name in wanted}
+        return {
+            name: least(known.get(name, {"type": "null"}), root=root, depth=depth + 1)
+            for name in wanted
+        }
     if kind == "array":
         number = min(100, int(schema.get("minItems", 0)))
-        return [least(schema.get("items", {"type": "null"}), root=root, depth=depth + 1) for _ in range(number)]
+        return [
+            least(schema.get("items", {"type": "null"}), root=root, depth=depth + 1)
+            for _ in range(number)
+        ]
     if kind in ("number", "integer"):
-        return max(0, schema.get("minimum", 0)) if schema.get("maximum", 0) >= 0 else schema["maximum"]
+        return (
+            max(0, schema.get("minimum", 0)) if schema.get("maximum", 0) >= 0 else schema["maximum"]
+        )
     return {"string": WHAT_IT_IS[: schema.get("maxLength")], "boolean": False}.get(str(kind))

@@ -26,7 +26,9 @@ BLOCK_CHARS = 1 << 20
 BLOCKS = 64
 """So much of a text is searched for the words of a question: in a longer one they may well be."""
 
-_ENGLISH, _OF_THE_TRADE, _ALIKE = (frozenset(listed.split()) for listed in (ENGLISH, OF_THE_TRADE, ALIKE))
+_ENGLISH, _OF_THE_TRADE, _ALIKE = (
+    frozenset(listed.split()) for listed in (ENGLISH, OF_THE_TRADE, ALIKE)
+)
 _OF_LANGUAGE = {language: frozenset(listed.split()) for language, listed in FOREIGN.items()}
 
 _SCRIPTS = {
@@ -72,7 +74,11 @@ def unreadable(question: str, texts: Iterable[str] | None = None, *, ontology: b
 def _parts(word: str) -> list[str]:
     """A word, taken apart at its apostrophe where it is none of English: qu'est, cos'è, l'ontologie."""
     word = word.replace("’", "'")
-    return [word] if word in _ENGLISH or word.endswith(("'s", "n't", "'re", "'d", "'ve")) else word.split("'")
+    return (
+        [word]
+        if word in _ENGLISH or word.endswith(("'s", "n't", "'re", "'d", "'ve"))
+        else word.split("'")
+    )
 
 
 def _by_letters(words: list[str], low: list[str], *, asks: bool) -> str:
@@ -97,7 +103,12 @@ def _script(letter: str) -> str:
     if letter < "\u0370" or not letter.isalpha():
         return ""
     name = unicodedata.name(letter, "LATIN").split()[0]
-    return "" if name in ("LATIN", "MODIFIER", "MATHEMATICAL", "FULLWIDTH", "SUPERSCRIPT", "DOUBLE-STRUCK") else name
+    return (
+        ""
+        if name
+        in ("LATIN", "MODIFIER", "MATHEMATICAL", "FULLWIDTH", "SUPERSCRIPT", "DOUBLE-STRUCK")
+        else name
+    )
 
 
 def _by_words(low: list[str], *, asks: bool) -> str:
@@ -125,7 +136,9 @@ def _searchable(question: str, language: str, texts: Iterable[str]) -> bool:
     if plan.kind != "passages":
         return plan.kind != "none"
     small = _OF_LANGUAGE.get(language, frozenset())
-    terms = [term for term in plan.args["terms"] if fold(term[0]) not in small] or plan.args["terms"]
+    terms = [term for term in plan.args["terms"] if fold(term[0]) not in small] or plan.args[
+        "terms"
+    ]
     wanted = re.compile("|".join(_piece(stem, mode) for _, stem, mode in terms))
     blocks = islice(_blocks(texts), BLOCKS + 1)
     return any(place == BLOCKS or wanted.search(block) for place, block in enumerate(blocks))

@@ -65,13 +65,18 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
     """The dictionary that stands for `__builtins__`."""
 
     def write(
-        *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+        *values: Any,
+        sep: str | None = " ",
+        end: str | None = "\n",
+        file: Any = None,
+        flush: bool = False,
     ) -> None:
         """`print`: a text on the host shows itself as a handle, not as its characters."""
         if not all(each is None or type(each) is str for each in (sep, end)):
             raise TypeError("sep and end are text")
         text = (" " if sep is None else sep).join(
-            repr(value) if isinstance(value, Text) and value.is_shut else str(value) for value in values
+            repr(value) if isinstance(value, Text) and value.is_shut else str(value)
+            for value in values
         ) + ("\n" if end is None else end)
         if file is None:
             out.write(text)

@@ -27,7 +27,11 @@ CALLS = (
 
 
 def confine(
-    memory_mb: int, *, drop_uid: bool = True, tied: bool = False, only: frozenset[str] = frozenset(LAYERS)
+    memory_mb: int,
+    *,
+    drop_uid: bool = True,
+    tied: bool = False,
+    only: frozenset[str] = frozenset(LAYERS),
 ) -> list[str]:
     """Shut this process in; the layers that took hold. `only` leaves some out, for tests of a single one.
 
@@ -55,7 +59,9 @@ def confine(
     if "landlock" in only and kernel.landlock():
         held.append("landlock")
     if "rlimits" in only:
-        kernel.set_limits({"RLIMIT_NOFILE": 1})  # what is open stays open; nothing more can be. poll() needs the 1
+        kernel.set_limits(
+            {"RLIMIT_NOFILE": 1}
+        )  # what is open stays open; nothing more can be. poll() needs the 1
     if "seccomp" in only and kernel.seccomp(kernel.allow_only(CALLS)):
         held.append("seccomp")
     return held

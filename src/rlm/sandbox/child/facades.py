@@ -33,15 +33,23 @@ def _subject(value: Any) -> Any:
 
 
 def _finditer(pattern: re.Pattern[str], subject: Any) -> Iterable[Any]:
-    return find_matches(pattern, subject) if isinstance(subject, Text) else pattern.finditer(subject)
+    return (
+        find_matches(pattern, subject) if isinstance(subject, Text) else pattern.finditer(subject)
+    )
 
 
 def _search(pattern: re.Pattern[str], subject: Any) -> Any:
-    return next(iter(find_matches(pattern, subject)), None) if isinstance(subject, Text) else pattern.search(subject)
+    return (
+        next(iter(find_matches(pattern, subject)), None)
+        if isinstance(subject, Text)
+        else pattern.search(subject)
+    )
 
 
 def _match(pattern: re.Pattern[str], subject: Any) -> Any:
-    return pattern.match(subject._read(0, min(subject.sz, 100_000)) if isinstance(subject, Text) else subject)
+    return pattern.match(
+        subject._read(0, min(subject.sz, 100_000)) if isinstance(subject, Text) else subject
+    )
 
 
 def _findall(pattern: re.Pattern[str], subject: Any) -> list[Any]:
@@ -49,7 +57,11 @@ def _findall(pattern: re.Pattern[str], subject: Any) -> list[Any]:
         return pattern.findall(subject)
     whole = pattern.groups == 0
     return [
-        found.group() if whole else found.group(1) or "" if pattern.groups == 1 else found.groups("")
+        found.group()
+        if whole
+        else found.group(1) or ""
+        if pattern.groups == 1
+        else found.groups("")
         for found in find_matches(pattern, subject)
     ]
 
@@ -88,19 +100,35 @@ class Pattern:
         return dict(self._pattern.groupindex)
 
     def search(self, subject: Any, *bounds: int) -> Any:
-        return self._pattern.search(_subject(subject), *bounds) if bounds else _search(self._pattern, subject)
+        return (
+            self._pattern.search(_subject(subject), *bounds)
+            if bounds
+            else _search(self._pattern, subject)
+        )
 
     def match(self, subject: Any, *bounds: int) -> Any:
-        return self._pattern.match(_subject(subject), *bounds) if bounds else _match(self._pattern, subject)
+        return (
+            self._pattern.match(_subject(subject), *bounds)
+            if bounds
+            else _match(self._pattern, subject)
+        )
 
     def fullmatch(self, subject: Any, *bounds: int) -> Any:
         return self._pattern.fullmatch(_subject(subject), *bounds)
 
     def findall(self, subject: Any, *bounds: int) -> list[Any]:
-        return self._pattern.findall(_subject(subject), *bounds) if bounds else _findall(self._pattern, subject)
+        return (
+            self._pattern.findall(_subject(subject), *bounds)
+            if bounds
+            else _findall(self._pattern, subject)
+        )
 
     def finditer(self, subject: Any, *bounds: int) -> Iterable[Any]:
-        return self._pattern.finditer(_subject(subject), *bounds) if bounds else _finditer(self._pattern, subject)
+        return (
+            self._pattern.finditer(_subject(subject), *bounds)
+            if bounds
+            else _finditer(self._pattern, subject)
+        )
 
     def sub(self, new: Any, subject: Any, count: int = 0) -> str:
         return self._pattern.sub(new, _subject(subject), count)
@@ -122,7 +150,9 @@ def re_functions() -> dict[str, Any]:
     def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> str:
         return _compiled(pattern, flags).sub(repl, _subject(string), count)
 
-    def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> tuple[str, int]:
+    def subn(
+        pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0
+    ) -> tuple[str, int]:
         return _compiled(pattern, flags).subn(repl, _subject(string), count)
 
     def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
@@ -132,7 +162,14 @@ def re_functions() -> dict[str, Any]:
         return Pattern(_compiled(pattern, flags))
 
     parts = {name: plain(name) for name in ("search", "match", "fullmatch", "findall", "finditer")}
-    return {**parts, "sub": sub, "subn": subn, "split": split, "compile": compiled, "Pattern": Pattern}
+    return {
+        **parts,
+        "sub": sub,
+        "subn": subn,
+        "split": split,
+        "compile": compiled,
+        "Pattern": Pattern,
+    }
 
 
 # -- functions that would read by name, or run text ------------------------------------------------------
@@ -166,15 +203,24 @@ def wraps(wrapped: Any) -> Callable[[Any], Any]:
     return note
 
 
-def namedtuple(typename: str, field_names: Any, *, defaults: Any = None, rename: bool = False) -> type:
+def namedtuple(
+    typename: str, field_names: Any, *, defaults: Any = None, rename: bool = False
+) -> type:
     """`collections.namedtuple`, which runs its names as code, with names that are names."""
     names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     for name in (typename, *names):
-        if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or not is_field(name):
+        if (
+            type(name) is not str
+            or not name.isidentifier()
+            or keyword.iskeyword(name)
+            or not is_field(name)
+        ):
             raise ValueError(f"{name!r} is no name for a field or a type")
     if defaults is not None:
         defaults = list(defaults)
-    return guards.adopt(collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename)))
+    return guards.adopt(
+        collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename))
+    )
 
 
 class _NamedTuple:

@@ -47,7 +47,9 @@ def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
     plain = attribute_name(name)
     if isinstance(value, ModuleType):  # none is ever handed out; if one is found, it is shut
         raise AttributeError(f'the attribute "{name}" is not available here')
-    if plain == "register" and _is_abstract(value):  # it makes a stranger an instance, and patterns believe it
+    if plain == "register" and _is_abstract(
+        value
+    ):  # it makes a stranger an instance, and patterns believe it
         raise AttributeError(f'the attribute "{name}" is not available here')
     if plain in _TUPLE_NAMES and _is_named_tuple(value):
         plain = _TUPLE_NAMES[plain]
@@ -59,7 +61,9 @@ def _is_abstract(value: Any) -> bool:
     return isinstance(value, ABCMeta) or (isinstance(value, type) and issubclass(value, ABCMeta))
 
 
-_TUPLE_NAMES = {private(name): name for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")}
+_TUPLE_NAMES = {
+    private(name): name for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")
+}
 
 
 def _is_named_tuple(value: Any) -> bool:
@@ -231,7 +235,11 @@ def vars_of(value: Any = _NO_DEFAULT) -> dict[str, Any]:
     """What an object holds, as a copy."""
     if value is _NO_DEFAULT or type(value) not in _born:
         raise TypeError("vars() takes an object of a class that was defined here")
-    return {name: part for name, part in object.__getattribute__(value, "__dict__").items() if not name.startswith("_")}
+    return {
+        name: part
+        for name, part in object.__getattribute__(value, "__dict__").items()
+        if not name.startswith("_")
+    }
 
 
 def names_of(value: Any) -> list[str]:
@@ -267,7 +275,9 @@ class _Metaclass:
         kind: type = type
         for base in bases:
             if not isinstance(base, type) or issubclass(base, type) or base in _sealed:
-                raise TypeError(f"{getattr(base, '__name__', type(base).__name__)} is no class to inherit from here")
+                raise TypeError(
+                    f"{getattr(base, '__name__', type(base).__name__)} is no class to inherit from here"
+                )
             if issubclass(type(base), kind):
                 kind = type(base)
         return kind

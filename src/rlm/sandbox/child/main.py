@@ -86,7 +86,9 @@ class Worker:
         self._running = False
         self._block = 0
         self._sources: dict[str, list[str]] = {}
-        self._out = Out(int(first["output_chars"]), lambda text: self._send({"op": "out", "text": clean(text)}))
+        self._out = Out(
+            int(first["output_chars"]), lambda text: self._send({"op": "out", "text": clean(text)})
+        )
         self._space: dict[str, Any] = {}
         self._start_space(first["tools"])
         signal.signal(signal.SIGINT, self._on_interrupt)
@@ -97,11 +99,15 @@ class Worker:
         if not first["layers"]:
             return []
         only = frozenset(first["layers"])
-        return confine.confine(int(first["memory_mb"]), drop_uid="uid" in only, tied=first["tied"], only=only)
+        return confine.confine(
+            int(first["memory_mb"]), drop_uid="uid" in only, tied=first["tied"], only=only
+        )
 
     def _start_space(self, tools: dict[str, str]) -> None:
         space: dict[str, Any] = {}
-        sys.modules["repl"] = ModuleType("repl")  # dataclasses look up the module of a class; this one is empty
+        sys.modules["repl"] = ModuleType(
+            "repl"
+        )  # dataclasses look up the module of a class; this one is empty
         if self._language:
             space["__builtins__"] = make_builtins(self._out, self._user_values)
             space.update(guards.GUARDS)
@@ -175,7 +181,9 @@ class Worker:
         }
         self._out.flush()
         data = frames.encode(message, self._limit)  # too much for the pipe raises here, in the code
-        self._running = False  # the host's time is not ours to interrupt: half a message would break the pipe
+        self._running = (
+            False  # the host's time is not ours to interrupt: half a message would break the pipe
+        )
         try:
             frames.write_all(self._out_fd, data)
             answer = self._receive()
@@ -242,7 +250,10 @@ class Worker:
             shown = self.described()
         except MemoryError:
             self._space = {**self._given}
-            error, said = "memory", said or "MemoryError: the variables did not fit and were dropped"
+            error, said = (
+                "memory",
+                said or "MemoryError: the variables did not fit and were dropped",
+            )
         self._send({
             "op": "done", "error": error, "stderr": clean(said), "vars": shown, "cut": self._out.cut,
             "seconds": time.perf_counter() - started,
@@ -250,7 +261,9 @@ class Worker:
 
     def _compiled(self, code: str, name: str) -> Any:
         if len(code) > self._code_chars:
-            raise Refused(f"the block has {len(code):,} characters, over the limit of {self._code_chars:,}: split it")
+            raise Refused(
+                f"the block has {len(code):,} characters, over the limit of {self._code_chars:,}: split it"
+            )
         try:
             tree = ast.parse(code, name)
             if not self._language:
@@ -263,7 +276,9 @@ class Worker:
             return compile(tree, name, "exec", dont_inherit=True)
         except SyntaxError as exc:
             line = (exc.text or "").rstrip()
-            raise Refused(f"SyntaxError: {exc.msg} (line {exc.lineno})" + (f"\n    {line}" if line else "")) from None
+            raise Refused(
+                f"SyntaxError: {exc.msg} (line {exc.lineno})" + (f"\n    {line}" if line else "")
+            ) from None
         except TooLarge as exc:
             raise Refused(str(exc)) from None
         except (RecursionError, MemoryError, ValueError, OverflowError) as exc:
@@ -290,7 +305,11 @@ class Worker:
         with contextlib.suppress(Exception):
             text = str(error)[:2_000].replace(f"'{PRIVATE}", "'_")
             return "\n".join(
-                ["Traceback:", *lines, f"{type(error).__name__}: {text}" if text else type(error).__name__]
+                [
+                    "Traceback:",
+                    *lines,
+                    f"{type(error).__name__}: {text}" if text else type(error).__name__,
+                ]
             )
         return f"{type(error).__name__} (it could not be shown)"
 
@@ -313,7 +332,9 @@ class Worker:
 
     def described(self) -> dict[str, str]:
         values = self._user_values()
-        return {clean(spelled(name)): clean(_short(values[name])) for name in list(values)[:NAMES_SHOWN]}
+        return {
+            clean(spelled(name)): clean(_short(values[name])) for name in list(values)[:NAMES_SHOWN]
+        }
 
     def _tell(self, name: str) -> None:
         values, name = self._user_values(), private(name)
@@ -365,7 +386,10 @@ def main() -> None:
         worker = Worker(taken, given)
     except Exception as exc:
         frames.write_all(
-            given, frames.encode({"op": "failed", "error": f"{type(exc).__name__}: {exc}"[:2_000]}, 1 << 20)
+            given,
+            frames.encode(
+                {"op": "failed", "error": f"{type(exc).__name__}: {exc}"[:2_000]}, 1 << 20
+            ),
         )
         _end()
     gc.freeze()

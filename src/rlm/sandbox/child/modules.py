@@ -61,7 +61,9 @@ class Facade:
             return self._parts[name]
         except KeyError:
             known = ", ".join(sorted(self._parts))
-            raise AttributeError(f"the module {self._name!r} has no {name!r} here; it has: {known}") from None
+            raise AttributeError(
+                f"the module {self._name!r} has no {name!r} here; it has: {known}"
+            ) from None
 
     def __dir__(self) -> list[str]:
         return sorted(self._parts)
@@ -76,7 +78,10 @@ def _public(module: Any) -> str:
 
 _TABLE: dict[str, tuple[Any, str]] = {
     "abc": (abc, "ABC abstractmethod"),
-    "base64": (base64, "b64encode b64decode urlsafe_b64encode urlsafe_b64decode b32encode b32decode b16encode"),
+    "base64": (
+        base64,
+        "b64encode b64decode urlsafe_b64encode urlsafe_b64decode b32encode b32decode b16encode",
+    ),
     "bisect": (bisect, "bisect bisect_left bisect_right insort insort_left insort_right"),
     "collections": (collections, "Counter defaultdict deque OrderedDict ChainMap"),
     "collections.abc": (
@@ -86,10 +91,19 @@ _TABLE: dict[str, tuple[Any, str]] = {
     ),
     "contextlib": (contextlib, "contextmanager suppress nullcontext closing"),
     "copy": (None, ""),
-    "csv": (csv, "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONNUMERIC QUOTE_NONE"),
-    "dataclasses": (dataclasses, "field asdict astuple fields replace is_dataclass FrozenInstanceError"),
+    "csv": (
+        csv,
+        "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONNUMERIC QUOTE_NONE",
+    ),
+    "dataclasses": (
+        dataclasses,
+        "field asdict astuple fields replace is_dataclass FrozenInstanceError",
+    ),
     "datetime": (datetime, "date datetime timedelta timezone time UTC MINYEAR MAXYEAR"),
-    "decimal": (decimal, "Decimal ROUND_HALF_UP ROUND_HALF_EVEN ROUND_DOWN ROUND_UP InvalidOperation"),
+    "decimal": (
+        decimal,
+        "Decimal ROUND_HALF_UP ROUND_HALF_EVEN ROUND_DOWN ROUND_UP InvalidOperation",
+    ),
     "difflib": (difflib, "SequenceMatcher get_close_matches unified_diff ndiff context_diff"),
     "enum": (enum, "auto unique"),
     "fractions": (fractions, "Fraction"),
@@ -110,7 +124,10 @@ _TABLE: dict[str, tuple[Any, str]] = {
         """random randint randrange choice choices shuffle sample uniform gauss seed betavariate expovariate
         normalvariate triangular getrandbits""",
     ),
-    "re": (re, "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE NOFLAG escape error Match"),
+    "re": (
+        re,
+        "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE NOFLAG escape error Match",
+    ),
     "statistics": (
         statistics,
         """mean fmean median median_low median_high mode multimode stdev pstdev variance pvariance quantiles
@@ -129,7 +146,10 @@ _TABLE: dict[str, tuple[Any, str]] = {
         Generator TypeVar Generic Literal Final ClassVar Type Counter DefaultDict Deque cast Protocol
         Hashable Collection Annotated Self NoReturn Text""",
     ),
-    "unicodedata": (unicodedata, "normalize category name lookup combining east_asian_width numeric decimal digit"),
+    "unicodedata": (
+        unicodedata,
+        "normalize category name lookup combining east_asian_width numeric decimal digit",
+    ),
     "urllib.parse": (
         urllib.parse,
         """quote unquote quote_plus unquote_plus urlparse urlsplit urljoin urlencode parse_qs parse_qsl
@@ -140,7 +160,9 @@ _REPLACED: dict[str, dict[str, Any]] = {
     "__future__": {"annotations": None},
     "collections": {"namedtuple": facades.namedtuple},
     "copy": {"copy": facades.shallow_copy, "deepcopy": facades.deep_copy},
-    "enum": {name: getattr(facades, name) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
+    "enum": {
+        name: getattr(facades, name) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
+    },
     "dataclasses": {"dataclass": facades.dataclass},
     "functools": {"wraps": facades.wraps},
     "operator": {"attrgetter": facades.attrgetter, "methodcaller": facades.methodcaller},
@@ -173,11 +195,15 @@ _INNER = frozenset({"_strptime"})
 """Modules that the library imports while it works, through our importer: loaded below, and never handed out."""
 
 
-def importer(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Facade:
+def importer(
+    name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0
+) -> Facade:
     """What an `import` statement calls, and now and then the library itself."""
     if name in _INNER:
         return Facade(name, {})
     if level or type(name) is not str or name not in MODULES:
         known = ", ".join(sorted(key for key in MODULES if "_" not in key))
-        raise ImportError(f"the module {str(name)[:60]!r} is not available in the sealed REPL; there are: {known}")
+        raise ImportError(
+            f"the module {str(name)[:60]!r} is not available in the sealed REPL; there are: {known}"
+        )
     return MODULES[name] if fromlist else MODULES[name.partition(".")[0]]

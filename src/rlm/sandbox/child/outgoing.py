@@ -10,7 +10,14 @@ from typing import Any
 
 from rlm.sandbox.child.texts import Parts, Text, Words
 
-_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), range, Parts, Words)
+_VIEWS: tuple[type, ...] = (
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+    range,
+    Parts,
+    Words,
+)
 _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset)
 _DEEPEST = 50
 
@@ -37,10 +44,14 @@ class Outgoing:
             return clean(text)
         if isinstance(value, int):
             plain = int.__add__(value, 0)
-            return plain if plain.bit_length() < 64 else int.__repr__(plain)  # JSON's integers end there
+            return (
+                plain if plain.bit_length() < 64 else int.__repr__(plain)
+            )  # JSON's integers end there
         if isinstance(value, float):
             number = float.__add__(value, 0.0)
-            return number if number - number == 0 else float.__repr__(number)  # nor has it nan or inf
+            return (
+                number if number - number == 0 else float.__repr__(number)
+            )  # nor has it nan or inf
         if kind is Text:
             return self._text(value)
         if depth > _DEEPEST:
@@ -48,7 +59,9 @@ class Outgoing:
         if isinstance(value, dict):
             named = {self._name(key): self.data(part, depth + 1) for key, part in dict.items(value)}
             if len(named) == 1 and isinstance(named.get("$ref"), dict):
-                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
+                raise ValueError(
+                    "a dictionary that looks like a handle cannot be given: give the handle itself"
+                )
             return named
         for base in _SEQUENCES:
             if isinstance(value, base):
@@ -59,11 +72,15 @@ class Outgoing:
         if isinstance(value, bytes):
             self._take(bytes.__len__(value))
             return bytes.decode(value, "utf-8", "replace")
-        raise TypeError(f"a {kind.__name__} cannot be given to a tool: use text, numbers, lists or dictionaries")
+        raise TypeError(
+            f"a {kind.__name__} cannot be given to a tool: use text, numbers, lists or dictionaries"
+        )
 
     def _name(self, key: Any) -> str:
         plain = type(key) in (int, float, bool, type(None))
-        name = str.__str__(key) if isinstance(key, str) else str(key) if plain else type(key).__name__
+        name = (
+            str.__str__(key) if isinstance(key, str) else str(key) if plain else type(key).__name__
+        )
         self._take(len(name))
         return clean(name)
 

@@ -72,7 +72,9 @@ def spelled(name: str) -> str:
 
 def is_field(name: str) -> bool:
     """Whether a pattern may read an attribute of this name: it does so without a guard."""
-    return not name.startswith("_") and name not in FORBIDDEN and name not in ("format", "format_map")
+    return (
+        not name.startswith("_") and name not in FORBIDDEN and name not in ("format", "format_map")
+    )
 
 
 class TooLarge(Exception):
@@ -88,7 +90,9 @@ def measure(tree: ast.AST) -> None:
         if count > MAX_NODES:
             raise TooLarge(f"the block has more than {MAX_NODES:,} parts: split it")
         if depth > MAX_DEPTH:
-            raise TooLarge(f"the block is nested more than {MAX_DEPTH} deep: use variables for the inner parts")
+            raise TooLarge(
+                f"the block is nested more than {MAX_DEPTH} deep: use variables for the inner parts"
+            )
         level = [child for node in level for child in ast.iter_child_nodes(node)]
 
 
@@ -119,7 +123,9 @@ class Rename(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None  # names that nobody imported are common there, and nothing needs them
+        node.annotation = (
+            None  # names that nobody imported are common there, and nothing needs them
+        )
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -179,7 +185,9 @@ class Policy(RestrictingNodeTransformer):
         if special and isinstance(node.ctx, ast.Load):
             return self._guarded(special, [self.visit(node.value)], node)
         if node.attr in MAGIC and isinstance(node.ctx, ast.Load) and _is_super(node.value):
-            return self._guarded("_magic_of_super_", [self.visit(node.value), ast.Constant(node.attr)], node)
+            return self._guarded(
+                "_magic_of_super_", [self.visit(node.value), ast.Constant(node.attr)], node
+            )
         if node.attr in FORBIDDEN:
             self.error(node, f'the attribute "{node.attr}" is not available here')
         if node.attr.startswith("_") and node.attr != "_":
@@ -220,7 +228,9 @@ class Policy(RestrictingNodeTransformer):
             read, write = "_getitem_", "_set_item_"
         sign = ast.Constant(IOPERATOR_TO_STR[type(node.op)])
         old = self._guarded(read, [owner, key], node)
-        value = ast.Call(ast.Name("_inplacevar_", ast.Load()), [sign, old, self.visit(node.value)], [])
+        value = ast.Call(
+            ast.Name("_inplacevar_", ast.Load()), [sign, old, self.visit(node.value)], []
+        )
         after = ast.Expr(self._guarded(write, [owner, key, value], node))
         made = [*before, after]
         for statement in made:
@@ -231,7 +241,10 @@ class Policy(RestrictingNodeTransformer):
     def _index(self, index: ast.expr, once: Callable[[ast.expr], ast.expr]) -> ast.expr:
         if not isinstance(index, ast.Slice):
             return once(index)
-        parts = [once(part) if part else ast.Constant(None) for part in (index.lower, index.upper, index.step)]
+        parts = [
+            once(part) if part else ast.Constant(None)
+            for part in (index.lower, index.upper, index.step)
+        ]
         return ast.Call(ast.Name("_slice_", ast.Load()), parts, [])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
@@ -245,7 +258,9 @@ class Policy(RestrictingNodeTransformer):
             return node
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
-        return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
+        return self.visit(
+            ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+        )
 
     # -- functions and classes ---------------------------------------------------------------------
 
@@ -298,12 +313,16 @@ class Policy(RestrictingNodeTransformer):
     def _super(self, node: ast.Call) -> Any:
         if node.args:
             return self._guarded("_super_", [self.visit(part) for part in node.args], node)
-        function = next((scope for scope in reversed(self._scopes) if isinstance(scope, ast.FunctionDef)), None)
+        function = next(
+            (scope for scope in reversed(self._scopes) if isinstance(scope, ast.FunctionDef)), None
+        )
         names = [*function.args.posonlyargs, *function.args.args] if function else []
         if not names:
             self.error(node, "super() needs a method with self around it")
             return node
-        return self._guarded("_super_", [ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())], node)
+        return self._guarded(
+            "_super_", [ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())], node
+        )
 
     def visit_TypeAlias(self, node: Any) -> Any:
         return ast.copy_location(ast.Pass(), node)
@@ -348,14 +367,25 @@ class Policy(RestrictingNodeTransformer):
     def _pattern_value(self, value: ast.expr) -> None:
         """A literal, or a constant by its name: patterns read attributes without a guard, so only `Colour.RED`."""
         if isinstance(value, ast.Attribute):
-            if not (isinstance(value.value, ast.Name) and value.attr.isupper() and not value.attr.startswith("_")):
-                self.error(value, "a pattern may name a constant like Colour.RED, or a literal; use `if` for more")
+            if not (
+                isinstance(value.value, ast.Name)
+                and value.attr.isupper()
+                and not value.attr.startswith("_")
+            ):
+                self.error(
+                    value,
+                    "a pattern may name a constant like Colour.RED, or a literal; use `if` for more",
+                )
             self.check_name(value, getattr(value.value, "id", None))
             return
         for part in ast.walk(value):
-            if not isinstance(part, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop):
+            if not isinstance(
+                part, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop
+            ):
                 self.error(value, "a pattern may hold literals only; use `if` for more")
 
 
 def _is_super(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    )

@@ -93,14 +93,24 @@ class Text:
         if isinstance(other, Text):
             same = (self._key, self._start, self._stop) == (other._key, other._start, other._stop)
             return same or (self.sz == other.sz <= SLICE_CHARS and str(self) == str(other))
-        return isinstance(other, str) and len(other) == self.sz and self.sz <= WHOLE_CHARS and self._whole() == other
+        return (
+            isinstance(other, str)
+            and len(other) == self.sz
+            and self.sz <= WHOLE_CHARS
+            and self._whole() == other
+        )
 
     # -- reading -------------------------------------------------------------------------------------
 
     def _read(self, start: int, stop: int) -> str:
         parts = []
         while start < stop:
-            part = self._call("text.read", self._key, self._start + start, self._start + min(stop, start + CHUNK_CHARS))
+            part = self._call(
+                "text.read",
+                self._key,
+                self._start + start,
+                self._start + min(stop, start + CHUNK_CHARS),
+            )
             if not part:
                 break
             parts.append(part)
@@ -117,14 +127,26 @@ class Text:
         return self._read(0, self.sz)
 
     def _part(self, start: int, stop: int) -> Text:
-        return Text(self._call, self._key, self._start + start, self._start + stop, self._dtype, "", self._fold)
+        return Text(
+            self._call,
+            self._key,
+            self._start + start,
+            self._start + stop,
+            self._dtype,
+            "",
+            self._fold,
+        )
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             start, stop, step = place.indices(self.sz)
             stop = max(start, stop) if step == 1 else stop
             if step == 1:
-                return self._read(start, stop) if stop - start <= SLICE_CHARS else self._part(start, stop)
+                return (
+                    self._read(start, stop)
+                    if stop - start <= SLICE_CHARS
+                    else self._part(start, stop)
+                )
             return self._whole()[place]
         at = place + self.sz if place < 0 else place
         if not 0 <= at < self.sz:
@@ -196,7 +218,9 @@ class Text:
 
     def endswith(self, suffix: str | tuple[str, ...]) -> bool:
         wanted = suffix if isinstance(suffix, tuple) else (suffix,)
-        return self._read(max(0, self.sz - max(map(len, wanted), default=0)), self.sz).endswith(suffix)
+        return self._read(max(0, self.sz - max(map(len, wanted), default=0)), self.sz).endswith(
+            suffix
+        )
 
     # -- the same text, seen otherwise ---------------------------------------------------------------
 
@@ -225,7 +249,9 @@ class Text:
                 return self._whole().split(sep, maxsplit)
             if sep is None and maxsplit < 0:
                 return Words(self)
-            raise ValueError("a long text is split by a separator and without a limit: use find() and slices")
+            raise ValueError(
+                "a long text is split by a separator and without a limit: use find() and slices"
+            )
         return Parts(self, sep)
 
     def __getattr__(self, name: str) -> Any:
@@ -244,7 +270,9 @@ class Parts:
 
     __slots__ = ("_ends", "_keep", "_last", "_sep", "_text")
 
-    def __init__(self, text: Text, sep: str, *, keep: bool = False, drop_last: bool = False) -> None:
+    def __init__(
+        self, text: Text, sep: str, *, keep: bool = False, drop_last: bool = False
+    ) -> None:
         self._text, self._sep, self._keep, self._last = text, sep, keep, drop_last
         self._ends: array[int] | None = None
 
@@ -302,7 +330,9 @@ class Parts:
             return []
         start, stop = self._start_of(wanted[0]), self._index()[wanted[-1]]
         if stop - start > WHOLE_CHARS:
-            raise ValueError(f"these parts have {stop - start:,} characters: loop over them, or take fewer")
+            raise ValueError(
+                f"these parts have {stop - start:,} characters: loop over them, or take fewer"
+            )
         text = self._text._read(start, stop)
         return [text[self._start_of(n) - start : self._index()[n] - start] for n in wanted]
 

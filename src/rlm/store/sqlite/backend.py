@@ -69,7 +69,9 @@ class SQLiteMemoryBackend:
         self.tenant = gate.check_tenant(tenant)
         self.origin = gate.admit_id(origin, "origin")
         self.embedder = embedder
-        self.db = Database(Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only)
+        self.db = Database(
+            Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only
+        )
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
             raise StoreError(
@@ -93,7 +95,12 @@ class SQLiteMemoryBackend:
     @cached_property
     def graph(self) -> Graph:
         """The hypergraph of this tenant."""
-        return Graph(self.db, self.spaces, Search(self.db, NODE, self.embedder, fts5=self.fts5), self.embedder)
+        return Graph(
+            self.db,
+            self.spaces,
+            Search(self.db, NODE, self.embedder, fts5=self.fts5),
+            self.embedder,
+        )
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -124,7 +131,9 @@ class SQLiteMemoryBackend:
         """Take in many memories that passed the gate and are absent, inside `db.write()`."""
         return Bulk(connection, self.search.recall, self.embedder)
 
-    def _absent(self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]) -> list[MemoryItem]:
+    def _absent(
+        self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]
+    ) -> list[MemoryItem]:
         """Those that the space does not hold yet, each once."""
         fresh = {item.memory_id: item for item in reversed(batch)}
         there = items.existing(connection, space, list(fresh))
@@ -173,7 +182,9 @@ class SQLiteMemoryBackend:
             hits = self._ranked(connection, field, k, scope, outcome)
             if explain:
                 for hit, candidate in hits:
-                    hit.why = why(hit.item, hit.score, candidate, field.matched(candidate.number), clock.now())
+                    hit.why = why(
+                        hit.item, hit.score, candidate, field.matched(candidate.number), clock.now()
+                    )
         self._forget_parents_accesses()
         for hit, _ in hits:
             hit.item.access_count += 1
@@ -182,7 +193,12 @@ class SQLiteMemoryBackend:
         return [hit for hit, _ in hits]
 
     def _ranked(
-        self, connection: apsw.Connection, field: Field, k: int, scope: Scope | None, outcome: str | None
+        self,
+        connection: apsw.Connection,
+        field: Field,
+        k: int,
+        scope: Scope | None,
+        outcome: str | None,
     ) -> list[tuple[Hit, Candidate]]:
         """Rank the best candidates by the full formula; look at more while an unseen one could still win."""
         count = max(CANDIDATES, 4 * k)
@@ -192,7 +208,12 @@ class SQLiteMemoryBackend:
             candidates, bound = field.best(count)
             ranked = listing.rank_candidates(connection, candidates, now, scope, outcome)
             best: dict[str, tuple[float, int, Candidate]] = {}
-            for score, number, memory_id, candidate in ranked:  # the nearest level keeps a duplicate
+            for (
+                score,
+                number,
+                memory_id,
+                candidate,
+            ) in ranked:  # the nearest level keeps a duplicate
                 best.setdefault(memory_id, (score, number, candidate))
             chosen = sorted(best.values(), key=lambda row: (-row[0], row[1]))[:k]
             enough = len(chosen) == k and chosen[-1][0] >= bound * lift
@@ -215,7 +236,10 @@ class SQLiteMemoryBackend:
         spaces = {level: self.spaces.find(level) for level in LEVELS} if self._accesses else {}
         connection.executemany(
             "UPDATE memory_items SET access_count = access_count + ? WHERE memory_id = ? AND space_id = ?",
-            [(count, memory_id, spaces[level]) for (level, memory_id), count in self._accesses.items()],
+            [
+                (count, memory_id, spaces[level])
+                for (level, memory_id), count in self._accesses.items()
+            ],
         )
         self._accesses.clear()
         self._accesses_since = time.monotonic()
@@ -259,7 +283,9 @@ class SQLiteMemoryBackend:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         return found
 
-    def _rename(self, connection: apsw.Connection, space: int, old: MemoryItem, new: MemoryItem) -> None:
+    def _rename(
+        self, connection: apsw.Connection, space: int, old: MemoryItem, new: MemoryItem
+    ) -> None:
         """New words, new id: what was known of the old id follows."""
         if items.existing(connection, space, [new.memory_id]):
             raise gate.same_words(new)
@@ -267,9 +293,7 @@ class SQLiteMemoryBackend:
         sql = "UPDATE confidence_signals SET memory_id = ? WHERE memory_id = ? AND space_id = ?"
         connection.execute(sql, (*ids, space))
         # Everybody who may see the memory may have used it: their notes follow too.
-        seers = (
-            "SELECT space_id FROM spaces WHERE org = ? AND (? = 'org' OR team = ?) AND (? <> 'project' OR project = ?)"
-        )
+        seers = "SELECT space_id FROM spaces WHERE org = ? AND (? = 'org' OR team = ?) AND (? <> 'project' OR project = ?)"
         connection.execute(
             f"UPDATE OR REPLACE memory_usage SET memory_id = ? WHERE memory_id = ? AND space_id IN ({seers})",
             (*ids, old.org, old.level, old.team, old.level, old.project),
@@ -278,15 +302,21 @@ class SQLiteMemoryBackend:
     def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> int:
         vectors = self._vectors([item])
         reembed.note_model(connection, self._model)
-        return items.rewrite(connection, number, item, None if vectors is None else vectors[0], self._model)
+        return items.rewrite(
+            connection, number, item, None if vectors is None else vectors[0], self._model
+        )
 
-    def adjust_confidence(self, memory_id: str, delta: float, *, kind: str, reason: str | None = None) -> float:
+    def adjust_confidence(
+        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
+    ) -> float:
         """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
             after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
-            connection.execute("UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number))
+            connection.execute(
+                "UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number)
+            )
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
             kind = gate.admit_text(kind, "kind", 64)
             runs.save_signal(connection, space, item.memory_id, kind, before, after, text)
@@ -328,12 +358,16 @@ class SQLiteMemoryBackend:
             number, _, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
                 return old
-            provenance = {key: value for key, value in old.provenance.items() if key != "quarantined_because"}
+            provenance = {
+                key: value for key, value in old.provenance.items() if key != "quarantined_because"
+            }
             if by:
                 provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
             new = replace(old, trust="trusted", provenance=provenance)
             fresh = self._rewrite(connection, number, new)
-            connection.execute("UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number))
+            connection.execute(
+                "UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number)
+            )
         return new
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
@@ -346,19 +380,27 @@ class SQLiteMemoryBackend:
         key = (tenant.org, tenant.team, former)
         if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
             return False
-        if self.spaces.find("project") is not None:  # looked at twice: nobody waits for the lock in vain
+        if (
+            self.spaces.find("project") is not None
+        ):  # looked at twice: nobody waits for the lock in vain
             return False
         with self.db.write(wait_s=wait_s) as connection:
             old = self.db.value(sql, key)
             if old is None or self.spaces.find("project") is not None:
                 return False
-            connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", (tenant.project, old))
-            connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", (tenant.project, old))
+            connection.execute(
+                "UPDATE spaces SET project = ? WHERE space_id = ?", (tenant.project, old)
+            )
+            connection.execute(
+                "UPDATE memory_items SET project = ? WHERE space_id = ?", (tenant.project, old)
+            )
         return True
 
     # -- runs --------------------------------------------------------------------------------------
 
-    def record_usage(self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]) -> None:
+    def record_usage(
+        self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
+    ) -> None:
         """Note which memories a trajectory was given, with rank and score."""
         given_to, uses = gate.admit_usage(trajectory_id, retrieved)
         with self.db.write() as connection:
@@ -390,7 +432,9 @@ class SQLiteMemoryBackend:
             if lessons is not None:
                 if judgment is not None:
                     won = judgment.is_success
-                    runs.count_outcomes(connection, self.spaces.visible(), lessons.followed, success=won)
+                    runs.count_outcomes(
+                        connection, self.spaces.visible(), lessons.followed, success=won
+                    )
                 apply_lessons(self, lessons)
             self._flush_accesses(connection)
         self.search.recall.seal_if_due()
@@ -407,18 +451,26 @@ class SQLiteMemoryBackend:
         with self.db.read() as connection:
             return runs.signals(connection, self.spaces.visible(), memory_id)
 
-    def recent_runs(self, limit: int = 20, *, trajectory_id: str | None = None) -> list[tuple[Run, Trajectory]]:
+    def recent_runs(
+        self, limit: int = 20, *, trajectory_id: str | None = None
+    ) -> list[tuple[Run, Trajectory]]:
         """The newest trajectories of this project first, each with its run; or the one of this id."""
         with self.db.read() as connection:
-            return runs.recent(connection, self.spaces.visible(), gate.check_count(limit, "limit"), trajectory_id)
+            return runs.recent(
+                connection, self.spaces.visible(), gate.check_count(limit, "limit"), trajectory_id
+            )
 
-    def learning_rows(self, limit: int = 10_000, *, curriculum_id: str | None = None) -> Iterator[LearningRow]:
+    def learning_rows(
+        self, limit: int = 10_000, *, curriculum_id: str | None = None
+    ) -> Iterator[LearningRow]:
         """Every trajectory of this project in little, the last stored first; read a page at a time."""
         left, before = gate.check_count(limit, "limit"), None
         while left:
             with self.db.read() as connection:
                 size = min(left, learning.PAGE)
-                rows, before = learning.page(connection, self.spaces.visible(), before, size, curriculum_id)
+                rows, before = learning.page(
+                    connection, self.spaces.visible(), before, size, curriculum_id
+                )
             yield from rows
             left = 0 if before is None else left - len(rows)
 
@@ -431,7 +483,11 @@ class SQLiteMemoryBackend:
         return {
             **counts,
             "path": str(self.db.path),
-            "tenant": {"org": self.tenant.org, "team": self.tenant.team, "project": self.tenant.project},
+            "tenant": {
+                "org": self.tenant.org,
+                "team": self.tenant.team,
+                "project": self.tenant.project,
+            },
             "engine": {
                 "store": "sqlite",
                 "sqlite": apsw.sqlite_lib_version(),
@@ -462,7 +518,9 @@ class SQLiteMemoryBackend:
         else writes or the disk is full: closing does not fail because of them.
         """
         try:
-            free = not self._accesses or self.db.offer(self._flush_accesses, wait_s=COUNT_PATIENCE_S)
+            free = not self._accesses or self.db.offer(
+                self._flush_accesses, wait_s=COUNT_PATIENCE_S
+            )
             if free and "graph" in self.__dict__:
                 self.graph.flush()
         finally:
@@ -472,6 +530,9 @@ class SQLiteMemoryBackend:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()

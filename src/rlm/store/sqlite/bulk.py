@@ -28,7 +28,14 @@ from rlm.retrieval.embed import Embedder, ReadingEmbedder
 from rlm.retrieval.lexicon import CACHED_CHUNKS, Lexicon, Numbers, Ragged, Reading, joined
 from rlm.retrieval.postings import Indexer
 from rlm.retrieval.tokens import GRAMS_CHARS, grams
-from rlm.store.document import GRAMS_WEIGHT, TEXT_PARTS, TEXT_WEIGHTS, item_columns, item_text, item_texts
+from rlm.store.document import (
+    GRAMS_WEIGHT,
+    TEXT_PARTS,
+    TEXT_WEIGHTS,
+    item_columns,
+    item_text,
+    item_texts,
+)
 from rlm.store.sqlite import items
 from rlm.store.sqlite.recall import BULK_DOCUMENTS, SEAL_AT, Recall, Segment
 from rlm.store.sqlite.reembed import note_model
@@ -66,7 +73,15 @@ class Batch:
 
     def parts(self) -> tuple[Any, ...]:
         """Every field in order, as plain data that another process can send."""
-        return (self.rows, self.live, self.vectors, self.model, self.lengths, self.codes, self.terms)
+        return (
+            self.rows,
+            self.live,
+            self.vectors,
+            self.model,
+            self.lengths,
+            self.codes,
+            self.terms,
+        )
 
 
 FEW = 64
@@ -124,9 +139,13 @@ class BatchMaker:
         reading = self._lexicon.read(texts)
         if self._embedder is not None:
             alone = [place for place, cut in enumerate(apart) if cut]
-            self._vectors.append(self._embed(self._embedder, group, reading, alone).astype(np.float16))
+            self._vectors.append(
+                self._embed(self._embedder, group, reading, alone).astype(np.float16)
+            )
         known = self._known_grams(reading)
-        known |= {place: None for place, item in enumerate(group) if len(item.content) > _LONG_CHARS}
+        known |= {
+            place: None for place, item in enumerate(group) if len(item.content) > _LONG_CHARS
+        }
         columns = [item_columns(item, known.get(place, "")) for place, item in enumerate(group)]
         if known:
             self._extra_places += [len(self._rows) + place for place in known]
@@ -172,16 +191,24 @@ class BatchMaker:
         if len(self._quarantined) > 1:
             raise ValueError("a batch is live or quarantined, not both")
         model = self.model
-        halves = np.concatenate(self._vectors) if self._vectors else np.zeros((len(self._rows), 0), np.float16)
+        halves = (
+            np.concatenate(self._vectors)
+            if self._vectors
+            else np.zeros((len(self._rows), 0), np.float16)
+        )
         vectors = halves.tobytes()
         if True in self._quarantined or not sealed:
             return Batch(self._rows, True not in self._quarantined, vectors, model, b"", b"", [])
-        codes = np.ascontiguousarray(sign_codes(halves.view(np.int16)).T).tobytes()  # the sign is the same
+        codes = np.ascontiguousarray(
+            sign_codes(halves.view(np.int16)).T
+        ).tobytes()  # the sign is the same
         lengths = np.array(self._lengths, np.int32)
         extra = None
         if self._extras:
             extra = (joined(self._extras), np.array(self._extra_places, np.int64), GRAMS_WEIGHT)
-        terms = self._indexer.build(self._lexicon, joined(self._readings), TEXT_WEIGHTS, lengths, extra)
+        terms = self._indexer.build(
+            self._lexicon, joined(self._readings), TEXT_WEIGHTS, lengths, extra
+        )
         return Batch(self._rows, True, vectors, model, lengths.tobytes(), codes, terms)
 
     def _embed(
@@ -202,7 +229,9 @@ class Bulk:
     All of it belongs to the caller's transaction: when anything raises, the caller rolls back.
     """
 
-    def __init__(self, connection: apsw.Connection, recall: Recall, embedder: Embedder | None) -> None:
+    def __init__(
+        self, connection: apsw.Connection, recall: Recall, embedder: Embedder | None
+    ) -> None:
         self._connection = connection
         self._recall = recall
         self._maker = BatchMaker(embedder)
@@ -252,7 +281,10 @@ class Bulk:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if error is None:
             self._finish()

@@ -36,7 +36,9 @@ from rlm.errors import (
 from rlm.store.sqlite.lock import WriteLock
 
 MINIMUM_SQLITE = (3, 51, 3)
-NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs", "9p"})
+NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs", "9p"}
+)
 PAGE_BYTES = 8_192
 """A memory with its vector takes some 1,300 bytes: a page of 4 kB wastes a sixth of itself, one of 8 kB a thirtieth."""
 CACHE_KIB = 65_536
@@ -53,7 +55,9 @@ Value = str | int | float | bytes | None
 class Database:
     """A connection with one way to read and one way to write. Safe to share between threads."""
 
-    def __init__(self, path: Path, *, lock_timeout_s: float = 10.0, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, lock_timeout_s: float = 10.0, read_only: bool = False
+    ) -> None:
         check_engine()
         self.path = path
         self.lock_timeout_s = lock_timeout_s
@@ -79,7 +83,9 @@ class Database:
                 "folder, as tempfile.TemporaryDirectory() or `mktemp -d` makes it"
             )
         if self.path.is_dir():
-            raise StoreError(f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}")
+            raise StoreError(
+                f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}"
+            )
         refuse_network_file_system(self.path)
         exists = self.path.exists()
         if not exists and not read_only:
@@ -104,10 +110,14 @@ class Database:
             ).fetchall()  # a statement after one that answers runs only when the answer is read
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             if not self.read_only:
-                connection.pragma("page_size", PAGE_BYTES)  # of a new file; any other keeps what it has
+                connection.pragma(
+                    "page_size", PAGE_BYTES
+                )  # of a new file; any other keeps what it has
                 mode = connection.pragma("journal_mode", "wal")
                 if mode != "wal":
-                    raise StoreError(f"{self.path} is on a file system without WAL (journal mode {mode!r})")
+                    raise StoreError(
+                        f"{self.path} is on a file system without WAL (journal mode {mode!r})"
+                    )
                 connection.pragma("synchronous", "FULL")
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return connection
@@ -163,12 +173,16 @@ class Database:
 
     # -- reading and writing -----------------------------------------------------------------------
 
-    def rows(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> list[tuple[Any, ...]]:
+    def rows(
+        self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
+    ) -> list[tuple[Any, ...]]:
         """All rows of one statement."""
         with mapped(self.path), self._guard:
             return self.connection.execute(sql, values).fetchall()
 
-    def row(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> tuple[Any, ...] | None:
+    def row(
+        self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
+    ) -> tuple[Any, ...] | None:
         """The first row, or None."""
         with mapped(self.path), self._guard:
             return next(iter(self.connection.execute(sql, values)), None)
@@ -186,7 +200,9 @@ class Database:
             connection.execute(sql, values)
             return connection.total_changes() - before
 
-    def run_many(self, sql: str, rows: Iterator[Sequence[Value]] | Sequence[Sequence[Value]]) -> None:
+    def run_many(
+        self, sql: str, rows: Iterator[Sequence[Value]] | Sequence[Sequence[Value]]
+    ) -> None:
         """Execute once per row, inside `write()`."""
         with mapped(self.path):
             self.connection.executemany(sql, rows)
@@ -209,7 +225,9 @@ class Database:
                 _end_stray(connection)
 
     @contextmanager
-    def write(self, *, wait_s: float | None = None, large: bool = False) -> Iterator[apsw.Connection]:
+    def write(
+        self, *, wait_s: float | None = None, large: bool = False
+    ) -> Iterator[apsw.Connection]:
         """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one.
 
         It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
@@ -218,7 +236,9 @@ class Database:
         """
         with self._guard, mapped(self.path):
             if self.read_only:
-                raise StoreReadOnly(f"{self.path} is read-only: check its permissions and its folder's")
+                raise StoreReadOnly(
+                    f"{self.path} is read-only: check its permissions and its folder's"
+                )
             connection = self.connection
             if self._depth:
                 self._depth += 1
@@ -355,7 +375,9 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
         if len(parts) < 3:
             continue
         point = parts[1].replace("\\040", " ").rstrip("/") or "/"
-        if (target == point or target.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
+        if (target == point or target.startswith(point.rstrip("/") + "/")) and len(point) >= len(
+            best
+        ):
             best, kind = point, parts[2]
     if kind in NETWORK_FILE_SYSTEMS:
         raise StoreError(
@@ -378,7 +400,11 @@ def damaged_row(table: str, row: str, column: str, what: str) -> StoreCorrupt:
 
 def kind_of(value: Value) -> str:
     """What SQLite calls this, for a message."""
-    return "nothing" if value is None else {str: "text", int: "a number", float: "a number"}.get(type(value), "a blob")
+    return (
+        "nothing"
+        if value is None
+        else {str: "text", int: "a number", float: "a number"}.get(type(value), "a blob")
+    )
 
 
 @contextmanager
@@ -397,11 +423,17 @@ def mapped(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as exc:
         raise StoreReadOnly(f"{path} cannot be written ({exc})") from exc
     except apsw.CantOpenError as exc:
-        raise StoreReadOnly(f"{path} cannot be opened ({exc}): check that the path and its folder exist") from exc
+        raise StoreReadOnly(
+            f"{path} cannot be opened ({exc}): check that the path and its folder exist"
+        ) from exc
     except apsw.FullError as exc:
-        raise StoreFull(f"no space left for {path}: the write was rolled back; free some space") from exc
+        raise StoreFull(
+            f"no space left for {path}: the write was rolled back; free some space"
+        ) from exc
     except apsw.IOError as exc:
-        raise StoreFull(f"{path} cannot be read or written ({exc}): is the disk full or gone?") from exc
+        raise StoreFull(
+            f"{path} cannot be read or written ({exc}): is the disk full or gone?"
+        ) from exc
     except apsw.ConstraintError as exc:
         raise ValidationError(f"{path} refused a value: {exc}") from exc
     except apsw.TooBigError as exc:

@@ -64,7 +64,9 @@ class NodeHit(tuple[Node, float]):
 class Graph:
     """One tenant's hypergraph. Get it as `store.graph`."""
 
-    def __init__(self, database: Database, spaces: Spaces, search: Search, embedder: Embedder | None) -> None:
+    def __init__(
+        self, database: Database, spaces: Spaces, search: Search, embedder: Embedder | None
+    ) -> None:
         self._db = database
         self._spaces = spaces
         self._search = search
@@ -84,7 +86,10 @@ class Graph:
 
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
         """Add several nodes, all or none; their ids, in order."""
-        rows = [self._admit(node, index) for index, node in enumerate(gate.check_many(nodes, "nodes", "objects"))]
+        rows = [
+            self._admit(node, index)
+            for index, node in enumerate(gate.check_many(nodes, "nodes", "objects"))
+        ]
         if not rows:
             return []
         ids = [clock.new_uuid() for _ in rows]
@@ -158,7 +163,9 @@ class Graph:
             number, node = found
             if not kwargs:
                 return True
-            row = gate.admit_node(kwargs.get("type", node.type), kwargs.get("content", node.content), kwargs)
+            row = gate.admit_node(
+                kwargs.get("type", node.type), kwargs.get("content", node.content), kwargs
+            )
             changed = {key: value for key, value in row.items() if value != getattr(node, key)}
             if not changed:
                 return True
@@ -169,17 +176,23 @@ class Graph:
                 self._log(connection, space, "tier", [node_id], node.tier, changed["tier"], why)
             if set(changed) - {"tier"}:
                 names = ", ".join(sorted(set(changed) - {"tier"}))
-                self._log(connection, space, "update", [node_id], None, None, why or f"changed {names}")
+                self._log(
+                    connection, space, "update", [node_id], None, None, why or f"changed {names}"
+                )
             self._flush(connection)
         return True
 
-    def _write_node(self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]) -> None:
+    def _write_node(
+        self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]
+    ) -> None:
         values: dict[str, Any] = {**changed, "updated_at": clock.now_ms()}
         if "metadata" in values:
             values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
         if "content" in changed or "subtype" in changed:  # new words, new number: see recall.py
             content = changed.get("content", node.content)
-            values["grams"] = _grams({"content": content, "subtype": changed.get("subtype", node.subtype)})
+            values["grams"] = _grams(
+                {"content": content, "subtype": changed.get("subtype", node.subtype)}
+            )
             values["embedding"] = self._vectors([content])[0]
             values["embedding_model"] = self._model
             values["node_no"] = take_numbers(connection, "node", 1)
@@ -197,7 +210,9 @@ class Graph:
             number, tier = found
             sql = "UPDATE nodes SET tier = 'archive', updated_at = ? WHERE node_no = ?"
             connection.execute(sql, (clock.now_ms(), number))
-            self._log(connection, self._spaces.ensure("project"), "tier", [node_id], tier, "archive", why)
+            self._log(
+                connection, self._spaces.ensure("project"), "tier", [node_id], tier, "archive", why
+            )
             self._flush(connection)
         return True
 
@@ -209,7 +224,9 @@ class Graph:
                 return False
             edges = [
                 row[0]
-                for row in connection.execute("SELECT hyperedge_id FROM membership WHERE node_id = ?", (node_id,))
+                for row in connection.execute(
+                    "SELECT hyperedge_id FROM membership WHERE node_id = ?", (node_id,)
+                )
             ]
             connection.execute("DELETE FROM nodes WHERE node_no = ?", (found[0],))
             connection.executemany(
@@ -219,7 +236,9 @@ class Graph:
             )
             bury(connection, "node", [found[0]])
             why = None if reasoning is None else gate.admit_text(reasoning, "reasoning", 2_000)
-            self._log(connection, self._spaces.ensure("project"), "purge", [node_id], found[1], None, why)
+            self._log(
+                connection, self._spaces.ensure("project"), "purge", [node_id], found[1], None, why
+            )
             self._accesses.pop(node_id, None)
         return True
 
@@ -264,7 +283,15 @@ class Graph:
                 [(edge_id, member.node_id, member.role, member.position) for member in checked],
             )
             ids = list(dict.fromkeys(member.node_id for member in checked))
-            self._log(connection, space, "link", ids, None, None, f"{kind} {edge_id}: {text or ''}".rstrip(": "))
+            self._log(
+                connection,
+                space,
+                "link",
+                ids,
+                None,
+                None,
+                f"{kind} {edge_id}: {text or ''}".rstrip(": "),
+            )
             self._flush(connection)
         return edge_id
 
@@ -298,7 +325,8 @@ class Graph:
         for *head, node_id, role, position in rows:
             grouped.setdefault(head[0], (head, []))[1].append(Member(node_id, role, position))
         return [
-            Edge(id_, kind, label, weight, tuple(members)) for (id_, kind, label, weight), members in grouped.values()
+            Edge(id_, kind, label, weight, tuple(members))
+            for (id_, kind, label, weight), members in grouped.values()
         ]
 
     def delete_edge(self, edge_id: str, *, reasoning: str | None = None) -> bool:
@@ -311,7 +339,15 @@ class Graph:
             why = reasoning or f"{edge.type} {edge_id}: {edge.label or ''}".rstrip(": ")
             ids = list(dict.fromkeys(member.node_id for member in edge.members))
             space = self._spaces.ensure("project")
-            self._log(connection, space, "unlink", ids, None, None, gate.admit_text(why, "reasoning", 2_000))
+            self._log(
+                connection,
+                space,
+                "unlink",
+                ids,
+                None,
+                None,
+                gate.admit_text(why, "reasoning", 2_000),
+            )
         return True
 
     def get_related_nodes(self, node_id: str, edge_type: str | None = None) -> list[Node]:
@@ -324,7 +360,11 @@ class Graph:
             f"JOIN nodes n ON n.id = other.node_id "
             f"WHERE mine.node_id = ? AND e.space_id = ? AND n.tier <> 'archive' "
             f"GROUP BY n.id ORDER BY max(e.weight) DESC, min(e.rowid), min(other.position), n.id",
-            (*(() if edge_type is None else (_edge_type(edge_type),)), node_id, self._spaces.find("project")),
+            (
+                *(() if edge_type is None else (_edge_type(edge_type),)),
+                node_id,
+                self._spaces.find("project"),
+            ),
         )
         return [_node(row) for row in rows]
 
@@ -343,7 +383,9 @@ class Graph:
         """The best nodes for any string, best first. The archive is left out unless `tier` asks for it."""
         where, values = _filters(type, tier, min_confidence)
         if not isinstance(query, str):
-            raise ValidationError(f"query is {query.__class__.__name__}, expected text", field="query")
+            raise ValidationError(
+                f"query is {query.__class__.__name__}, expected text", field="query"
+            )
         space = self._spaces.find("project")
         if space is None or gate.check_count(limit, "limit") <= 0:
             return []
@@ -377,21 +419,32 @@ class Graph:
             hits = []
             for number, *columns in rows:
                 node = _node(columns)
-                hits.append((number, NodeHit(node, min(1.0, found[number].similarity) * _trusted_share(node))))
+                hits.append(
+                    (
+                        number,
+                        NodeHit(node, min(1.0, found[number].similarity) * _trusted_share(node)),
+                    )
+                )
             hits.sort(key=lambda pair: (-pair[1].score, pair[0]))
             enough = len(hits) >= limit and hits[limit - 1][1].score >= bound
             if enough or count >= field.total:
                 break
             count *= 4
         for number, hit in hits[:limit] if explain else ():
-            hit.why = found[number].explain(hit.score, _trusted_share(hit.node), field.matched(number))
+            hit.why = found[number].explain(
+                hit.score, _trusted_share(hit.node), field.matched(number)
+            )
         return [hit for _, hit in hits[:limit]]
 
     # -- the log -----------------------------------------------------------------------------------
 
     def evolution(self, node_id: str | None = None, limit: int = 100) -> list[Evolution]:
         """What changed and why, newest first; of one node, or of all."""
-        only = "" if node_id is None else "AND EXISTS (SELECT 1 FROM json_each(node_ids) WHERE value = ?)"
+        only = (
+            ""
+            if node_id is None
+            else "AND EXISTS (SELECT 1 FROM json_each(node_ids) WHERE value = ?)"
+        )
         rows = self._db.rows(
             f"SELECT id, timestamp, operation, node_ids, from_tier, to_tier, reasoning FROM evolution_log "
             f"WHERE space_id = ? {only} ORDER BY id DESC LIMIT ?",
@@ -412,7 +465,15 @@ class Graph:
         connection.execute(
             "INSERT INTO evolution_log(space_id, timestamp, operation, node_ids, from_tier, to_tier, reasoning) "
             "VALUES (?,?,?,?,?,?,?)",
-            (space, clock.now_ms(), operation, json.dumps(list(ids)), from_tier, to_tier, reasoning),
+            (
+                space,
+                clock.now_ms(),
+                operation,
+                json.dumps(list(ids)),
+                from_tier,
+                to_tier,
+                reasoning,
+            ),
         )
 
     def flush(self) -> None:
@@ -447,7 +508,9 @@ def node_fault(row: Sequence[Any]) -> tuple[str, str] | None:
             return name, f"it is {kind_of(value)}"
     text = row[7]
     try:
-        return None if type(json.loads(text)) is dict else ("metadata", f"{text[:40]!r} is no object")
+        return (
+            None if type(json.loads(text)) is dict else ("metadata", f"{text[:40]!r} is no object")
+        )
     except (ValueError, RecursionError) as exc:
         return "metadata", f"{text[:40]!r}: {exc}"
 
@@ -456,7 +519,9 @@ def _node(row: Sequence[Any]) -> Node:
     if (found := node_fault(row)) is not None:
         raise damaged_row("nodes", f"node {str(row[0])[:40]}", *found)
     id_, type_, content, subtype, tier, confidence, provenance, metadata, *times = row
-    return Node(id_, type_, content, subtype, tier, confidence, provenance, json.loads(metadata), *times)
+    return Node(
+        id_, type_, content, subtype, tier, confidence, provenance, json.loads(metadata), *times
+    )
 
 
 def _evolution(row: Sequence[Any]) -> Evolution:
@@ -474,23 +539,32 @@ def _trusted_share(node: Node) -> float:
 def _edge_type(value: str) -> str:
     if value not in EDGE_TYPES:
         raise ValidationError(
-            f"unknown edge type {shown(value)}; use one of: {', '.join(EDGE_TYPES)}", field="edge_type"
+            f"unknown edge type {shown(value)}; use one of: {', '.join(EDGE_TYPES)}",
+            field="edge_type",
         )
     return value
 
 
-def _filters(type_: str | None, tier: str | None, min_confidence: float | None) -> tuple[str, list[Any]]:
+def _filters(
+    type_: str | None, tier: str | None, min_confidence: float | None
+) -> tuple[str, list[Any]]:
     where, values = "AND tier <> 'archive'", list[Any]()
     if tier is not None:
         if tier not in TIERS:
-            raise ValidationError(f"unknown tier {shown(tier)}; use one of: {', '.join(TIERS)}", field="tier")
+            raise ValidationError(
+                f"unknown tier {shown(tier)}; use one of: {', '.join(TIERS)}", field="tier"
+            )
         where, values = "AND tier = ?", [tier]
     if type_ is not None:
         if type_ not in NODE_TYPES:
             raise ValidationError(
-                f"unknown node type {shown(type_)}; use one of: {', '.join(NODE_TYPES)}", field="type"
+                f"unknown node type {shown(type_)}; use one of: {', '.join(NODE_TYPES)}",
+                field="type",
             )
         where, values = f"{where} AND type = ?", [*values, type_]
     if min_confidence is not None:
-        where, values = f"{where} AND confidence >= ?", [*values, gate.unit(min_confidence, "min_confidence")]
+        where, values = (
+            f"{where} AND confidence >= ?",
+            [*values, gate.unit(min_confidence, "min_confidence")],
+        )
     return where, values

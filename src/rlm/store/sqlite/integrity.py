@@ -57,7 +57,11 @@ def check_untouched(connection: apsw.Connection) -> tuple[Check, bool] | None:
 
 def _schema(found: schemacheck.Difference) -> Check:
     if not found.names:
-        return Check("schema", True, "ok" + (f"; not ours: {', '.join(found.others)}" if found.others else ""))
+        return Check(
+            "schema",
+            True,
+            "ok" + (f"; not ours: {', '.join(found.others)}" if found.others else ""),
+        )
     parts = [f"missing: {', '.join(found.missing)}"] if found.missing else []
     parts += [f"changed: {', '.join(found.changed)}"] if found.changed else []
     fix = "rlm doctor --fix" if found.can_be_opened else f"{BACKUP}: what such a table held is lost"
@@ -66,7 +70,9 @@ def _schema(found: schemacheck.Difference) -> Check:
 
 def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
     name, found = "memories can be read", list(rowcheck.damaged_memories(database))
-    return _damage(name, found, spaces, "memory", "remove it for good: `rlm memory rm --hard --yes {}`")
+    return _damage(
+        name, found, spaces, "memory", "remove it for good: `rlm memory rm --hard --yes {}`"
+    )
 
 
 def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
@@ -75,10 +81,14 @@ def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
 
 
 def _history(database: Database) -> Check:
-    return _damage("runs and history can be read", list(rowcheck.damaged_history(database)), (), "row", "")
+    return _damage(
+        "runs and history can be read", list(rowcheck.damaged_history(database)), (), "row", ""
+    )
 
 
-def _damage(name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str) -> Check:
+def _damage(
+    name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str
+) -> Check:
     """A finding about rows; the first are named, and so is the command that is rid of them."""
     if not found:
         return Check(name, True, "ok")
@@ -103,7 +113,11 @@ def _rows(database: Database) -> Check:
 
 def _references(database: Database) -> Check:
     found = database.rows("PRAGMA foreign_key_check")
-    detail = "ok" if not found else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
+    detail = (
+        "ok"
+        if not found
+        else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
+    )
     return Check("references", not found, detail, BACKUP if found else None)
 
 
@@ -113,7 +127,9 @@ def _full_text(database: Database, source: Source) -> Check:
         return Check(name, True, "not checked: the file is read-only")
     try:
         with database.write() as connection:
-            connection.execute(f"INSERT INTO {source.fts}({source.fts}, rank) VALUES ('integrity-check', 1)")
+            connection.execute(
+                f"INSERT INTO {source.fts}({source.fts}, rank) VALUES ('integrity-check', 1)"
+            )
     except Exception as exc:
         if not isinstance(exc.__cause__, apsw.CorruptError):
             raise
@@ -132,7 +148,12 @@ def _recall(database: Database, source: Source) -> Check:
         )
         live = {row[0] for row in rows}
         held = sealed.numbers.tolist()
-        dead = {row[0] for row in connection.execute("SELECT number FROM recall_dead WHERE kind = ?", (source.kind,))}
+        dead = {
+            row[0]
+            for row in connection.execute(
+                "SELECT number FROM recall_dead WHERE kind = ?", (source.kind,)
+            )
+        }
     missing = live - set(held)
     extra = set(held) - live - dead
     twice = len(held) - len(set(held))

@@ -42,7 +42,9 @@ _DEFAULT_SCOPE_JSON = canonical_json(DEFAULT_SCOPE.to_dict())
 
 _NUMBERS = {"access_count": int, "success_count": int, "failure_count": int, "confidence": float}
 _MAY_LACK = ("task_query", "last_used", "source_session", "archived_at")
-_KINDS = tuple((_NUMBERS.get(name, str), *((type(None),) if name in _MAY_LACK else ())) for name in NAMES)
+_KINDS = tuple(
+    (_NUMBERS.get(name, str), *((type(None),) if name in _MAY_LACK else ())) for name in NAMES
+)
 _SHAPES = frozenset(product(*_KINDS))
 """The types that the columns of a sound row can have, of all columns at once: one look-up a row."""
 _JSON = {"tags_json": list, "scope_json": dict, "provenance_json": dict}
@@ -66,7 +68,9 @@ def fault(row: Sequence[Any]) -> tuple[str, str] | None:
                 Scope.from_dict(value)
         except (ValueError, TypeError, RecursionError) as exc:
             return name, f"{text[:40]!r}: {exc or type(exc).__name__}"
-        if type(value) is not kind or (kind is list and not all(type(part) is str for part in value)):
+        if type(value) is not kind or (
+            kind is list and not all(type(part) is str for part in value)
+        ):
             return name, f"{text[:40]!r} is no {'list of texts' if kind is list else 'object'}"
     return None
 
@@ -91,7 +95,11 @@ def _from_row(row: Sequence[Any]) -> MemoryItem:
      access, success, failure, outcome, confidence, last_used, org, team, project, level, session, trust,
      origin, archived_at) = row  # fmt: skip
     tag_list, stated = json.loads(tags), json.loads(provenance)
-    if type(tag_list) is not list or type(stated) is not dict or (tag_list and set(map(type, tag_list)) != {str}):
+    if (
+        type(tag_list) is not list
+        or type(stated) is not dict
+        or (tag_list and set(map(type, tag_list)) != {str})
+    ):
         raise TypeError("valid JSON, but of another kind")
     return MemoryItem(
         title=title,
@@ -146,7 +154,9 @@ def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set
 
 def is_empty(connection: apsw.Connection, space: int) -> bool:
     """Whether the space holds no memory at all, not even an archived one."""
-    return not connection.execute("SELECT 1 FROM memory_items WHERE space_id = ? LIMIT 1", (space,)).fetchall()
+    return not connection.execute(
+        "SELECT 1 FROM memory_items WHERE space_id = ? LIMIT 1", (space,)
+    ).fetchall()
 
 
 Row = tuple[Any, ...]
@@ -154,12 +164,19 @@ MANY = 512
 """From so many rows on they come from a pack or a list, through the gate, and not one by one."""
 
 
-def prepare(space: int, items: Sequence[MemoryItem], columns: Sequence[tuple[str, ...]]) -> list[Row]:
+def prepare(
+    space: int, items: Sequence[MemoryItem], columns: Sequence[tuple[str, ...]]
+) -> list[Row]:
     """Rows for `insert`, all but number and vector; `columns` are `item_columns` of each. Touches no database."""
-    return [(space, *_values(item, words[2]), words[3], words[6]) for item, words in zip(items, columns, strict=True)]
+    return [
+        (space, *_values(item, words[2]), words[3], words[6])
+        for item, words in zip(items, columns, strict=True)
+    ]
 
 
-def insert(connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, model: str | None) -> int:
+def insert(
+    connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, model: str | None
+) -> int:
     """Add prepared rows of memories that are known to be absent; the first number. The caller indexes them.
 
     `vectors` are those of all rows, as 16-bit floats, one after another; none without a `model`.
@@ -170,7 +187,8 @@ def insert(connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, mod
         values = ((number, *row, None, None) for number, row in enumerate(rows, first))
     else:
         values = (
-            (first + place, *row, vectors[place * size : (place + 1) * size], model) for place, row in enumerate(rows)
+            (first + place, *row, vectors[place * size : (place + 1) * size], model)
+            for place, row in enumerate(rows)
         )
     with _checks_skipped(connection, len(rows) >= MANY):
         connection.executemany(_INSERT, values)
@@ -198,21 +216,38 @@ def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
 
 
 def fetch(
-    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str, *, archived_first: bool = False
+    connection: apsw.Connection,
+    spaces: tuple[int, ...],
+    memory_id: str,
+    *,
+    archived_first: bool = False,
 ) -> tuple[int, int, MemoryItem] | None:
     """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes first, or last."""
-    row = _nearest(connection, spaces, memory_id, f"item_no, space_id, {COLUMNS}", archived_first=archived_first)
+    row = _nearest(
+        connection,
+        spaces,
+        memory_id,
+        f"item_no, space_id, {COLUMNS}",
+        archived_first=archived_first,
+    )
     return None if row is None else (row[0], row[1], from_row(row[2:]))
 
 
-def locate(connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str) -> tuple[int, bool] | None:
+def locate(
+    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str
+) -> tuple[int, bool] | None:
     """(item_no, whether it is archived) of the same memory, read no further: it may be damaged."""
     row = _nearest(connection, spaces, memory_id, "item_no, archived_at IS NOT NULL")
     return None if row is None else (row[0], bool(row[1]))
 
 
 def _nearest(
-    connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str, columns: str, *, archived_first: bool = False
+    connection: apsw.Connection,
+    spaces: tuple[int, ...],
+    memory_id: str,
+    columns: str,
+    *,
+    archived_first: bool = False,
 ) -> Row | None:
     order = "archived_at IS NULL" if archived_first else "archived_at IS NOT NULL"
     sql = (
@@ -225,7 +260,9 @@ def _nearest(
 def fetch_numbers(connection: apsw.Connection, numbers: Iterable[int]) -> dict[int, MemoryItem]:
     """Memories by row number."""
     sql = f"SELECT item_no, {COLUMNS} FROM memory_items WHERE item_no IN (SELECT value FROM json_each(?))"
-    return {row[0]: from_row(row[1:]) for row in connection.execute(sql, (json.dumps(list(numbers)),))}
+    return {
+        row[0]: from_row(row[1:]) for row in connection.execute(sql, (json.dumps(list(numbers)),))
+    }
 
 
 def rewrite(
@@ -257,4 +294,6 @@ def rewrite(
 
 def bury(connection: apsw.Connection, kind: str, numbers: Iterable[int]) -> None:
     """Tell every process that these numbers no longer count."""
-    connection.executemany("INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers))
+    connection.executemany(
+        "INSERT INTO recall_dead(kind, number) VALUES (?, ?)", ((kind, n) for n in numbers)
+    )

@@ -18,7 +18,11 @@ _COLUMNS = (
 
 
 def page(
-    connection: apsw.Connection, spaces: tuple[int, ...], before: int | None, limit: int, curriculum_id: str | None
+    connection: apsw.Connection,
+    spaces: tuple[int, ...],
+    before: int | None,
+    limit: int,
+    curriculum_id: str | None,
 ) -> tuple[list[LearningRow], int | None]:
     """At most `limit` rows that were stored before the one of this number, the last first, and where to go on.
 
@@ -47,7 +51,13 @@ def page(
     for *columns, number, artifact, used in rows:
         trajectory = dict(zip(_COLUMNS, columns, strict=True))
         trajectory["converged"] = bool(trajectory["converged"])
-        trajectory["is_success"] = None if trajectory["is_success"] is None else bool(trajectory["is_success"])
-        found.append(learning_row(trajectory, json.loads(artifact), [tuple(each) for each in json.loads(used)]))
+        trajectory["is_success"] = (
+            None if trajectory["is_success"] is None else bool(trajectory["is_success"])
+        )
+        found.append(
+            learning_row(
+                trajectory, json.loads(artifact), [tuple(each) for each in json.loads(used)]
+            )
+        )
         last = number
     return found, last if len(found) == limit else None

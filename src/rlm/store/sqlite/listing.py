@@ -42,7 +42,9 @@ def rank_candidates(
             factor = confidence * rank.recency_boost(last_used, now) * rank.LEVEL_WEIGHT[level]
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as exc:
             what = "confidence, last_used, level or scope_json"
-            raise damaged_row("memory_items", f"memory {str(memory_id)[:40]}", what, str(exc)) from exc
+            raise damaged_row(
+                "memory_items", f"memory {str(memory_id)[:40]}", what, str(exc)
+            ) from exc
         candidate = by_number[number]
         ranked.append((candidate.similarity * factor, number, memory_id, candidate, level))
     ranked.sort(key=lambda row: (-rank.LEVEL_WEIGHT[row[4]], -row[0], row[1]))
@@ -67,7 +69,9 @@ def most_confident(connection: apsw.Connection, spaces: tuple[int, ...]) -> floa
     Only what is above the start of a distilled or packed memory is indexed: a bulk load then pays nothing for it.
     """
     sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ? AND confidence > 0.6"
-    return max((next(iter(connection.execute(sql, (space,))))[0] or 0.6 for space in spaces), default=0.6)
+    return max(
+        (next(iter(connection.execute(sql, (space,))))[0] or 0.6 for space in spaces), default=0.6
+    )
 
 
 def select(
@@ -126,8 +130,12 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
         return dict(fetch(connection, sql))
 
     return {
-        "memories": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL"),
-        "archived": one(f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"),
+        "memories": one(
+            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL"
+        ),
+        "archived": one(
+            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"
+        ),
         "quarantined": one(
             f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND trust = 'quarantined'"
         ),
@@ -139,5 +147,7 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
         "hyperedges": one(f"SELECT count(*) FROM hyperedges WHERE space_id {mine}"),
         "runs": one(f"SELECT count(*) FROM runs WHERE space_id {mine}"),
         "trajectories": one(f"SELECT count(*) FROM trajectories WHERE space_id {mine}"),
-        "packs": one(f"SELECT count(*) FROM packs WHERE space_id {mine} AND rolled_back_at IS NULL"),
+        "packs": one(
+            f"SELECT count(*) FROM packs WHERE space_id {mine} AND rolled_back_at IS NULL"
+        ),
     }

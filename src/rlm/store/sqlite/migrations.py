@@ -17,7 +17,9 @@ from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.sqlite import schema
 from rlm.store.sqlite.connection import Database, mapped
 
-APPLICATION_ID = 0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
+APPLICATION_ID = (
+    0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
+)
 
 
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
@@ -36,10 +38,14 @@ VERSION = len(MIGRATIONS)
 
 def has_fts5(connection: apsw.Connection) -> bool:
     """Whether this SQLite was built with FTS5."""
-    return bool(next(iter(connection.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')")))[0])
+    return bool(
+        next(iter(connection.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')")))[0]
+    )
 
 
-def migrate(database: Database, *, fts5: bool | None = None, steps: tuple[Step, ...] = MIGRATIONS) -> int:
+def migrate(
+    database: Database, *, fts5: bool | None = None, steps: tuple[Step, ...] = MIGRATIONS
+) -> int:
     """Bring the file to the last of `steps`; how many ran. Each is atomic, and racing is safe."""
     version = _version(database, len(steps))
     if version == len(steps) or database.read_only:
@@ -54,7 +60,9 @@ def migrate(database: Database, *, fts5: bool | None = None, steps: tuple[Step, 
             if _version(database, len(steps)) >= number:
                 continue  # somebody else migrated while we waited for the lock
             step(connection, has_fts5(connection) if fts5 is None else fts5)
-            connection.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(
+                f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}"
+            )
             ran += 1
     return ran
 

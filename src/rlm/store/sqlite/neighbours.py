@@ -66,7 +66,9 @@ def spread(connection: apsw.Connection, candidates: Sequence[Candidate]) -> dict
     return marks
 
 
-def _beside(connection: apsw.Connection, numbers: list[int], side: str) -> list[tuple[int, str, int, float]]:
+def _beside(
+    connection: apsw.Connection, numbers: list[int], side: str
+) -> list[tuple[int, str, int, float]]:
     """(lender's number, lender's id, neighbour's number, what it is lent) on one side of each lender."""
     found = []
     mine = fetch(

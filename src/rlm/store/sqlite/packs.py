@@ -129,7 +129,8 @@ def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int,
     ).fetchall()
     mine = [number for number, _, as_brought in found if as_brought]
     connection.executemany(
-        "UPDATE memory_items SET archived_at = ? WHERE item_no = ?", ((now, number) for number in mine)
+        "UPDATE memory_items SET archived_at = ? WHERE item_no = ?",
+        ((now, number) for number in mine),
     )
     bury(connection, "memory", mine)
     connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, row.pack_no))
@@ -147,7 +148,9 @@ def _renamed(connection: apsw.Connection, row: PackRow) -> list[str]:
     return [found[0] for found in connection.execute(sql, (row.space_id, row.pack_no, row.pack_no))]
 
 
-def judged_high(connection: apsw.Connection, spaces: tuple[int, ...], ids: Sequence[str]) -> set[str]:
+def judged_high(
+    connection: apsw.Connection, spaces: tuple[int, ...], ids: Sequence[str]
+) -> set[str]:
     """Which of these trajectories have a judgment of high confidence."""
     sql = (
         f"SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id) "

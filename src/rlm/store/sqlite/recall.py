@@ -115,11 +115,18 @@ class Recall:
         current = tuple(
             row[0]
             for row in connection.execute(
-                "SELECT segment FROM recall_segments WHERE kind = ? ORDER BY first_no", (self.source.kind,)
+                "SELECT segment FROM recall_segments WHERE kind = ? ORDER BY first_no",
+                (self.source.kind,),
             )
         )
         old = self._sealed
-        if old is None or old.segments != current or changed or self._seen is None or self._seen[1] != spaces:
+        if (
+            old is None
+            or old.segments != current
+            or changed
+            or self._seen is None
+            or self._seen[1] != spaces
+        ):
             self._sealed = self._load(connection, current, spaces)
         assert self._sealed is not None
         self._sealed.watermark = self._sealed_to()
@@ -140,7 +147,9 @@ class Recall:
         self._dead_seen = max((no for no, _ in rows), default=self._dead_seen)
         return bool(rows)
 
-    def _load(self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]) -> Sealed:
+    def _load(
+        self, connection: apsw.Connection, segments: tuple[int, ...], spaces: tuple[int, ...]
+    ) -> Sealed:
         old = self._sealed
         if old is None or old.segments != segments:
             words = max(1, -(-self.dim // 64))
@@ -179,7 +188,9 @@ class Recall:
             visible |= self._spaces == space
         if self._dead and len(visible):
             gone = np.fromiter(self._dead, np.int64, len(self._dead))
-            place = np.minimum(np.searchsorted(old.numbers, gone), len(visible) - 1)  # numbers ascend
+            place = np.minimum(
+                np.searchsorted(old.numbers, gone), len(visible) - 1
+            )  # numbers ascend
             visible[place[old.numbers[place] == gone]] = False
         count = int(np.count_nonzero(visible))
         old.visible = None if count == len(visible) else visible
@@ -187,7 +198,9 @@ class Recall:
         old.visible_chars = int(self._lengths[visible].sum(dtype=np.int64))
         return old
 
-    def _read_tail(self, connection: apsw.Connection, watermark: int, spaces: tuple[int, ...]) -> Tail:
+    def _read_tail(
+        self, connection: apsw.Connection, watermark: int, spaces: tuple[int, ...]
+    ) -> Tail:
         rows = fetch(
             connection,
             f"SELECT {self.source.key}, space_id, embedding, embedding_model, {self.source.length} "
@@ -215,18 +228,26 @@ class Recall:
         sql = f"SELECT segment, data FROM recall_postings WHERE segment IN ({listed}) AND term = ?"
         found = {}
         for term in terms:
-            parts = [(base_of[segment], *postings.decode(data)) for segment, data in connection.execute(sql, (term,))]
+            parts = [
+                (base_of[segment], *postings.decode(data))
+                for segment, data in connection.execute(sql, (term,))
+            ]
             if parts:
                 found[term] = parts
         return found
 
-    def holding(self, connection: apsw.Connection, sealed: Sealed, terms: Sequence[str]) -> dict[str, int]:
+    def holding(
+        self, connection: apsw.Connection, sealed: Sealed, terms: Sequence[str]
+    ) -> dict[str, int]:
         """In how many visible documents each term is, without reading the postings where that can be helped."""
         if not sealed.segments or not terms:
             return {}
         if sealed.visible is not None:
             return {
-                term: sum(int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)])) for base, docs, _ in parts)
+                term: sum(
+                    int(np.count_nonzero(sealed.visible[base + docs.astype(np.intp)]))
+                    for base, docs, _ in parts
+                )
                 for term, parts in self.postings(connection, sealed, terms).items()
             }
         listed = ",".join(map(str, sealed.segments))
@@ -276,15 +297,21 @@ class Recall:
         if len(rows) < MERGE_AT or any(row[3] > 2 * SEAL_AT for row in rows):
             return False
         low, high = rows[-1][1] - 1, rows[0][2]
-        return self._seal_range(low, high, postings.MAX_DOCUMENTS, replaces=tuple(row[0] for row in rows))
+        return self._seal_range(
+            low, high, postings.MAX_DOCUMENTS, replaces=tuple(row[0] for row in rows)
+        )
 
     def rebuild(self) -> int:
         """Drop both indexes of this kind and make them anew from the rows; the number of segments made."""
         with self._db.write() as connection:
-            found = connection.execute("SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,))
+            found = connection.execute(
+                "SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,)
+            )
             self._drop(connection, tuple(row[0] for row in found))
             connection.execute("DELETE FROM recall_dead WHERE kind = ?", (self.source.kind,))
-            connection.execute("UPDATE recall_sealed SET last_no = 0 WHERE kind = ?", (self.source.kind,))
+            connection.execute(
+                "UPDATE recall_sealed SET last_no = 0 WHERE kind = ?", (self.source.kind,)
+            )
             self.source.unindex(connection, 0, 0, all_of_it=True)
             self.forget()
             made = self.seal_all(indexed_to=0) if self.tail_bound() >= SEAL_AT else 0
@@ -297,10 +324,14 @@ class Recall:
         self._dead, self._dead_seen = set(), 0
 
     def _numbered_to(self) -> int:
-        return int(self._db.value("SELECT value FROM counters WHERE name = ?", (self.source.counter,)))
+        return int(
+            self._db.value("SELECT value FROM counters WHERE name = ?", (self.source.counter,))
+        )
 
     def _sealed_to(self) -> int:
-        return int(self._db.value("SELECT last_no FROM recall_sealed WHERE kind = ?", (self.source.kind,)))
+        return int(
+            self._db.value("SELECT last_no FROM recall_sealed WHERE kind = ?", (self.source.kind,))
+        )
 
     def _seal_range(
         self,
@@ -339,7 +370,9 @@ class Recall:
     def append(self, connection: apsw.Connection, made: Segment) -> None:
         """Put in a segment of rows that were just written and never indexed; nothing unsealed may lie before them."""
         low, last = self._sealed_to(), int(made.numbers[-1])
-        connection.execute("UPDATE recall_sealed SET last_no = ? WHERE kind = ?", (last, self.source.kind))
+        connection.execute(
+            "UPDATE recall_sealed SET last_no = ? WHERE kind = ?", (last, self.source.kind)
+        )
         self._put(connection, low + 1, last, made)
 
     def _put(self, connection: apsw.Connection, first: int, last: int, made: Segment) -> None:
@@ -353,7 +386,9 @@ class Recall:
         sql = f"INSERT INTO recall_postings(segment, term, data) VALUES ({int(segment)},?,?)"
         connection.executemany(sql, made.terms)
 
-    def _read_range(self, low: int, high: int | None, limit: int) -> tuple[list[tuple[Any, ...]], int]:
+    def _read_range(
+        self, low: int, high: int | None, limit: int
+    ) -> tuple[list[tuple[Any, ...]], int]:
         """Rows after `low`, and the number up to which they are complete. What died is simply absent."""
         source = self.source
         with self._db.read() as connection:
@@ -379,7 +414,8 @@ class Recall:
         size, model = self.dim * 2, self.model
         blank = bytes(size)
         data = b"".join(
-            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank for row in rows
+            row[2] if row[3] == model and row[2] is not None and len(row[2]) == size else blank
+            for row in rows
         )
         vectors = np.frombuffer(data, np.float16).reshape(len(rows), self.dim).astype(np.float32)
         return np.ascontiguousarray(sign_codes(vectors).T).tobytes()

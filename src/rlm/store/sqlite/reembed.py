@@ -38,7 +38,9 @@ def is_due(database: Database, embedder: Embedder | None) -> bool:
     if database.read_only or not isinstance(embedder, ReadingEmbedder):
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
-    return bool(found) and found[0][0] != embedder.model and stale_count(database, embedder) <= AT_ONCE
+    return (
+        bool(found) and found[0][0] != embedder.model and stale_count(database, embedder) <= AT_ONCE
+    )
 
 
 _STALE = "(embedding_model IS NOT :model OR typeof(embedding) <> 'blob' OR (:size > 0 AND length(embedding) <> :size))"
@@ -64,8 +66,12 @@ def reembed(database: Database, embedder: Embedder | None, indexes: Sequence[Rec
     done = 0
     for batch in _batches(database, embedder, "memory_items", "item_no", items.COLUMNS):
         texts = [item_text(items.from_row(row[1:])) for row in batch]
-        done += _write(database, embedder, "memory_items", "item_no", [row[0] for row in batch], texts)
-    for batch in _batches(database, embedder, "nodes", "node_no", "coalesce(subtype, ''), content, grams"):
+        done += _write(
+            database, embedder, "memory_items", "item_no", [row[0] for row in batch], texts
+        )
+    for batch in _batches(
+        database, embedder, "nodes", "node_no", "coalesce(subtype, ''), content, grams"
+    ):
         for row in batch:
             NODE.check_texts(row[0], row[1:])
         texts = [("", row[2]) for row in batch]
@@ -103,6 +109,9 @@ def _write(
     with database.write():
         database.run_many(
             f"UPDATE {table} SET embedding = ?, embedding_model = ? WHERE {key} = ?",
-            [(vector, embedder.model, number) for vector, number in zip(vectors, numbers, strict=True)],
+            [
+                (vector, embedder.model, number)
+                for vector, number in zip(vectors, numbers, strict=True)
+            ],
         )
     return len(numbers)

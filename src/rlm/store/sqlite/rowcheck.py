@@ -85,7 +85,9 @@ def _damaged(
         for number, space, *values in rows:
             found = _no_text(columns, values) or fault(values)
             if found is not None:
-                yield Damage(number, space, values[0] if isinstance(values[0], str) else None, *found)
+                yield Damage(
+                    number, space, values[0] if isinstance(values[0], str) else None, *found
+                )
         if len(rows) < PAGE:
             return
         last = rows[-1][0]
@@ -96,14 +98,24 @@ class _NoText(bytes):
 
 
 def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
-    return next(((name, NOT_TEXT) for name, value in zip(columns, values, strict=True) if type(value) is _NoText), None)
+    return next(
+        (
+            (name, NOT_TEXT)
+            for name, value in zip(columns, values, strict=True)
+            if type(value) is _NoText
+        ),
+        None,
+    )
 
 
 def _with_bytes(
     database: Database, select: str, key: str, columns: tuple[str, ...], last: int
 ) -> list[tuple[Any, ...]]:
     """The same page, with texts read as bytes first: one of them is none."""
-    raw = ", ".join(f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})" for name in columns)
+    raw = ", ".join(
+        f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})"
+        for name in columns
+    )
     head, _, rest = select.partition(" FROM ")
     sql = f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT {PAGE}"
     return [
@@ -124,7 +136,9 @@ def _decoded(value: Any, kind: str) -> Any:
 _TITLE, _CONTENT, _TAGS, _SCOPE, _STATED = map(
     items.NAMES.index, ("title", "content", "tags_json", "scope_json", "provenance_json")
 )
-_TIMES = tuple((name, items.NAMES.index(name)) for name in ("created_at", "last_used", "archived_at"))
+_TIMES = tuple(
+    (name, items.NAMES.index(name)) for name in ("created_at", "last_used", "archived_at")
+)
 
 
 @lru_cache(maxsize=256)
@@ -171,4 +185,6 @@ def _is_time(text: str) -> bool:
 
 def _node_fault(values: Sequence[Any]) -> Found:
     *row, grams = values
-    return graph.node_fault(row) or (None if type(grams) is str else ("grams", f"it is {kind_of(grams)}"))
+    return graph.node_fault(row) or (
+        None if type(grams) is str else ("grams", f"it is {kind_of(grams)}")
+    )

@@ -25,7 +25,15 @@ def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
     connection.execute(
         "INSERT INTO runs(run_id, space_id, created_at, model, ontology_name, ontology_path, notes) "
         "VALUES (?,?,?,?,?,?,?) ON CONFLICT(space_id, run_id) DO NOTHING",
-        (run.run_id, space, run.created_at, run.model, run.ontology_name, run.ontology_path, run.notes),
+        (
+            run.run_id,
+            space,
+            run.created_at,
+            run.model,
+            run.ontology_name,
+            run.ontology_path,
+            run.notes,
+        ),
     )
 
 
@@ -52,7 +60,9 @@ def save_trajectory(connection: apsw.Connection, space: int, made: Trajectory) -
     )
 
 
-def save_judgment(connection: apsw.Connection, space: int, trajectory_id: str, judgment: Judgment) -> None:
+def save_judgment(
+    connection: apsw.Connection, space: int, trajectory_id: str, judgment: Judgment
+) -> None:
     """Add the verdict on a trajectory."""
     connection.execute(
         "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence, missing_json) "
@@ -69,7 +79,11 @@ def save_judgment(connection: apsw.Connection, space: int, trajectory_id: str, j
 
 
 def save_usage(
-    connection: apsw.Connection, space: int, visible: tuple[int, ...], trajectory_id: str, uses: Sequence[Use]
+    connection: apsw.Connection,
+    space: int,
+    visible: tuple[int, ...],
+    trajectory_id: str,
+    uses: Sequence[Use],
 ) -> None:
     """Note what a trajectory was given: rank from 1, the score, and that each memory was used now."""
     now = clock.now_iso()
@@ -97,7 +111,13 @@ def count_outcomes(
 
 
 def save_signal(
-    connection: apsw.Connection, space: int, memory_id: str, kind: str, before: float, after: float, reason: str | None
+    connection: apsw.Connection,
+    space: int,
+    memory_id: str,
+    kind: str,
+    before: float,
+    after: float,
+    reason: str | None,
 ) -> None:
     """Log one change of a memory's confidence."""
     connection.execute(
@@ -107,7 +127,9 @@ def save_signal(
     )
 
 
-def signals(connection: apsw.Connection, visible: tuple[int, ...], memory_id: str) -> list[dict[str, Any]]:
+def signals(
+    connection: apsw.Connection, visible: tuple[int, ...], memory_id: str
+) -> list[dict[str, Any]]:
     """Every change of a memory's confidence, oldest first."""
     sql = (
         "SELECT at, kind, delta, confidence_before, confidence_after, reason FROM confidence_signals "
@@ -118,7 +140,10 @@ def signals(connection: apsw.Connection, visible: tuple[int, ...], memory_id: st
 
 
 def recent(
-    connection: apsw.Connection, spaces: tuple[int, ...], limit: int, trajectory_id: str | None = None
+    connection: apsw.Connection,
+    spaces: tuple[int, ...],
+    limit: int,
+    trajectory_id: str | None = None,
 ) -> list[tuple[Run, Trajectory]]:
     """The newest trajectories first, or the one of this id, each with its run."""
     which = "" if trajectory_id is None else "AND t.trajectory_id = ?"
@@ -137,7 +162,11 @@ def recent(
         try:
             noted = json.loads(artifact)
         except (ValueError, TypeError, RecursionError) as exc:
-            raise damaged_row("trajectories", f"trajectory {name}", "artifact_json", str(exc)) from exc
-        made = Trajectory(query, run.run_id, name, answer, count, bool(converged), noted, log, created)
+            raise damaged_row(
+                "trajectories", f"trajectory {name}", "artifact_json", str(exc)
+            ) from exc
+        made = Trajectory(
+            query, run.run_id, name, answer, count, bool(converged), noted, log, created
+        )
         found.append((run, made))
     return found

@@ -33,7 +33,9 @@ class Difference:
     @property
     def can_be_opened(self) -> bool:
         """Whether nothing is wrong that holds what nobody else knows: the rest can be made anew."""
-        return all(_is_derived(*self.wanted[name]) or _is_shadow(name, self.missing) for name in self.names)
+        return all(
+            _is_derived(*self.wanted[name]) or _is_shadow(name, self.missing) for name in self.names
+        )
 
     @property
     def can_be_read(self) -> bool:
@@ -46,7 +48,11 @@ def compare(connection: apsw.Connection) -> Difference:
     found = _objects(connection)
     wanted = _fresh(fts5=any(name.startswith(FTS) for name in found))
     missing = tuple(sorted(set(wanted) - set(found)))
-    changed = tuple(sorted(name for name in wanted if name in found and not _same(name, wanted[name], found[name])))
+    changed = tuple(
+        sorted(
+            name for name in wanted if name in found and not _same(name, wanted[name], found[name])
+        )
+    )
     differ = {name: wanted[name] for name in (*missing, *changed)}
     return Difference(missing, changed, tuple(sorted(set(found) - set(wanted))), differ)
 
@@ -57,7 +63,10 @@ def mend(database: Database) -> tuple[str, ...]:
         difference = compare(connection)
         names = tuple(name for name in difference.names if _is_derived(*difference.wanted[name]))
         for name in sorted(
-            names, key=lambda name: ("table", "view", "index", "trigger").index(difference.wanted[name][0])
+            names,
+            key=lambda name: ("table", "view", "index", "trigger").index(
+                difference.wanted[name][0]
+            ),
         ):
             kind, sql = difference.wanted[name]
             connection.execute(f'DROP {kind} IF EXISTS "{name}"')
@@ -67,7 +76,9 @@ def mend(database: Database) -> tuple[str, ...]:
 
 def _objects(connection: apsw.Connection) -> Objects:
     """Everything but what SQLite makes by itself."""
-    rows = connection.execute("SELECT name, type, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    rows = connection.execute(
+        "SELECT name, type, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
     return {str(name): (str(kind), str(sql)) for name, kind, sql in rows}
 
 

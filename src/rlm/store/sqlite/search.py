@@ -78,7 +78,9 @@ class Field:
         average = self.average_length
         lexical = np.array(
             [
-                fusion.lexical(weighed[n][0], weighed[n][1] / average, self.plan) if n in weighed else 0.0
+                fusion.lexical(weighed[n][0], weighed[n][1] / average, self.plan)
+                if n in weighed
+                else 0.0
                 for n in numbers
             ],
             np.float32,
@@ -143,13 +145,17 @@ class Field:
         if weighed is None:
             return {}
         counts, length = weighed
-        return shares(self.query, bm25.contributions(counts, length / self.average_length, self.plan.weights))
+        return shares(
+            self.query, bm25.contributions(counts, length / self.average_length, self.plan.weights)
+        )
 
 
 class Search:
     """Search over one kind of row. Bound to a database; the spaces to see come with each call."""
 
-    def __init__(self, database: Database, source: Source, embedder: Embedder | None, *, fts5: bool) -> None:
+    def __init__(
+        self, database: Database, source: Source, embedder: Embedder | None, *, fts5: bool
+    ) -> None:
         self._db = database
         self._source = source
         self._embedder = embedder
@@ -157,7 +163,9 @@ class Search:
         self._weighed: OrderedDict[int, Weighed] = OrderedDict()
         self.recall = Recall(database, source, embedder)
 
-    def field(self, connection: apsw.Connection, text: str, spaces: tuple[int, ...]) -> Field | None:
+    def field(
+        self, connection: apsw.Connection, text: str, spaces: tuple[int, ...]
+    ) -> Field | None:
         """Everything that answers `text`, inside the caller's read transaction. None when nothing can."""
         query = parse_query(text)
         vector = self._embed(query.text)
@@ -170,7 +178,9 @@ class Search:
         lists = self.recall.postings(connection, sealed, query.terms)
         matches, holding = self._tail_words(connection, query, sealed, tail, spaces)
         for term, parts in lists.items():
-            holding[term] = holding.get(term, 0) + sum(_visible(sealed, base, docs) for base, docs, _ in parts)
+            holding[term] = holding.get(term, 0) + sum(
+                _visible(sealed, base, docs) for base, docs, _ in parts
+            )
         for term, held in self.recall.holding(connection, sealed, query.stops).items():
             holding[term] = holding.get(term, 0) + held
         plan = fusion.plan(query, holding, total)
@@ -192,7 +202,12 @@ class Search:
     # -- the tail ----------------------------------------------------------------------------------
 
     def _tail_words(
-        self, connection: apsw.Connection, query: Query, sealed: Sealed, tail: Tail, spaces: tuple[int, ...]
+        self,
+        connection: apsw.Connection,
+        query: Query,
+        sealed: Sealed,
+        tail: Tail,
+        spaces: tuple[int, ...],
     ) -> tuple[list[int], dict[str, int]]:
         """Tail documents that hold a query word, and in how many each word is."""
         if not len(tail.numbers) or not query.terms:
@@ -207,7 +222,9 @@ class Search:
         for term in (*query.terms, *query.stops):
             match = fts5_match((query.spelled.get(term, term),), columns=self._source.columns)
             held[term] = next(iter(connection.execute(count_sql, (f"{guard}{match}", after))))[0]
-        match = fts5_match([query.spelled.get(t, t) for t in query.terms], columns=self._source.columns)
+        match = fts5_match(
+            [query.spelled.get(t, t) for t in query.terms], columns=self._source.columns
+        )
         sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? AND rowid > ?"
         if len(tail.numbers) > LONG_TAIL:  # somebody is loading in bulk: the seal has yet to come
             sql += f" ORDER BY {self._fts_rank()} LIMIT {LONG_TAIL // 4}"
@@ -218,10 +235,14 @@ class Search:
         weights = ", ".join(str(weight) for weight in (*self._source.weights, 0.0))
         return f"bm25({self._source.fts}, {weights})"
 
-    def _tail_scan(self, connection: apsw.Connection, query: Query, tail: Tail) -> tuple[list[int], dict[str, int]]:
+    def _tail_scan(
+        self, connection: apsw.Connection, query: Query, tail: Tail
+    ) -> tuple[list[int], dict[str, int]]:
         """Without FTS5: read the words of every tail document."""
         weighed = self.weigh(connection, tail.numbers.tolist())
-        matches = [n for n, (counts, _) in weighed.items() if any(term in counts for term in query.terms)]
+        matches = [
+            n for n, (counts, _) in weighed.items() if any(term in counts for term in query.terms)
+        ]
         terms = (*query.terms, *query.stops)
         held = {term: sum(term in counts for counts, _ in weighed.values()) for term in terms}
         return matches, held
@@ -246,7 +267,9 @@ class Search:
                 self._weighed.popitem(last=False)
         return known
 
-    def cosines(self, connection: apsw.Connection, numbers: NDArray[np.int64], vector: Floats | None) -> Floats:
+    def cosines(
+        self, connection: apsw.Connection, numbers: NDArray[np.int64], vector: Floats | None
+    ) -> Floats:
         """The exact cosine of each document; 0 where it has no vector of the present model."""
         out = np.zeros(len(numbers), np.float32)
         if vector is None or not len(numbers):
@@ -258,7 +281,9 @@ class Search:
         place = {number: i for i, number in enumerate(numbers.tolist())}
         size = 2 * len(vector)
         found, places = [], []
-        for number, data in connection.execute(sql, (json.dumps(numbers.tolist()), self.recall.model)):
+        for number, data in connection.execute(
+            sql, (json.dumps(numbers.tolist()), self.recall.model)
+        ):
             if data is not None and len(data) == size:
                 found.append(data)
                 places.append(place[number])

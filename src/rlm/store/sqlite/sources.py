@@ -54,7 +54,9 @@ class Source:
                 (first, last),
             )
 
-    def unindex(self, connection: apsw.Connection, first: int, last: int, *, all_of_it: bool) -> None:
+    def unindex(
+        self, connection: apsw.Connection, first: int, last: int, *, all_of_it: bool
+    ) -> None:
         """Take sealed rows out of the full-text index; `all_of_it` when nothing lies beyond `last`."""
         if not self._has_fts(connection):
             return

@@ -41,7 +41,9 @@ class Spaces:
         """The id of one of this tenant's spaces, made if need be. Inside `write()`."""
         found = self.find(level)
         if found is None:
-            self._db.run("INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)", self.key(level))
+            self._db.run(
+                "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)", self.key(level)
+            )
             found = self._db.connection.last_insert_rowid()
         return found
 

@@ -21,7 +21,15 @@ from rlm.llm.offline.asked.names import looks_named, name_in, of_vocabulary, tex
 from rlm.llm.offline.asked.narrowed import listed_and_counted, narrowed, typed
 from rlm.llm.offline.asked.notation import in_signs, in_words
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
-from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
+from rlm.llm.offline.asked.rules import (
+    HAS_ANY,
+    IS_SUBCLASS,
+    NAMESPACES,
+    PATH,
+    ROOTS,
+    SUBCLASSES,
+    SUPERCLASSES,
+)
 from rlm.llm.offline.asked.several import may_be_several, parted, read_joined
 from rlm.llm.offline.asked.spelling import respelled
 from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
@@ -30,7 +38,19 @@ from rlm.llm.offline.asked.title import generalised
 
 __all__ = ["COUNTED", "FAMILIES", "KINDS", "Asked", "family_of", "generalised", "understand"]
 
-_LISTED = (ABOUT, NAMESPACES, ROOTS, NAMED, SUPERCLASSES, SUBCLASSES, PATH, BY_RANGE, BY_DOMAIN, INSTANCES, SEARCH)
+_LISTED = (
+    ABOUT,
+    NAMESPACES,
+    ROOTS,
+    NAMED,
+    SUPERCLASSES,
+    SUBCLASSES,
+    PATH,
+    BY_RANGE,
+    BY_DOMAIN,
+    INSTANCES,
+    SEARCH,
+)
 _NOUNS = (
     ("class|concept|type|categor", "class"),
     ("propert|attribute|relation|predicate", "property"),
@@ -42,7 +62,9 @@ _LIMITS = Lazy(
     r"compare|drop|no|don['’]t|just)\b",
     re.I,
 )
-_YES_NO = Lazy(r"(?:is|are|does|do|has|have|can|could|would|was|if|whether|may|did|check|verify)\b", re.I)
+_YES_NO = Lazy(
+    r"(?:is|are|does|do|has|have|can|could|would|was|if|whether|may|did|check|verify)\b", re.I
+)
 
 
 def understand(question: str) -> Asked | None:
@@ -56,12 +78,20 @@ def understand(question: str) -> Asked | None:
         return Asked("describe")
     text = in_words(respelled(marked)).replace("@prefix", "prefix")
     found = (
-        in_signs(marked, names) or listed_and_counted(text, names, _understood_text) or _understood_text(text, names)
+        in_signs(marked, names)
+        or listed_and_counted(text, names, _understood_text)
+        or _understood_text(text, names)
     )
     if found is None or may_be_several(found, names):
-        found = read_joined(text, names, _understood_text) or (parted(text, found) if found else None)
+        found = read_joined(text, names, _understood_text) or (
+            parted(text, found) if found else None
+        )
     found = narrowed(found, text, names)
-    return _without_stars(found) if (found and "*" in question) or "^" in question or "$" in question else found
+    return (
+        _without_stars(found)
+        if (found and "*" in question) or "^" in question or "$" in question
+        else found
+    )
 
 
 def _without_stars(asked: Asked | None) -> Asked | None:
@@ -76,7 +106,13 @@ def _without_stars(asked: Asked | None) -> Asked | None:
     ):
         asked = Asked("search", text=one, what=asked.what)  # "port* classes"
     mentions = tuple(name.strip("*") or name for name in asked.mentions)
-    text = asked.text.strip("*").removeprefix("^").removesuffix("$").removeprefix(".*").removesuffix(".*")
+    text = (
+        asked.text.strip("*")
+        .removeprefix("^")
+        .removesuffix("$")
+        .removeprefix(".*")
+        .removesuffix(".*")
+    )
     where, raw = asked.where, asked.text.replace(".*", "*")
     if text and text != asked.text:
         starts = raw.startswith("^") or (raw.endswith("*") and raw[0] != "*")
@@ -92,7 +128,9 @@ def _understood_text(text: str, names: tuple[str, ...]) -> Asked | None:
         parts = [(part, framed(part, names)) for part in _ENDS.split(text)]
         understood = [asked for _, asked in parts if asked]
         others = [part for part, asked in parts if not asked]
-        found = understood[0] if len(understood) == 1 and not any(map(_LIMITS.search, others)) else None
+        found = (
+            understood[0] if len(understood) == 1 and not any(map(_LIMITS.search, others)) else None
+        )
     return found or guessed(text, names)
 
 
@@ -115,7 +153,9 @@ def _understood(text: str, ready: Prepared) -> Asked | None:
         return found
     before = text[: len(text) - len(body)]
     indirect = re.sub(r" (?:is|are)$", "", body) if lead else body  # "what the subclasses of X are"
-    ways = dict.fromkeys(((THERE.sub("", body), before), (body, before), (text, ""), (indirect, before)))
+    ways = dict.fromkeys(
+        ((THERE.sub("", body), before), (body, before), (text, ""), (indirect, before))
+    )
     for group in _LISTED:
         for way, said in ways:
             if found := _first(group, way, said, words, ready):
@@ -129,7 +169,9 @@ def _understood(text: str, ready: Prepared) -> Asked | None:
     )
 
 
-def _first(group: tuple[Rule, ...], text: str, lead: str, words: Words, ready: Prepared) -> Asked | None:
+def _first(
+    group: tuple[Rule, ...], text: str, lead: str, words: Words, ready: Prepared
+) -> Asked | None:
     """What the first rule of a group that fits makes of a text."""
     if not words.any_of(GATES.get(id(group), ())):
         return None
@@ -147,10 +189,16 @@ def _made(rule: Rule, match: re.Match[str], lead: str, ready: Prepared) -> Asked
     what = rule.what
     if rule.kind == "search":
         text = text_in(groups["x"], ready.names)
-        return Asked("search", text=text, where=rule.where or "contains", what=_noun(groups)) if text else None
+        return (
+            Asked("search", text=text, where=rule.where or "contains", what=_noun(groups))
+            if text
+            else None
+        )
     for place in ("x", "y"):
         if piece := groups.get(place):
-            cleaned = name_in(piece, ready.names, rule.kind == "describe" and rule.what == "property")
+            cleaned = name_in(
+                piece, ready.names, rule.kind == "describe" and rule.what == "property"
+            )
             if cleaned is None:
                 return None
             mentions.append(cleaned[0])
@@ -177,7 +225,10 @@ def _made(rule: Rule, match: re.Match[str], lead: str, ready: Prepared) -> Asked
 
 def _around(match: re.Match[str]) -> str:
     """What a match has besides the names."""
-    text, cuts = match.string, sorted(match.span(place) for place in ("x", "y") if match.groupdict().get(place))
+    text, cuts = (
+        match.string,
+        sorted(match.span(place) for place in ("x", "y") if match.groupdict().get(place)),
+    )
     for start, end in reversed(cuts):
         text = f"{text[:start]} … {text[end:]}"
     return text
@@ -199,7 +250,15 @@ def _counted(body: str, lead: str, ready: Prepared) -> Asked | None:
         for group in _LISTED:
             found = _first(group, text, "", words, ready)
             if found and found.kind in COUNTED:
-                return Asked("count", found.mentions, found.kind, found.text, found.where, found.what, found.inherited)
+                return Asked(
+                    "count",
+                    found.mentions,
+                    found.kind,
+                    found.text,
+                    found.where,
+                    found.what,
+                    found.inherited,
+                )
     found = _plural_alone(body, lead, ready)
     return Asked("count", found.mentions, "instances", inherited=found.inherited) if found else None
 
@@ -218,13 +277,17 @@ def _yes_no(text: str, words: Words, ready: Prepared) -> Asked | None:
     there = re.match(r"(?:is|are) there (?:(?:an?y?|some|also|really) )*", text, re.I)
     if there is None:
         groups = (PATH, NAMED, SEARCH, HAS_ANY, EXISTS, IS_SUBCLASS, BY_DOMAIN, BY_RANGE)
-        return next((found for group in groups if (found := _first(group, text, "", words, ready))), None)
+        return next(
+            (found for group in groups if (found := _first(group, text, "", words, ready))), None
+        )
     body = text[there.end() :]
     groups = (ROOTS, SUPERCLASSES, SUBCLASSES, BY_RANGE, BY_DOMAIN, INSTANCES, NAMED, SEARCH)
     return (
         _first(PATH, text, "", words, ready)
         or _first(EXISTS[:1], text, "", words, ready)
-        or next((found for group in groups if (found := _first(group, body, "", words, ready))), None)
+        or next(
+            (found for group in groups if (found := _first(group, body, "", words, ready))), None
+        )
         or _first(EXISTS, text, "", words, ready)
     )
 
@@ -236,7 +299,9 @@ def _plural_alone(body: str, lead: str, ready: Prepared) -> Asked | None:
     if cleaned is None or not re.search(r"\w", cut):
         return None
     name, what = cleaned
-    joined = re.search(r"\b(?:to|with|that|which|by|for|about|and|or)\b", cut) and not looks_named(cut)
+    joined = re.search(r"\b(?:to|with|that|which|by|for|about|and|or)\b", cut) and not looks_named(
+        cut
+    )
     if (
         what == "property"
         or joined
@@ -249,7 +314,11 @@ def _plural_alone(body: str, lead: str, ready: Prepared) -> Asked | None:
         r"(?:what|who)(?:['’]re)?\s+are\s+(?!all|the)", lead, re.I
     )  # "What are vessels?" asks what they are
     plural = PLURAL.search(name) or (cut[0] == OPEN and cut != body)
-    return Asked("instances", (name,), inherited=ready.inherited) if plural and (cut != body or not plain) else None
+    return (
+        Asked("instances", (name,), inherited=ready.inherited)
+        if plural and (cut != body or not plain)
+        else None
+    )
 
 
 def _bare(text: str, body: str, ready: Prepared) -> Asked | None:
@@ -257,6 +326,10 @@ def _bare(text: str, body: str, ready: Prepared) -> Asked | None:
     for piece in dict.fromkeys((text, body)):
         cleaned = name_in(piece, ready.names)
         alone = piece[0] == OPEN or ":" in piece if piece is text else True
-        if cleaned and alone and (piece[0] == OPEN or all(looks_named(word) for word in cleaned[0].split())):
+        if (
+            cleaned
+            and alone
+            and (piece[0] == OPEN or all(looks_named(word) for word in cleaned[0].split()))
+        ):
             return Asked("describe", (cleaned[0],), what=cleaned[1])
     return None

@@ -40,7 +40,11 @@ def concepts_asked(question: str, asked: Asked) -> Concepts | None:
     rest = question
     for name in filter(None, (*asked.mentions, *asked.several, asked.text)):
         rest = rest.replace(name, " ")
-    if kind == "describe" and asked.mentions and (match := _RELATED_OF.fullmatch(asked.mentions[0])):
+    if (
+        kind == "describe"
+        and asked.mentions
+        and (match := _RELATED_OF.fullmatch(asked.mentions[0]))
+    ):
         return Concepts("related", (match[1],))
     if kind == "search" and asked.text and _RELATED.search(rest) and not _OTHERS.search(rest):
         return Concepts("related", (asked.text,), counts=counts)

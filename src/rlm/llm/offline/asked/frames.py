@@ -19,9 +19,15 @@ from rlm.llm.offline.asked.tokens import without_scopes, words_of
 
 _WANTED = {"c": "class", "r": "property", "n": "individual"}
 _CALLED = ("called", "named", "with the name")
-_PIECES = frozenset(("word", "string", "text", "substring", "letters", "pattern", "fragment", "piece", "sequence"))
+_PIECES = frozenset(
+    ("word", "string", "text", "substring", "letters", "pattern", "fragment", "piece", "sequence")
+)
 _ANY = frozenset(("X", "cX", "rX", "tX", "nX", "wX", "LX", "cMX", "tMX", "rMX", "nMX"))
-_BUILT_IN = {"owl:Class": "classes", "owl:ObjectProperty": "object_properties", "owl:NamedIndividual": "individuals"}
+_BUILT_IN = {
+    "owl:Class": "classes",
+    "owl:ObjectProperty": "object_properties",
+    "owl:NamedIndividual": "individuals",
+}
 _WITH_NAMESPACES = frozenset("NLztcr>wA<HMyT")
 _BESIDE = frozenset(("with", "like", "having", "about", "around", "by"))
 _SAME = str.maketrans("jJK", "rrr")
@@ -63,7 +69,11 @@ def guessed(text: str, names: tuple[str, ...]) -> Asked | None:
         return framed(text[wants.end() :], names)
     before, comma, after = text.partition(", ") if ", " in text else text.partition(": ")
     said = words_of(before) if comma else None
-    if not said or len(said) > 8 or any(word.letter not in _ASIDE or word.text in NO_NAMES - _MINE for word in said):
+    if (
+        not said
+        or len(said) > 8
+        or any(word.letter not in _ASIDE or word.text in NO_NAMES - _MINE for word in said)
+    ):
         return None
     if any(word.letter == "X" and word.sure for word in said) or said[0].text.lower() in NO_NAMES:
         return None
@@ -83,9 +93,18 @@ def _asked(read: Read) -> Asked | None:
     codes = _simpler(codes.replace("XQ", "X"))
     if "#" in codes or "Q" in codes[1:] or len(mentions) > 2:
         return None
-    if not mentions and "N" in codes and set(codes) <= _WITH_NAMESPACES and not (read.noun and read.lead == "what is"):
+    if (
+        not mentions
+        and "N" in codes
+        and set(codes) <= _WITH_NAMESPACES
+        and not (read.noun and read.lead == "what is")
+    ):
         return Asked("count", of="namespaces") if counted else Asked("namespaces")
-    if codes in ("cX", "rX", "nX", "tX") and read.searched and read.before[0] in ("for", "by", "with"):
+    if (
+        codes in ("cX", "rX", "nX", "tX")
+        and read.searched
+        and read.before[0] in ("for", "by", "with")
+    ):
         return Asked("search", text=mentions[0], what=_wanted(codes))
     if codes.startswith("F") and codes != "FX":
         codes = codes[1:]
@@ -96,26 +115,35 @@ def _asked(read: Read) -> Asked | None:
     if codes == "QX" and read.before[0] in ("in", "inside", "within", "on"):
         return None  # "What is in Vessel?"
     if codes == "QX":
-        return Asked("describe", mentions, what=read.what) if read.lead not in ("what are", "who are") else None
+        return (
+            Asked("describe", mentions, what=read.what)
+            if read.lead not in ("what are", "who are")
+            else None
+        )
     if "R" in codes:
         codes = codes.replace("R", "").replace("c", "")
         read.levels.add("!")
         codes = f"P{codes}" if codes == "X" else codes
-    kind = LISTED.get(codes, "") or (LISTED.get(codes.replace("w", ""), "") if codes[:1] == "r" else "")
+    kind = LISTED.get(codes, "") or (
+        LISTED.get(codes.replace("w", ""), "") if codes[:1] == "r" else ""
+    )
     if codes == "TX" and read.before[0] in ("type", "is", "does", "do", "has", "have"):
         kind = ""  # "What type is Berlin?"
     if codes in ("Xd", "Xe") and read.owned and not yes_no:
         kind = "describe property"
     if codes == "Xz" and read.after == "in":
         kind = ""  # "Find 'port' in comments"
-    if (codes in ("nX", "tmX", "nmX") and read.before[0].split(" ")[0] in _USED) or (codes == "pXT" and read.owned):
+    if (codes in ("nX", "tmX", "nmX") and read.before[0].split(" ")[0] in _USED) or (
+        codes == "pXT" and read.owned
+    ):
         kind = ""  # "Which individuals use hasPart?", "the superclasses of Tug's type"
     if codes == "rX":
         kind = "properties_by_domain" if read.before[0] in ("of", "for", "on") or read.has else ""
     if codes == "FX" or (codes == "MX" and read.before[0].startswith("mention")):
         kind = "search"
     if codes in _ANY and (
-        read.before[0].split(" ")[-1] in _PIECES or (read.quoted and (read.before[0] in _BESIDE or "*" in mentions[0]))
+        read.before[0].split(" ")[-1] in _PIECES
+        or (read.quoted and (read.before[0] in _BESIDE or "*" in mentions[0]))
     ):  # "classes with the substring 'gen'"
         kind = "search"
     elif (
@@ -125,18 +153,28 @@ def _asked(read: Read) -> Asked | None:
         and read.before[0] not in ("of", "for")
     ):
         return Asked("path", (parts[0], parts[1]), what=read.what)
-    if yes_no and (kind.startswith("describe") or (codes in ("Xr", "Xn", "Xs", "Xp", "uX") and not read.has)):
+    if yes_no and (
+        kind.startswith("describe") or (codes in ("Xr", "Xn", "Xs", "Xp", "uX") and not read.has)
+    ):
         kind = ""
     if (codes == "NX" and read.before[0] not in ("prefix", "namespace")) or (
         "u" in codes and read.before[0] in _CALLED
     ):
         kind = ""
-    if (kind == "describe" and "!" in read.levels) or (kind == "describe property" and not read.sure):
+    if (kind == "describe" and "!" in read.levels) or (
+        kind == "describe property" and not read.sure
+    ):
         kind = ""
     if codes == "X" and counted:
         of = _BUILT_IN.get(mentions[0], "")
         return Asked("count", of=of) if of else _plural(read, counted)
-    if codes == "X" and read.what == "individual" and read.levels == {"!"} and not yes_no and not counted:
+    if (
+        codes == "X"
+        and read.what == "individual"
+        and read.levels == {"!"}
+        and not yes_no
+        and not counted
+    ):
         return Asked("instances", mentions)  # "every Wine individual"
     if codes == "X" and not yes_no and (read.requested or read.sure) and read.levels == {"!"}:
         return _plural(read, counted)
@@ -166,7 +204,9 @@ def _simpler(codes: str) -> str:
     before = re.sub("H(?=[spSPiIdeDEBOLzMTb0])", "w", before).replace("H", "")
     if any(one in codes for one in "M12LyF"):
         before = re.sub("[crn]{2,}", "t", before)
-    codes = (before + name + after.replace("H", "").rstrip("M" if after[:1] != "X" else "")).replace("ww", "w")
+    codes = (
+        before + name + after.replace("H", "").rstrip("M" if after[:1] != "X" else "")
+    ).replace("ww", "w")
     if "N" in codes:
         codes = codes.replace(">", "").replace("NN", "N")
     if any(one in codes for one in "sSpPUvgiIkba"):
@@ -200,7 +240,11 @@ def _one(kind: str, codes: str, read: Read, counted: bool) -> Asked | None:
             return None
         what = more or what
     if counted:
-        return None if kind == "exists" else Asked("count", mentions, kind, text, where, what, inherited)
+        return (
+            None
+            if kind == "exists"
+            else Asked("count", mentions, kind, text, where, what, inherited)
+        )
     return Asked(kind, mentions, text=text, where=where, what=what, inherited=inherited)
 
 
@@ -219,13 +263,20 @@ def _two(codes: str, read: Read, yes_no: bool) -> Asked | None:
     if kind == "path":
         return Asked("path", (one, other), what=read.what)
     if codes == "XX":  # "Is Tug a Vessel?"
-        kind = "is_subclass" if yes_no and read.before[1] in ("a", "an") and "H" not in read.codes else ""
+        kind = (
+            "is_subclass"
+            if yes_no and read.before[1] in ("a", "an") and "H" not in read.codes
+            else ""
+        )
     if codes in ("XsX", "XkX", "XSX", "XpX", "XPX") and read.verb in ("do", "does", "did"):
         return None
     if (
         kind
         and not yes_no
-        and (read.plural or not (read.sure or (one[0].isupper() and codes in ("XsX", "XiX", "XUX", "XvX"))))
+        and (
+            read.plural
+            or not (read.sure or (one[0].isupper() and codes in ("XsX", "XiX", "XUX", "XvX")))
+        )
     ):
         kind = ""
     if not kind or ("!" in read.levels and "'" in read.levels):

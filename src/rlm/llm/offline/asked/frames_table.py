@@ -73,8 +73,14 @@ def _spelled(frame: str) -> list[str]:
 
 
 LISTED: dict[str, str] = {
-    way: kind for kind, frames in _FRAMES.items() for frame in frames.split() for way in _spelled(frame)
+    way: kind
+    for kind, frames in _FRAMES.items()
+    for frame in frames.split()
+    for way in _spelled(frame)
 }
 WITH_TWO: dict[str, str] = {
-    way: kind for kind, frames in _TWO.items() for frame in frames.split() for way in _spelled(frame)
+    way: kind
+    for kind, frames in _TWO.items()
+    for frame in frames.split()
+    for way in _spelled(frame)
 }

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from rlm.llm.offline.asked.grammar import Rule
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
-from rlm.llm.offline.asked.rules import HAS_ANY, IS_SUBCLASS, NAMESPACES, PATH, ROOTS, SUBCLASSES, SUPERCLASSES
+from rlm.llm.offline.asked.rules import (
+    HAS_ANY,
+    IS_SUBCLASS,
+    NAMESPACES,
+    PATH,
+    ROOTS,
+    SUBCLASSES,
+    SUPERCLASSES,
+)
 from rlm.llm.offline.asked.terms import ABOUT, EXISTS, INSTANCES
 
 _PIECES: tuple[tuple[tuple[Rule, ...], str], ...] = (
@@ -77,6 +85,11 @@ _PIECES: tuple[tuple[tuple[Rule, ...], str], ...] = (
         "broader|general|lineage|hyponym|hypernym|lower|deriv|subordinate|offspring|refine|particular|base|wider|"
         "abstract|generic|enclosing|forebear",
     ),
-    (EXISTS, "is |are |was |does |do |has |have |did |can |could |if |whether |check|verify|see|find out|tell|test"),
+    (
+        EXISTS,
+        "is |are |was |does |do |has |have |did |can |could |if |whether |check|verify|see|find out|tell|test",
+    ),
 )
-GATES: dict[int, tuple[str, ...]] = {id(group): tuple(pieces.split("|")) for group, pieces in _PIECES}
+GATES: dict[int, tuple[str, ...]] = {
+    id(group): tuple(pieces.split("|")) for group, pieces in _PIECES
+}

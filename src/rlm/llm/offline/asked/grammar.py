@@ -95,7 +95,9 @@ DIRECT = Lazy(
     r"a single level)\b",
     re.I,
 )
-BOTH = Lazy(r"\b(?:indirect\w*|transitive\w*|not (?:only|just) (?:the )?(?:direct|immediate)\w*)\b", re.I)
+BOTH = Lazy(
+    r"\b(?:indirect\w*|transitive\w*|not (?:only|just) (?:the )?(?:direct|immediate)\w*)\b", re.I
+)
 
 _BELOW = Lazy(r"\b(?:below|beneath|under|underneath|down)\b", re.I)
 _ABOVE = Lazy(r"\b(?:above|over|up)\b", re.I)
@@ -113,7 +115,9 @@ class Rule:
     """The kind of term that is named, where the form says so."""
 
 
-def rules(kind: str, *forms: str, where: str = "", flip: bool = False, what: str = "") -> tuple[Rule, ...]:
+def rules(
+    kind: str, *forms: str, where: str = "", flip: bool = False, what: str = ""
+) -> tuple[Rule, ...]:
     """Rules of one kind."""
     return tuple(Rule(kind, form, where, flip, what) for form in forms)
 
@@ -122,7 +126,9 @@ def rules(kind: str, *forms: str, where: str = "", flip: bool = False, what: str
 def pattern(form: str) -> re.Pattern[str]:
     """The pattern of a form, its macros filled in."""
     first, *others = _BRACE.sub(lambda match: MACROS[match[1]], form).split("(?P<n>")
-    marked = [f"(?P<n{i or ''}>{part}" for i, part in enumerate(others)]  # the noun may stand in more than one place
+    marked = [
+        f"(?P<n{i or ''}>{part}" for i, part in enumerate(others)
+    ]  # the noun may stand in more than one place
     return re.compile(first + "".join(marked), re.I)
 
 
@@ -150,7 +156,9 @@ def needs(form: str) -> tuple[frozenset[str], ...]:
             depth -= 1
             if depth == 0 and "?" not in heads and not fresh and after not in ("?", "*"):
                 whole = after in (" ", "")
-                found.append(frozenset(head if whole or head[-1] in "*}" else head + "*" for head in heads))
+                found.append(
+                    frozenset(head if whole or head[-1] in "*}" else head + "*" for head in heads)
+                )
         elif piece == "|":
             if depth == 0:
                 return ()
@@ -179,7 +187,11 @@ def _need(piece: str, after: str) -> str:
         return piece if piece[1:-1] in _TOLD and after not in ("?", "*") else "?"
     if not (piece.isalpha() and piece.islower()):
         return "?"
-    return piece if after in (" ", "", ")", "|") else f"{piece[:-1] if after in ('?', '*') else piece}*"
+    return (
+        piece
+        if after in (" ", "", ")", "|")
+        else f"{piece[:-1] if after in ('?', '*') else piece}*"
+    )
 
 
 class Words:

@@ -81,13 +81,19 @@ class Asked:
     @property
     def task_type(self) -> str:
         """The kind as the scope of a memory has it: a way to count classes is none to count instances."""
-        if self.kind == "search" and not self.text.strip():  # everything of a kind: no piece of a name
+        if (
+            self.kind == "search" and not self.text.strip()
+        ):  # everything of a kind: no piece of a name
             return f"list_{plural(self.only).replace(' ', '_') or PLURALS.get(self.what, 'terms')}"
         if self.kind == "describe" and (self.of or not self.mentions):
             return self.of or "overview"
         if self.kind == "is_subclass" and self.of == "instance":
             return "is_instance"
-        narrow = f"_{self.only.partition(' ')[0]}" if self.only and self.kind not in ("search", "exists") else ""
+        narrow = (
+            f"_{self.only.partition(' ')[0]}"
+            if self.only and self.kind not in ("search", "exists")
+            else ""
+        )
         return (f"count_{self.of}" if self.kind == "count" and self.of else self.kind) + narrow
 
 

@@ -17,7 +17,11 @@ class Lazy:
         With `first`, nor can one that begins with another word.
         """
         self._first = frozenset(first.split())
-        self._source, self._flags, self._only = source, flags, tuple(only.replace("_", " ").split("|")) if only else ()
+        self._source, self._flags, self._only = (
+            source,
+            flags,
+            tuple(only.replace("_", " ").split("|")) if only else (),
+        )
         self._compiled: re.Pattern[str] | None = None
 
     def _pattern(self) -> re.Pattern[str]:

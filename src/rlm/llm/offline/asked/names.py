@@ -11,7 +11,8 @@ from rlm.llm.offline.asked.text import MAX_NAME_CHARS, MAX_NAME_WORDS
 from rlm.llm.offline.asked.words import vocabulary
 
 _ARTICLE = Lazy(
-    r"^(?:an?|the|any|some|this|that|these|those|such|each|every|all|its|their|of|about|both|one)\s+(?=\S)", re.I
+    r"^(?:an?|the|any|some|this|that|these|those|such|each|every|all|its|their|of|about|both|one)\s+(?=\S)",
+    re.I,
 )
 _CLASS_ROLES = "class classes subclass superclass concept concepts type types category kind"
 _PROPERTY_ROLES = "property properties relation predicate relationship attribute"
@@ -38,7 +39,8 @@ _BEFORE = Lazy(
     re.I,
 )
 _AFTER = Lazy(
-    rf"^(?P<rest>.*\S) (?:(?:owl|rdfs|object|datatype|data|annotation|named) )?(?P<role>{_ROLE_WORDS})$", re.I
+    rf"^(?P<rest>.*\S) (?:(?:owl|rdfs|object|datatype|data|annotation|named) )?(?P<role>{_ROLE_WORDS})$",
+    re.I,
 )
 _REFUSED = Lazy(
     r"\b(?:you|your|yours|yourself|i|me|my|mine|we|us|our|he|she|him|they|them|myself|which|what|who|whom|why|how|"
@@ -46,19 +48,25 @@ _REFUSED = Lazy(
     r"is|are|was|were|does|do|did|has|have|if|whether|because|per|favou?rite|don't|doesn't|isn't|whose|than)\b",
     re.I,
 )
-_VERB_FIRST = Lazy(r"^(?:was|is|has|had|were)\s?(?:[A-Z]|\w+(?:ed|en|by|of|for|with|to|at|in|from)\b)")
+_VERB_FIRST = Lazy(
+    r"^(?:was|is|has|had|were)\s?(?:[A-Z]|\w+(?:ed|en|by|of|for|with|to|at|in|from)\b)"
+)
 _VERB = Lazy(r"^(?:is|has|was|had|are|were|does|have) (?=\w+(?: \w+){0,2}$)")
 _FOREIGN = Lazy(
     r"^(?:la|le|les|el|los|las|der|die|das|dem|den|ein|eine|il|lo|gli|una|une|un|uno|het|een|os|um|uma|du|des)\s"
 )
-_TEXT_ROLE = Lazy(r"^(?:(?:an?|the) (?=\S))?(?:(?:word|text|string|term|name|letters?|prefix|suffix)s? (?=\S))?", re.I)
+_TEXT_ROLE = Lazy(
+    r"^(?:(?:an?|the) (?=\S))?(?:(?:word|text|string|term|name|letters?|prefix|suffix)s? (?=\S))?",
+    re.I,
+)
 _IN_NAMES = Lazy(
     r" (?:in (?:the |their |its |all |a |any )?(?:names?|labels?|terms|classes)|"
     r"by (?:the |their |its )?(?:name|label))$",
     re.I,
 )
 _NO_TEXT = Lazy(
-    r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]", re.I
+    r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]",
+    re.I,
 )
 _NO_PIECE = Lazy(
     r" or | (?:called|named)$| in (?:comments|definitions|descriptions)$"
@@ -116,7 +124,9 @@ _OPINION = Lazy(
 
 def looks_named(word: str) -> bool:
     """A word that looks like a name and not like plain text: quoted, a CURIE, an IRI, capitals, digits."""
-    return bool(word) and (word[0] == OPEN or not word.islower() or any(c in ":_" or c.isdigit() for c in word))
+    return bool(word) and (
+        word[0] == OPEN or not word.islower() or any(c in ":_" or c.isdigit() for c in word)
+    )
 
 
 def name_in(piece: str, names: tuple[str, ...], verbal: bool = False) -> tuple[str, str] | None:
@@ -151,7 +161,11 @@ def text_in(piece: str, names: tuple[str, ...]) -> str:
         return ""
     if OPEN not in piece and " " in text and of_vocabulary(text):
         return ""
-    return text if any(c.isalnum() for c in text) and text.lower() not in ("it", "them", "that", "this") else ""
+    return (
+        text
+        if any(c.isalnum() for c in text) and text.lower() not in ("it", "them", "that", "this")
+        else ""
+    )
 
 
 def of_vocabulary(text: str) -> bool:
@@ -180,7 +194,15 @@ def _role_after(match: re.Match[str], said: bool) -> bool:
         return False  # "Node kind" may well be the name
     if looks_named(last) or looks_named(rest.split(" ", 1)[0]):
         return True
-    return said and role in ("class", "property", "concept", "term", "individual", "relation", "predicate")
+    return said and role in (
+        "class",
+        "property",
+        "concept",
+        "term",
+        "individual",
+        "relation",
+        "predicate",
+    )
 
 
 def _shown(text: str, names: tuple[str, ...], verbal: bool) -> str:
@@ -188,11 +210,19 @@ def _shown(text: str, names: tuple[str, ...], verbal: bool) -> str:
     if text[:1] == OPEN and text[-1:] == CLOSE and text.count(OPEN) == 1:
         return names[int(text[1:-1])][:MAX_NAME_CHARS]
     text = re.sub(f"{OPEN}(\\d+){CLOSE}", lambda m: names[int(m[1])], text).strip()
-    if len(text) > MAX_NAME_CHARS or len(text.split()) > MAX_NAME_WORDS or text.lower() in _NO_NAMES:
+    if (
+        len(text) > MAX_NAME_CHARS
+        or len(text.split()) > MAX_NAME_WORDS
+        or text.lower() in _NO_NAMES
+    ):
         return ""
     if not any(c.isalpha() for c in text) or any(c in text for c in "?!;\n{}|\\"):
         return ""
-    tested = " ".join(word for word in text.split() if word == "I" or not looks_named(word)) if " " in text else text
+    tested = (
+        " ".join(word for word in text.split() if word == "I" or not looks_named(word))
+        if " " in text
+        else text
+    )
     tested = _VERB.sub("", tested) if verbal else tested
     if _REFUSED.search(tested) and not _VERB_FIRST.match(text) and " " in text:
         return ""
@@ -200,7 +230,11 @@ def _shown(text: str, names: tuple[str, ...], verbal: bool) -> str:
         return ""
     if text.islower() and text.endswith((" classes", " properties", " instances", " individuals")):
         return ""
-    if " " in text and text[0].isupper() and vocabulary()[0].get(text.rsplit(" ", 1)[1]) in ("v", "g"):
+    if (
+        " " in text
+        and text[0].isupper()
+        and vocabulary()[0].get(text.rsplit(" ", 1)[1]) in ("v", "g")
+    ):
         return ""  # "Tug specialises"
     if (
         "," in text
@@ -220,10 +254,15 @@ def _several(pieces: list[str]) -> bool:
     """Whether words are no single name: "Tug and Ferry", "Vessel include Tug as"."""
     if len(pieces) < 3 or not looks_named(pieces[0]):
         return False
-    if any(one in ("and", "or") and looks_named(other) for one, other in itertools.pairwise(pieces)):
+    if any(
+        one in ("and", "or") and looks_named(other) for one, other in itertools.pairwise(pieces)
+    ):
         return True
     small = [i for i, piece in enumerate(pieces) if piece.islower() and piece not in _WITHIN]
     if small and any(looks_named(piece) for piece in pieces[small[0] :]):
         return True  # "Tug owned by Smit"
     letters = vocabulary()[0]
-    return any(piece in ("a", "an") or (piece.islower() and letters.get(piece, ".") in _TIED) for piece in pieces[1:])
+    return any(
+        piece in ("a", "an") or (piece.islower() and letters.get(piece, ".") in _TIED)
+        for piece in pieces[1:]
+    )

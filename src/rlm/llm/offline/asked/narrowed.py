@@ -19,7 +19,9 @@ _ONE_KIND = Lazy(
     re.I,
     only="propert",
 )
-_JOINED = Lazy(r"\b(?:object|data(?:[ -]?type)?|annotation)(?: propert(?:y|ies))?(?:,? (?:and|or) |/)", re.I)
+_JOINED = Lazy(
+    r"\b(?:object|data(?:[ -]?type)?|annotation)(?: propert(?:y|ies))?(?:,? (?:and|or) |/)", re.I
+)
 _NARROWED = ("search", "exists", "properties_by_domain", "properties_by_range")
 
 _TYPES = (
@@ -84,7 +86,13 @@ def typed(text: str, names: tuple[str, ...]) -> Asked | None:
         for form in _TYPES if _WHICH.match(way) else ():
             match = form.fullmatch(way)
             found = name_in(match["x"], names) if match and not _TIED.search(match["x"]) else None
-            if found and match and (looks_named(match["x"]) or (form is not _TYPES[0] and found[0] not in NO_NAMES)):
+            if (
+                found
+                and match
+                and (
+                    looks_named(match["x"]) or (form is not _TYPES[0] and found[0] not in NO_NAMES)
+                )
+            ):
                 return Asked("describe", (found[0],), of="types")
     return None
 
@@ -94,7 +102,11 @@ def listed_and_counted(text: str, names: tuple[str, ...], read: Reader) -> Asked
     plain = text.rstrip(" ?!.")
     if cut := _LIST_AND_COUNT.search(plain):
         asked = read(plain[: cut.start()], names)
-        return asked if asked and asked.kind not in ("count", "describe", "exists", "is_subclass", "path") else None
+        return (
+            asked
+            if asked and asked.kind not in ("count", "describe", "exists", "is_subclass", "path")
+            else None
+        )
     if cut := _COUNT_AND_LIST.search(plain):
         asked = read(plain[: cut.start()], names)
         return _as_list(asked) if asked and asked.kind == "count" else None

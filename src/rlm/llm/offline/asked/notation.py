@@ -19,7 +19,10 @@ _TRIPLE = Lazy(
     re.I,
     only="?|$",
 )
-_ASKED = Lazy(rf"^ask\b[^{{]*\{{\s*(?P<s>{_NAME}) (?:rdfs:)?subclassof(?P<deep>[+*]?) (?P<o>{_NAME})[\s.]*\}}$", re.I)
+_ASKED = Lazy(
+    rf"^ask\b[^{{]*\{{\s*(?P<s>{_NAME}) (?:rdfs:)?subclassof(?P<deep>[+*]?) (?P<o>{_NAME})[\s.]*\}}$",
+    re.I,
+)
 _WORDS_AROUND = """
     select distinct where all every give me list show find get return what which is are the with for such that please
     ask count how many number of things classes properties individuals instances as n x c s p o ?n in this ontology
@@ -45,13 +48,19 @@ _JUDGED = Lazy(r"[,:;.?]* (?:true or false|yes or no|right or wrong|correct or n
 _STAR = Lazy(rf"(?<=rdfs:){OPEN}(\d+){CLOSE}")
 """`subClassOf*` looks like a piece of a name, and was hidden."""
 _DASH = Lazy(r"(?<=\w) (?:-+|–|—) (?=\w)|(?<=[A-Za-z])—(?=[A-Za-z])", only="_-_|–|—|--")
-_OR_NOT = Lazy(r"(?<!direct)(?<!directly)(?<!immediate)(?<!immediately),? or not(?=\W*$)", re.I, only="or_not")
+_OR_NOT = Lazy(
+    r"(?<!direct)(?<!directly)(?<!immediate)(?<!immediately),? or not(?=\W*$)", re.I, only="or_not"
+)
 _SIGNS = frozenset("?$>=→⟶({/")
 
 
 def in_signs(text: str, names: tuple[str, ...]) -> Asked | None:
     """What a triple asks for; None when there is none, or more than one, or words beside it that could matter."""
-    bare = _STAR.sub(lambda match: names[int(match[1])], text.rstrip(" ?.!")) if "*" in "".join(names) else text
+    bare = (
+        _STAR.sub(lambda match: names[int(match[1])], text.rstrip(" ?.!"))
+        if "*" in "".join(names)
+        else text
+    )
     bare = bare.rstrip(" ?.!")
     if match := _ASKED.match(bare):
         return Asked("is_subclass", (_shown(match["s"], names), _shown(match["o"], names)))
@@ -63,16 +72,28 @@ def in_signs(text: str, names: tuple[str, ...]) -> Asked | None:
     rest = bare[: match.start()] + " " + bare[match.end() :]
     around = re.sub(r"[{}().,;:*-]", " ", rest).lower().split()
     variable = (match["s"] if first else match["o"]).lower()
-    if first == last or kind is None or any(word not in _AROUND and word != variable for word in around):
+    if (
+        first == last
+        or kind is None
+        or any(word not in _AROUND and word != variable for word in around)
+    ):
         return None
-    shallow = re.search(r"\b(?:direct(?:ly)?|immediate|(?:no|not) (?:transitive|indirect)\w*)\b", rest, re.I)
-    both = re.search(r"\bindirect", rest, re.I) and not re.search(r"\b(?:no|not) indirect", rest, re.I)
+    shallow = re.search(
+        r"\b(?:direct(?:ly)?|immediate|(?:no|not) (?:transitive|indirect)\w*)\b", rest, re.I
+    )
+    both = re.search(r"\bindirect", rest, re.I) and not re.search(
+        r"\b(?:no|not) indirect", rest, re.I
+    )
     deep = bool(match["deep"] or both or ("transitive" in rest.lower() and not shallow))
     if ("not" in around or "no" in around) and not shallow:
         return None
     name = _shown(match["o"] if first else match["s"], names)
     if kind == "instances" and re.match(r"(?:owl|rdfs?):", name):
-        return Asked("search", what="class") if name in ("owl:Class", "rdfs:Class") and "count" not in around else None
+        return (
+            Asked("search", what="class")
+            if name in ("owl:Class", "rdfs:Class") and "count" not in around
+            else None
+        )
     if kind in ("subclasses", "superclasses"):
         kind = f"all_{kind}" if deep else kind
     elif deep:
@@ -88,7 +109,9 @@ def in_words(text: str) -> str:
         text = "is it true that " + text[: judged.start()]
     if _SIGNS.isdisjoint(text):
         return _DASH.sub(", ", text)
-    text = _CALL.sub(lambda match: f"count {match['what']}", _EQUALS.sub(lambda match: f"{match[1]} ", text))
+    text = _CALL.sub(
+        lambda match: f"count {match['what']}", _EQUALS.sub(lambda match: f"{match[1]} ", text)
+    )
     text = _ARROW.sub(lambda match: f"path from {match['from']} to {match['to']}", text)
     return _DASH.sub(", ", re.sub(r" (?:-+>|=>|→|⟶) ", " to ", text).replace(" w/o ", " without "))
 

@@ -88,7 +88,12 @@ def read_words(words: list[Word], names: tuple[str, ...]) -> Read | None:
                 read.levels.add("!")
         elif letter == "U" and i + 1 < len(words) and words[i + 1].text == "of":
             letters.append("p")
-        elif letter in "de" and i + 1 < len(words) and words[i + 1].text == "of" and words[-1] is not words[i + 1]:
+        elif (
+            letter in "de"
+            and i + 1 < len(words)
+            and words[i + 1].text == "of"
+            and words[-1] is not words[i + 1]
+        ):
             letters.append(letter.upper())
         else:
             letters.append(letter)
@@ -96,11 +101,18 @@ def read_words(words: list[Word], names: tuple[str, ...]) -> Read | None:
             read.levels.add("!")  # as descendants are at any level
         elif letter in "ab" and word.text.startswith(("one ", "a level ")):
             read.levels.add("'")
-        elif letter in "ab" and letters.count("X") == 1 and i + 1 < len(words) and words[i + 1].text == "it":
+        elif (
+            letter in "ab"
+            and letters.count("X") == 1
+            and i + 1 < len(words)
+            and words[i + 1].text == "it"
+        ):
             letters.remove("X")  # "Vessel: what is below it?"
             letters.append("X")
         elif letter == "z":
-            read.prose = read.prose or word.text.startswith(("comment", "definition", "description", "documentation"))
+            read.prose = read.prose or word.text.startswith(
+                ("comment", "definition", "description", "documentation")
+            )
         read.plural = read.plural or (letter in "sSpPk" and not single(word.text))
         if letter == "Y":
             read.verb = word.text
@@ -119,7 +131,11 @@ def read_words(words: list[Word], names: tuple[str, ...]) -> Read | None:
 
 def _before(words: list[Word], i: int, first: bool) -> str:
     """The word before a name; before the first one, articles aside."""
-    said = [word.text for word in words[max(0, i - 3) : i] if not first or word.text not in ("a", "an", "the")]
+    said = [
+        word.text
+        for word in words[max(0, i - 3) : i]
+        if not first or word.text not in ("a", "an", "the")
+    ]
     return said[-1] if said else ""
 
 

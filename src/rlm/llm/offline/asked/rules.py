@@ -235,8 +235,12 @@ IS_SUBCLASS: tuple[Rule, ...] = (
 )
 
 HAS_ANY: tuple[Rule, ...] = (
-    *rules("subclasses", r"(?:does|do|has|have|can) {x} (?:have |got )?(?:any |some |more )?{q}{sub}"),
-    *rules("superclasses", r"(?:does|do|has|have) {x} (?:have |got )?(?:any |some |more )?{q}{super}"),
+    *rules(
+        "subclasses", r"(?:does|do|has|have|can) {x} (?:have |got )?(?:any |some |more )?{q}{sub}"
+    ),
+    *rules(
+        "superclasses", r"(?:does|do|has|have) {x} (?:have |got )?(?:any |some |more )?{q}{super}"
+    ),
     *rules(
         "instances",
         r"(?:does|do|has|have) {x} (?:have |got )?(?:any |some )?{q}(?:instances?|members?|individuals?|examples?)",

@@ -138,7 +138,9 @@ def _name_before(text: str) -> int | None:
     words = text.split(" ")
     taken = 0
     for place in range(len(words) - 1, -1, -1):
-        if not _is_name(words[place], first=place == 0) or (taken and OPEN in (words[place] + words[place + 1])):
+        if not _is_name(words[place], first=place == 0) or (
+            taken and OPEN in (words[place] + words[place + 1])
+        ):
             break
         if taken and _sure(words[place]) != _sure(words[place + 1]):
             break
@@ -147,7 +149,12 @@ def _name_before(text: str) -> int | None:
         return None
     before = words[len(words) - taken - 1].lower().strip(",:") if taken < len(words) else ""
     small = not _sure(words[-1])
-    if small and before and before not in _INTO and vocabulary()[0].get(before, ".") not in _OPEN_END:
+    if (
+        small
+        and before
+        and before not in _INTO
+        and vocabulary()[0].get(before, ".") not in _OPEN_END
+    ):
         return None
     return len(text) - len(" ".join(words[len(words) - taken :]))
 
@@ -157,7 +164,11 @@ def _name_after(text: str) -> int:
     taken: list[str] = []
     for word in text.split(" "):
         bare = word.rstrip("?!.;:,")
-        if not bare or not _is_name(bare, first=False) or (taken and _sure(bare) != _sure(taken[-1])):
+        if (
+            not bare
+            or not _is_name(bare, first=False)
+            or (taken and _sure(bare) != _sure(taken[-1]))
+        ):
             break
         if taken and OPEN in bare + taken[-1]:
             break
@@ -181,4 +192,9 @@ def _is_name(word: str, first: bool) -> bool:
     if not first and word[0].isupper():
         return word != "I"
     known = vocabulary()[0]
-    return low not in known and low not in SCOPES and low not in NO_NAMES and any(c.isalpha() for c in word)
+    return (
+        low not in known
+        and low not in SCOPES
+        and low not in NO_NAMES
+        and any(c.isalpha() for c in word)
+    )

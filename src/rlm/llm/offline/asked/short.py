@@ -6,17 +6,55 @@ from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.asked.leads import PLURAL
 from rlm.llm.offline.asked.tokens import Word, end_of_name, named, role
 
-_THERE = frozenset(("is there", "are there", "there is", "there are", "do we have", "do you have", "does it have"))
+_THERE = frozenset(
+    ("is there", "are there", "there is", "there are", "do we have", "do you have", "does it have")
+)
 _HAVE = frozenset(
-    ("have", "has", "got", "contain", "contains", "define", "defines", "include", "know", "declare", "list", "mention")
+    (
+        "have",
+        "has",
+        "got",
+        "contain",
+        "contains",
+        "define",
+        "defines",
+        "include",
+        "know",
+        "declare",
+        "list",
+        "mention",
+    )
 )
-_SKIPPED = frozenset(("a", "an", "any", "the", "also", "such", "some", "really", "actually", "only"))
+_SKIPPED = frozenset(
+    ("a", "an", "any", "the", "also", "such", "some", "really", "actually", "only")
+)
 _CALLED = frozenset(("called", "named", "with the name", "for"))
-_NOUNS = {"c": "class", "r": "property", "j": "property", "J": "property", "K": "property", "n": "individual", "t": ""}
+_NOUNS = {
+    "c": "class",
+    "r": "property",
+    "j": "property",
+    "J": "property",
+    "K": "property",
+    "n": "individual",
+    "t": "",
+}
 _DEFINED = frozenset(
-    ("defined", "declared", "present", "known", "available", "included", "listed", "mentioned", "modelled", "modeled")
+    (
+        "defined",
+        "declared",
+        "present",
+        "known",
+        "available",
+        "included",
+        "listed",
+        "mentioned",
+        "modelled",
+        "modeled",
+    )
 )
-_LISTED = _THERE | frozenset(("exist", "exists", "do we know", "are listed", "does it contain", "does it know"))
+_LISTED = _THERE | frozenset(
+    ("exist", "exists", "do we know", "are listed", "does it contain", "does it know")
+)
 
 
 def short(words: list[Word], names: tuple[str, ...], scoped: bool) -> Asked | None:
@@ -36,7 +74,11 @@ def _exists(words: list[Word], names: tuple[str, ...], scoped: bool) -> Asked | 
     have = scoped and first.text in ("does", "do", "has", "did") and words[1].text in _HAVE
     if first.text in _THERE or have or (first.text == "any" and words[1].letter in _NOUNS):
         found = _thing(words, 2 if have else i, names)
-        return Asked("exists", (found[0],), what=found[1]) if found and found[2] == len(words) and found[3] else None
+        return (
+            Asked("exists", (found[0],), what=found[1])
+            if found and found[2] == len(words) and found[3]
+            else None
+        )
     if first.letter == "X" or words[0].letter == "Y":
         found = _thing(words, 0 if first.letter == "X" and words[0] is first else i, names)
         if found and words[0].letter == "Y":
@@ -49,7 +91,9 @@ def _said_of(words: list[Word], name: str, what: str, i: int) -> Asked | None:
     rest = [word for word in words[i:] if word.text not in _SKIPPED]
     if len(rest) != 1:
         return None
-    if rest[0].text in ("exist", "exists") or (words[0].text in ("is", "are") and rest[0].text in _DEFINED):
+    if rest[0].text in ("exist", "exists") or (
+        words[0].text in ("is", "are") and rest[0].text in _DEFINED
+    ):
         return Asked("exists", (name,), what=what)
     article = words[i].text in ("a", "an")
     if words[0].text in ("is", "are") and article and rest[0].letter in _NOUNS:
@@ -100,10 +144,22 @@ def _plural(words: list[Word], names: tuple[str, ...], scoped: bool) -> Asked | 
 def _what_is_a(words: list[Word]) -> Asked | None:
     """ "What is a small object?": all that follows the article is the name, though some of its words are known."""
     rest = words[2:]
-    if words[0].text not in ("what is", "what's") or words[1].text not in ("a", "an") or not 2 <= len(rest) <= 4:
+    if (
+        words[0].text not in ("what is", "what's")
+        or words[1].text not in ("a", "an")
+        or not 2 <= len(rest) <= 4
+    ):
         return None
-    if rest[0].letter != "X" or rest[0].sure or rest[-1].letter not in "nkspdeOBLt" or any(w.stop for w in rest[:-1]):
+    if (
+        rest[0].letter != "X"
+        or rest[0].sure
+        or rest[-1].letter not in "nkspdeOBLt"
+        or any(w.stop for w in rest[:-1])
+    ):
         return None
-    if any(word.letter not in "XcrnktspdeOBLz" for word in rest) or rest[-1].text in ("term", "individual"):
+    if any(word.letter not in "XcrnktspdeOBLz" for word in rest) or rest[-1].text in (
+        "term",
+        "individual",
+    ):
         return None
     return Asked("describe", (" ".join(word.text for word in rest),))

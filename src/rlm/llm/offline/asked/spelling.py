@@ -10,7 +10,9 @@ from functools import cache
 from rlm.llm.offline.asked.words import vocabulary
 
 _SHORT = {
-    **dict.fromkeys(["wich", "whcih", "whih", "whch", "wihch", "whitch", "wchich", "hwich", "whic"], "which"),
+    **dict.fromkeys(
+        ["wich", "whcih", "whih", "whch", "wihch", "whitch", "wchich", "hwich", "whic"], "which"
+    ),
     **dict.fromkeys(["waht", "wht", "hwat", "whta"], "what"),
     **dict.fromkeys(["teh", "hte"], "the"),
     **dict.fromkeys(["thier", "theyr"], "their"),
@@ -30,7 +32,9 @@ _SHORT = {
     "rnage": "range",
     "ragne": "range",
 }
-_KEYWORDS = frozenset(("PREFIX", "PREFIXES", "SELECT", "ASK", "COUNT", "DISTINCT", "WHERE", "DESCRIBE"))
+_KEYWORDS = frozenset(
+    ("PREFIX", "PREFIXES", "SELECT", "ASK", "COUNT", "DISTINCT", "WHERE", "DESCRIBE")
+)
 """Words of SPARQL that are written in capitals, and are no names."""
 _LONG = """
 classes subclass subclasses superclass superclasses property properties instance instances individual individuals

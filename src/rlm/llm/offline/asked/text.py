@@ -41,7 +41,9 @@ _TAIL = Lazy(
     re.I,
 )
 _HEAD = Lazy(
-    rf"^{_SCOPE},? (?=\S)", re.I, first="in of from within inside for by under across throughout on according to"
+    rf"^{_SCOPE},? (?=\S)",
+    re.I,
+    first="in of from within inside for by under across throughout on according to",
 )
 _CLOSING = Lazy(
     r"[?.!;,]+ ?(?:(?:please |and |also |just |only )*(?:give|list|answer|name|return|report|use|include|show|write|"
@@ -182,7 +184,10 @@ def prepare(text: str, names: tuple[str, ...]) -> Prepared | None:
     if len(text) > MAX_LEFT or STEERING.search(text):
         return None
     text = _peel(text, (_GREETING,))
-    text = _peel(_CLOSING.sub("", _ASIDE.sub("", text)).rstrip("?!., ;:…").strip(" -–•*\"'"), (_GREETING, _COURTESY))
+    text = _peel(
+        _CLOSING.sub("", _ASIDE.sub("", text)).rstrip("?!., ;:…").strip(" -–•*\"'"),
+        (_GREETING, _COURTESY),
+    )
     text = _GERUND.sub(lambda match: _base(match[1]), text)
     if not text:
         return None
@@ -199,7 +204,9 @@ def prepare(text: str, names: tuple[str, ...]) -> Prepared | None:
 
 def _base(stem: str) -> str:
     """A verb without its -ing."""
-    return stem if stem.lower() in ("explain", "list", "show", "tell", "count", "find") else stem + "e"
+    return (
+        stem if stem.lower() in ("explain", "list", "show", "tell", "count", "find") else stem + "e"
+    )
 
 
 def _peel(text: str, layers: tuple[Lazy, ...]) -> str:

@@ -16,7 +16,10 @@ _FIRST = {
 """Words that mean something else at the beginning."""
 _ROLES = {
     **dict.fromkeys(("class", "concept"), "class"),
-    **dict.fromkeys(("property", "predicate", "attribute", "relation", "relationship", "object property"), "property"),
+    **dict.fromkeys(
+        ("property", "predicate", "attribute", "relation", "relationship", "object property"),
+        "property",
+    ),
     **dict.fromkeys(("datatype property", "data property", "annotation property"), "property"),
     **dict.fromkeys(("individual", "instance", "named individual"), "individual"),
     **dict.fromkeys(("term", "entity", "resource", "node", "element"), ""),
@@ -39,12 +42,29 @@ _BEGINNINGS = frozenset(_BEGINNING.split())
 """Words of vocabulary that may have a capital after a courtesy."""
 _CAPITALS = frozenset(("I", "I'm", "I’m", "IRI", "IRIs", "URI", "URIs", "SPARQL"))
 _PREPOSITIONS = frozenset(
-    ("in", "of", "from", "within", "inside", "for", "by", "across", "on", "throughout", "under", "to")
+    (
+        "in",
+        "of",
+        "from",
+        "within",
+        "inside",
+        "for",
+        "by",
+        "across",
+        "on",
+        "throughout",
+        "under",
+        "to",
+    )
 )
-_DETERMINERS = frozenset(("the", "this", "that", "my", "our", "your", "a", "an", "its", "given", "loaded", "current"))
+_DETERMINERS = frozenset(
+    ("the", "this", "that", "my", "our", "your", "a", "an", "its", "given", "loaded", "current")
+)
 
 
-_BEHIND = frozenset(("properties", "props", "attributes", "attrs", "instances", "individuals", "members"))
+_BEHIND = frozenset(
+    ("properties", "props", "attributes", "attrs", "instances", "individuals", "members")
+)
 
 
 class Word:
@@ -52,7 +72,9 @@ class Word:
 
     __slots__ = ("letter", "owns", "stop", "sure", "text")
 
-    def __init__(self, letter: str, text: str, sure: bool = False, stop: bool = False, owns: bool = False) -> None:
+    def __init__(
+        self, letter: str, text: str, sure: bool = False, stop: bool = False, owns: bool = False
+    ) -> None:
         self.letter, self.text = letter, text
         self.sure = sure
         """It looks like a name: quoted, a CURIE, a capital within the sentence."""
@@ -86,7 +108,10 @@ def words_of(text: str) -> list[Word] | None:
             for count in range(min(longest.get(low, 0), len(tokens) - i), 0, -1):
                 phrase = " ".join([low, *(piece.lower() for piece in bare[i + 1 : i + count])])
                 joined = any(tokens[j] != bare[j] for j in range(i, i + count - 1))
-                cased = any(piece[:1].isupper() and piece not in _CAPITALS for piece in bare[i + 1 : i + count])
+                cased = any(
+                    piece[:1].isupper() and piece not in _CAPITALS
+                    for piece in bare[i + 1 : i + count]
+                )
                 if letter := "" if joined or cased else letters.get(phrase, ""):
                     low = phrase
                     break
@@ -101,9 +126,19 @@ def words_of(text: str) -> list[Word] | None:
             continue
         owns = token.endswith(("'s", "’s", "s'", "s’"))
         name = token[:-2] if owns and token[-1] == "s" else token[:-1] if owns else token
-        if not name or any(c in name for c in "'’/") or (OPEN in name and not _MARK.fullmatch(name)):
+        if (
+            not name
+            or any(c in name for c in "'’/")
+            or (OPEN in name and not _MARK.fullmatch(name))
+        ):
             return None  # "'s" alone is no name either
-        sure = token[0] == OPEN or capital or ":" in token[1:-1] or "_" in token or name[1:] != name[1:].lower()
+        sure = (
+            token[0] == OPEN
+            or capital
+            or ":" in token[1:-1]
+            or "_" in token
+            or name[1:] != name[1:].lower()
+        )
         if tokens[i][-1] == ":" and low.isalpha() and token.islower():
             words.append(Word("N", "prefix"))  # "What does dct: stand for?"
         words.append(Word("X", name, sure or any(c.isdigit() for c in name), stop, owns))
@@ -120,7 +155,12 @@ def without_scopes(words: list[Word]) -> list[Word]:
     """Without "in the harbour ontology" and the like."""
     kept: list[Word] = []
     for word in words:
-        called = word.sure and word.text.lower() in SCOPES and bool(kept) and (kept[-1].sure or word.text == "KG")
+        called = (
+            word.sure
+            and word.text.lower() in SCOPES
+            and bool(kept)
+            and (kept[-1].sure or word.text == "KG")
+        )
         if word.letter != "X" or (word.text not in SCOPES and not called):
             kept.append(word)
             continue
@@ -139,7 +179,11 @@ def without_scopes(words: list[Word]) -> list[Word]:
         if kept and word.stop:
             kept[-1].stop = True
     for at in (0, len(kept) - 2):
-        if len(kept) > 2 and kept[at].text in ("in", "within") and _ACRONYM.fullmatch(kept[at + 1].text):
+        if (
+            len(kept) > 2
+            and kept[at].text in ("in", "within")
+            and _ACRONYM.fullmatch(kept[at + 1].text)
+        ):
             del kept[at : at + 2]
             break
     return kept
@@ -149,7 +193,12 @@ def end_of_name(words: list[Word], start: int) -> int:
     """Where a name ends: at a word of vocabulary, but for "of" within small letters."""
     i = start + 1
     while i < len(words) and not words[i - 1].stop and not words[i - 1].owns:
-        small = i + 1 < len(words) and not words[i - 1].sure and words[i + 1].letter == "X" and not words[i + 1].sure
+        small = (
+            i + 1 < len(words)
+            and not words[i - 1].sure
+            and words[i + 1].letter == "X"
+            and not words[i + 1].sure
+        )
         if words[i].letter == "X" and (words[i].text[0] != OPEN and words[i - 1].text[0] != OPEN):
             i += 1
         elif words[i].text in ("of", "in") and small and not words[i].stop:
@@ -171,12 +220,21 @@ def named(words: list[Word], start: int, end: int, names: tuple[str, ...], secon
     if any(sure) or not NO_NAMES.isdisjoint(piece.text.lower() for piece in pieces):
         return ""  # a label in mixed letters, or a name and a word that is not known
     before = words[start - 1].text.split(" ")[-1] if start else ""
-    if len(pieces) > 5 or (before and before not in _INTRODUCE) or (second and words[start - 1].text == "and"):
+    if (
+        len(pieces) > 5
+        or (before and before not in _INTRODUCE)
+        or (second and words[start - 1].text == "and")
+    ):
         return ""
     if start and words[start - 1].letter in "crjJKnt":
         return ""  # "concept scheme": a role, or a part of the name?
     following = words[end] if end < len(words) else None
-    alone = start == 0 and end == len(words) - 1 and words[end].text in _BEHIND and text not in QUALITIES
+    alone = (
+        start == 0
+        and end == len(words) - 1
+        and words[end].text in _BEHIND
+        and text not in QUALITIES
+    )
     if (
         following
         and not (alone and len(pieces) == 1)  # "vessel properties", and nothing else
@@ -197,7 +255,14 @@ def role(words: list[Word], i: int, after: bool) -> str | None:
         while start > 0 and words[start - 1].letter == "X":
             start -= 1
         the = start > 0 and words[start - 1].text in ("the", "a", "an")
-        strong = words[i].text in ("class", "property", "concept", "individual", "predicate", "term")
+        strong = words[i].text in (
+            "class",
+            "property",
+            "concept",
+            "individual",
+            "predicate",
+            "term",
+        )
         if not (strong and (the or words[i - 1].sure)) or words[i - 1].owns or words[i - 1].stop:
             return None
     elif words[i].stop or (i > 0 and words[i - 1].text in ("which", "what", "that")):

@@ -308,7 +308,11 @@ can~i~express~about could~i~say~about
 def vocabulary() -> tuple[dict[str, str], dict[str, int]]:
     """The letter of each word or phrase, and of each first word the number of words of its longest phrase."""
     letters = dict.fromkeys(REQUESTS, "_")
-    letters.update((entry.replace("~", " "), letter) for letter, words in _LETTERS.items() for entry in words.split())
+    letters.update(
+        (entry.replace("~", " "), letter)
+        for letter, words in _LETTERS.items()
+        for entry in words.split()
+    )
     for phrase, letter in phrases():
         letters.setdefault(phrase, letter)
     longest: dict[str, int] = {}

@@ -56,7 +56,9 @@ class Plan:
     loop: str = ""
 
 
-def best_plan(asked: Asked, entries: Iterable[Entry], tools: Collection[str], question: str) -> Plan | None:
+def best_plan(
+    asked: Asked, entries: Iterable[Entry], tools: Collection[str], question: str
+) -> Plan | None:
     """The procedure that is followed; None when none applies."""
     found = []
     for entry in entries:
@@ -97,7 +99,16 @@ def calls_in(entry: Entry) -> list[Call]:
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z]{3,}", text.lower())) - {"the", "are", "and", "what", "which", "with", "for", "all"}
+    return set(re.findall(r"[a-z]{3,}", text.lower())) - {
+        "the",
+        "are",
+        "and",
+        "what",
+        "which",
+        "with",
+        "for",
+        "all",
+    }
 
 
 def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> Plan | None:
@@ -119,13 +130,24 @@ def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> 
         and not kind.startswith("all_")
     ):
         predicate, direction = PROBES[kind]
-        right = re.search(rf"['\"]{predicate}['\"]", call.args) and re.search(rf"['\"]{direction}['\"]", call.args)
+        right = re.search(rf"['\"]{predicate}['\"]", call.args) and re.search(
+            rf"['\"]{direction}['\"]", call.args
+        )
         return Plan(entry.number, call.tool) if right else None
-    if call.tool == "graph_stats" and kind in ("namespaces", "classes", "individuals", "triples") and not asked.text:
+    if (
+        call.tool == "graph_stats"
+        and kind in ("namespaces", "classes", "individuals", "triples")
+        and not asked.text
+    ):
         return Plan(entry.number, call.tool) if asked.kind != "search" else None
     if call.tool == "sparql_schema" and kind == "namespaces" and "namespaces" in call.args:
         return Plan(entry.number, call.tool)
-    if call.tool in _LINKING and kind == "search" and asked.kind == "search" and "$ENTITY" not in call.args:
+    if (
+        call.tool in _LINKING
+        and kind == "search"
+        and asked.kind == "search"
+        and "$ENTITY" not in call.args
+    ):
         return Plan(entry.number, call.tool)
     alone = all(other.tool in _LINKING | {"describe_entity"} for other in calls)
     if call.tool in _LINKING and kind == "exists" and alone:
@@ -141,7 +163,9 @@ def _query_plan(asked: Asked, number: int, text: str, query: Query) -> Plan | No
     counts = asked.kind == "count" and kind != "roots"
     wanted = {"is_subclass": ("ASK",)}.get(kind, ("SELECT", "COUNT") if counts else ("SELECT",))
     gaps = set(re.findall(r"\$(?:ENTITY|TEXT|NUMBER)_\w*", text))
-    known = {f"$ENTITY_{place}" for place in range(1, len(asked.mentions) + 1)} | ({"$TEXT_1"} if asked.text else set())
+    known = {f"$ENTITY_{place}" for place in range(1, len(asked.mentions) + 1)} | (
+        {"$TEXT_1"} if asked.text else set()
+    )
     if query.form not in wanted or gaps - known or (query.limit is not None and query.limit < 100):
         return None
     if kind == "path":
@@ -151,4 +175,14 @@ def _query_plan(asked: Asked, number: int, text: str, query: Query) -> Plan | No
     if how is None:
         return None
     drop = kind in HIERARCHY  # a class is none of its own subclasses
-    return Plan(number, "sparql_query", text, query.names, query.form, query.limit, drop, how.narrowed, how.loop)
+    return Plan(
+        number,
+        "sparql_query",
+        text,
+        query.names,
+        query.form,
+        query.limit,
+        drop,
+        how.narrowed,
+        how.loop,
+    )

@@ -33,7 +33,9 @@ def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str
     found = [] if direct else sorted(rows(path)[0], key=lambda row: -int(row["n"]))
     if found:
         steps = [row["x"] for row in found]
-        in_row = [int(row["n"]) for row in found] == list(range(len(found), 0, -1)) and steps[-1] == other
+        in_row = [int(row["n"]) for row in found] == list(range(len(found), 0, -1)) and steps[
+            -1
+        ] == other
         first = [step for step in steps if step in types]
         chain = " → ".join(steps) if in_row else ", ".join(first or steps[-1:]) + ", and so on up"
         return f"Yes: {name} is an instance of {other} ({chain})."
@@ -41,7 +43,9 @@ def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str
     noun = "instance" if of == "instance" or "class" not in one["kind"] else "subclass"
     also = ""
     if of == "instance":
-        below, _ = rows(f"SELECT ?x WHERE {{ <{one['uri']}> rdfs:subClassOf+ ?x FILTER(?x = {above}) }}")
+        below, _ = rows(
+            f"SELECT ?x WHERE {{ <{one['uri']}> rdfs:subClassOf+ ?x FILTER(?x = {above}) }}"
+        )
         also = "; it is a subclass of it" * bool(below)
     if noun == "instance" and own and not also:
         also = f"; it is {'a direct ' if direct else 'an '}instance of {', '.join(own[:8])}"
@@ -51,7 +55,9 @@ def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str
 def types_told(about: dict[str, Any]) -> str:
     """The answer that lists the types of a thing, and what these are below."""
     types = types_of(about["uri"])
-    found, _ = rows(f"SELECT DISTINCT ?x WHERE {{ <{about['uri']}> a/rdfs:subClassOf+ ?x FILTER(isIRI(?x)) }}")
+    found, _ = rows(
+        f"SELECT DISTINCT ?x WHERE {{ <{about['uri']}> a/rdfs:subClassOf+ ?x FILTER(isIRI(?x)) }}"
+    )
     more = [name for name in column(found, "x") if name not in types]
     told = listed(types, f"type of {about['curie']}", f"types of {about['curie']}")
     return told + ("\nBy their superclasses also: " + ", ".join(more) if more else "")

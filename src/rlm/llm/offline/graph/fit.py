@@ -38,7 +38,11 @@ def fit(asked: Asked, query: Query) -> Fit | None:
     if kind == "search":
         return Fit() if _is_search(query) else None
     if kind == "triples":
-        return Fit() if query.form == "COUNT" and query.counted == "*" and _is_all_triples(where) else None
+        return (
+            Fit()
+            if query.form == "COUNT" and query.counted == "*" and _is_all_triples(where)
+            else None
+        )
     if query.form == "COUNT" and not _named(where):
         return None  # blank nodes would be counted
     if kind == "roots":
@@ -68,7 +72,10 @@ def _cores(asked: Asked, kind: str) -> list[set[Triple]]:
     above = f"{_ONE}*"
     if kind in HIERARCHY:
         paths = (*_ANY, above) if kind.startswith("all_") else (_ONE,)
-        return [{("?x", path, _E1) if kind.endswith("subclasses") else (_E1, path, "?x")} for path in paths]
+        return [
+            {("?x", path, _E1) if kind.endswith("subclasses") else (_E1, path, "?x")}
+            for path in paths
+        ]
     if kind == "instances":
         if asked.inherited:
             return [{("?x", f"a/{above}", _E1)}, {("?x", "a", "?c"), ("?c", above, _E1)}]
@@ -85,11 +92,24 @@ def _cores(asked: Asked, kind: str) -> list[set[Triple]]:
 
 def _fits(where: Group, core: set[Triple], kind: str) -> bool | None:
     """Whether a group asks for the core and nothing that adds or takes away; True when for declared ones alone."""
-    spare = {("?x", "a", name) for name in CLASS_TYPES} if kind in ("subclasses", "all_subclasses") else set()
+    spare = (
+        {("?x", "a", name) for name in CLASS_TYPES}
+        if kind in ("subclasses", "all_subclasses")
+        else set()
+    )
     triples = _with_c(where.triples, core)
-    if where.negatives or where.unions or where.values or not all(_is_label(part) for part in where.optionals):
+    if (
+        where.negatives
+        or where.unions
+        or where.values
+        or not all(_is_label(part) for part in where.optionals)
+    ):
         return None
-    allowed = (*_are_named("?x"), ("!", "isblank", "(", "?x", ")"), *(_not_self() if kind in HIERARCHY else ()))
+    allowed = (
+        *_are_named("?x"),
+        ("!", "isblank", "(", "?x", ")"),
+        *(_not_self() if kind in HIERARCHY else ()),
+    )
     if not _only(where, allowed) or not core <= triples <= core | spare:
         return None
     return triples != core
@@ -140,7 +160,12 @@ def _named(where: Group) -> bool:
 def _is_label(group: Group) -> bool:
     """Whether this adds a label to the rows, and no more. No filter in it can take a row away."""
     plain = not (group.negatives or group.unions or group.values or group.optionals)
-    return plain and len(group.triples) == 1 and group.triples[0][0] == "?x" and group.triples[0][1] in _LABELS
+    return (
+        plain
+        and len(group.triples) == 1
+        and group.triples[0][0] == "?x"
+        and group.triples[0][1] in _LABELS
+    )
 
 
 # -- the other kinds ---------------------------------------------------------------------------------------
@@ -168,7 +193,13 @@ def _is_roots(where: Group) -> bool:
     if types != set(CLASS_TYPES) or len(where.negatives) != 1 or not _only(where, _are_named("?x")):
         return False
     above = where.negatives[0]
-    if len(above.triples) != 1 or above.negatives or above.unions or above.optionals or above.values:
+    if (
+        len(above.triples) != 1
+        or above.negatives
+        or above.unions
+        or above.optionals
+        or above.values
+    ):
         return False
     subject, path, y = above.triples[0]
     if (subject, path) != ("?x", _ONE) or not y.startswith("?") or y in ("?x", variable):
@@ -183,18 +214,35 @@ def _is_roots(where: Group) -> bool:
 
 
 def _is_all_triples(where: Group) -> bool:
-    plain = not (where.filters or where.optionals or where.negatives or where.unions or where.values)
+    plain = not (
+        where.filters or where.optionals or where.negatives or where.unions or where.values
+    )
     variables = {node for triple in where.triples for node in triple}
-    return plain and len(where.triples) == 1 and len(variables) == 3 and all(node[0] == "?" for node in variables)
+    return (
+        plain
+        and len(where.triples) == 1
+        and len(variables) == 3
+        and all(node[0] == "?" for node in variables)
+    )
 
 
 def _is_search(query: Query) -> bool:
     """Terms by their local name or label, with the columns x, label and type: every row is looked at once more."""
     where = query.where
-    if len(query.columns) != 3 or len(set(query.columns)) != 3 or len(set(query.names)) != 3 or len(where.filters) != 1:
+    if (
+        len(query.columns) != 3
+        or len(set(query.columns)) != 3
+        or len(set(query.names)) != 3
+        or len(where.filters) != 1
+    ):
         return False
     label, type_ = (f"?{name}" for name in query.columns[1:])
-    if where.negatives or where.unions or where.values or where.optionals != [Group([("?x", "a", type_)])]:
+    if (
+        where.negatives
+        or where.unions
+        or where.values
+        or where.optionals != [Group([("?x", "a", type_)])]
+    ):
         return False
     if len(where.triples) != 1:
         return False

@@ -57,7 +57,13 @@ def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[st
     if not asked.mentions:
         return helpers, [*lines, said(**found)]
     inner = [f"    {line}" for line in (*lines, said(**found, terms="terms"))]
-    lines = [links(asked, question), "if all(terms):", *inner, "else:", f"    {said(terms='terms')}"]
+    lines = [
+        links(asked, question),
+        "if all(terms):",
+        *inner,
+        "else:",
+        f"    {said(terms='terms')}",
+    ]
     return ["link", *helpers], lines
 
 
@@ -68,7 +74,10 @@ def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
         return *described(asked, question, 'terms[0]["uri"]', 'terms[0]["also"]'), {"done": "True"}
     if plan.tool == "find_path":
         both = 'all("class" in term["kind"] for term in terms)'
-        lines = [*paths(['terms[0]["uri"]', 'terms[1]["uri"]'], 2, both), 'if unsure or not found["complete"]:']
+        lines = [
+            *paths(['terms[0]["uri"]', 'terms[1]["uri"]'], 2, both),
+            'if unsure or not found["complete"]:',
+        ]
         first, *rest = joined(JOINING.format("$ENTITY_1", "$ENTITY_2"))
         lines += [f"    {line}" for line in (first, *_filling(2), *rest)]
         return ["chains", "rows", "column"], lines, {"done": "bool(shown)"}
@@ -77,14 +86,30 @@ def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
         lines = [*widened(asked, _IRI), *lines]
         query = query_for(replace(asked, kind=kind), ["$ENTITY_1"])
         more = [f"query = {query!r}", *_filling(1), "found, whole = rows(query)", SLICE]
-        lines += ["if not whole:", *(f"    {line}" for line in more)]  # one look does not show them all
+        lines += [
+            "if not whole:",
+            *(f"    {line}" for line in more),
+        ]  # one look does not show them all
         own_way = [*included(asked, _IRI), listing(asked, about)]
         lines += below(asked, about, _IRI) if kind == "instances" else own_way
-        return [*helpers, "number_of", "column", "listed", *including(kind)], lines, {"done": "whole"}
+        return (
+            [*helpers, "number_of", "column", "listed", *including(kind)],
+            lines,
+            {"done": "whole"},
+        )
     if plan.tool in ("search_entity", "search_by_label") and kind == "search":
-        lines = [f"hits = search_entity({asked.text!r}, 25)", "whole = len(hits) < 25 and len(json.dumps(hits)) < 600"]
-        lines.append(f"names = containing(hits, {asked.text.lower()!r}, {asked.where!r}, {asked.what!r})")
-        return ["containing", "listed"], [*lines, listing(asked, about)], {"done": "whole and bool(names)"}
+        lines = [
+            f"hits = search_entity({asked.text!r}, 25)",
+            "whole = len(hits) < 25 and len(json.dumps(hits)) < 600",
+        ]
+        lines.append(
+            f"names = containing(hits, {asked.text.lower()!r}, {asked.where!r}, {asked.what!r})"
+        )
+        return (
+            ["containing", "listed"],
+            [*lines, listing(asked, about)],
+            {"done": "whole and bool(names)"},
+        )
     if plan.tool in ("search_entity", "search_by_label"):
         return [], [], {"done": "True"}
     return _asked_so(asked, plan, kind, about)
@@ -104,7 +129,11 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
             lines.append(f'number -= rows({loop!r}.replace({_E1!r}, {_IRI}))[0][0]["boolean"]')
         lines += ["own = number", *included(asked, _IRI), *counting(asked, about)]
         check, number = _expected(asked, plan, kind)
-        return ["number_of", "counted", *including(kind)], [*lines, *check], {"rows": "own", "expected": number}
+        return (
+            ["number_of", "counted", *including(kind)],
+            [*lines, *check],
+            {"rows": "own", "expected": number},
+        )
     reached = f"whole and len(found) < {plan.limit}" if plan.limit is not None else "whole"
     if kind == "search":
         x, label, type_ = plan.columns
@@ -112,7 +141,9 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
             f'found = [{{"x": row["{x}"], "l": row.get("{label}", ""), "t": row.get("{type_}", "")}} for row in found]'
         ]
         lines += [f"whole = {reached}", *others(asked)]
-        lines.append(f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})")
+        lines.append(
+            f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})"
+        )
         found = {"rows": "len(names)", "done": "whole"}
         helpers = ["rows", "matching", "listed", "matched_shown"]
         return helpers, [*lines, listing(asked, about), *matches(asked)], found
@@ -127,14 +158,22 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
     lines += below(asked, about, _IRI) if own else [*included(asked, _IRI), listing(asked, about)]
     lines += [ROOTS_PARTED] if kind == "roots" else []
     found = {"rows": "own", "expected": expected, "whole": "reached and whole"}
-    helpers = ["number_of", "column", "listed", *including(kind), *(["retired"] if kind == "roots" else [])]
+    helpers = [
+        "number_of",
+        "column",
+        "listed",
+        *including(kind),
+        *(["retired"] if kind == "roots" else []),
+    ]
     return helpers, [*lines, *check], found
 
 
 def _filling(number: int) -> list[str]:
     if not number:
         return []
-    return [r'query = re.sub(r"\$ENTITY_(\d)", lambda gap: "<" + terms[int(gap[1]) - 1]["uri"] + ">", query)']
+    return [
+        r'query = re.sub(r"\$ENTITY_(\d)", lambda gap: "<" + terms[int(gap[1]) - 1]["uri"] + ">", query)'
+    ]
 
 
 def _expected(asked: Asked, plan: Plan, kind: str) -> tuple[list[str], str]:
@@ -148,11 +187,16 @@ def _expected(asked: Asked, plan: Plan, kind: str) -> tuple[list[str], str]:
     if asked.inherited:
         return [], "None"
     if kind in CHECKS:
-        return ['about = describe_entity(terms[0]["uri"])'], f'about.get("{CHECKS[kind]}", own or -1)'
+        return [
+            'about = describe_entity(terms[0]["uri"])'
+        ], f'about.get("{CHECKS[kind]}", own or -1)'
     if kind in NONE_IF:
         lines = ['about = describe_entity(terms[0]["uri"]) if not own else {}']
         listed = f'not about.get("{NONE_IF[kind]}") and "{NONE_IF[kind]}" not in about.get("left_out", {{}})'
-        return lines, f'0 if "subclass_count" in about and {listed} else None'  # only a class has such lists
+        return (
+            lines,
+            f'0 if "subclass_count" in about and {listed} else None',
+        )  # only a class has such lists
     if kind in IN_STATS:
         return ["stats = graph_stats()"], f'stats["{IN_STATS[kind]}"]'
     return [], "None"

@@ -40,7 +40,12 @@ WIDER = {
 """What else is counted beside a list or a number, and how that is said."""
 
 CLASS_TYPES = ("owl:Class", "rdfs:Class")
-PROPERTY_TYPES = ("rdf:Property", "owl:ObjectProperty", "owl:DatatypeProperty", "owl:AnnotationProperty")
+PROPERTY_TYPES = (
+    "rdf:Property",
+    "owl:ObjectProperty",
+    "owl:DatatypeProperty",
+    "owl:AnnotationProperty",
+)
 OTHER_TYPES = ("owl:FunctionalProperty", "owl:InverseFunctionalProperty", "owl:TransitiveProperty",
                "owl:SymmetricProperty", "owl:Ontology")  # fmt: skip
 DECLARED = {
@@ -77,10 +82,16 @@ _SEARCH = (
     "FILTER(CONTAINS(LCASE(STR(?x)), {0}) || CONTAINS(LCASE(?l), {0})) }}"
 )
 _OTHERS = (
-    *(f"<http://purl.org/dc/{name}>" for name in ("terms/title", "elements/1.1/title", "terms/alternative")),
+    *(
+        f"<http://purl.org/dc/{name}>"
+        for name in ("terms/title", "elements/1.1/title", "terms/alternative")
+    ),
     *(f"<http{s}://schema.org/{name}>" for s in ("", "s") for name in ("name", "alternateName")),
     *(f"<http://xmlns.com/foaf/0.1/{name}>" for name in ("name", "nick")),
-    *(f"<http://www.geneontology.org/formats/oboInOwl#has{name}Synonym>" for name in ("Exact", "Related")),
+    *(
+        f"<http://www.geneontology.org/formats/oboInOwl#has{name}Synonym>"
+        for name in ("Exact", "Related")
+    ),
     "<http://purl.obolibrary.org/obo/IAO_0000118>",
     "skos:hiddenLabel",
 )
@@ -106,7 +117,11 @@ PROBES = {
 """Kind → the links that are looked at: the predicate and the direction."""
 IN_STATS = {"classes": "declared_classes", "individuals": "individuals", "triples": "triples"}
 """What graph_stats counts itself, in the sense of the questions."""
-CHECKS = {"subclasses": "subclass_count", "all_subclasses": "all_subclass_count", "instances": "instances"}
+CHECKS = {
+    "subclasses": "subclass_count",
+    "all_subclasses": "all_subclass_count",
+    "instances": "instances",
+}
 """Kind → the number in a description that a list must agree with."""
 NONE_IF = {"superclasses": "superclasses", "all_superclasses": "superclasses", "properties_by_domain": "properties",
            "properties_by_range": "range_of"}  # fmt: skip
@@ -134,7 +149,10 @@ def wanted_kinds(asked: Asked) -> list[tuple[str, str]]:
     kind = base_kind(asked)
     if kind == "is_subclass":
         one, *rest = asked.mentions
-        return [("class" if _is_plain(one) else "class|individual", ""), *[("class", "")] * len(rest)]
+        return [
+            ("class" if _is_plain(one) else "class|individual", ""),
+            *[("class", "")] * len(rest),
+        ]
     if kind in PROBES:
         return [("class", "")] * len(asked.mentions)
     if asked.of == "types":
@@ -158,17 +176,25 @@ def query_for(asked: Asked, terms: Sequence[str] = ()) -> str:
     if kind == "is_subclass" and len(terms) == 2 and asked.of == "instance":
         return f"ASK {{ {terms[0]} a/rdfs:subClassOf* {terms[1]} }}"
     if kind == "is_subclass" and len(terms) == 2:
-        return f"ASK {{ {terms[0]} rdfs:subClassOf{'' if asked.of == 'direct' else '+'} {terms[1]} }}"
+        return (
+            f"ASK {{ {terms[0]} rdfs:subClassOf{'' if asked.of == 'direct' else '+'} {terms[1]} }}"
+        )
     if kind == "individuals":
         return "SELECT DISTINCT ?x ?t WHERE { ?x a ?t FILTER(isIRI(?x)) }"
     if kind == "triples":
         return "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
     if kind in DECLARED:
         types = DECLARED[kind]
-        values = f"VALUES ?t {{ {' '.join(types)} }} ?x a ?t" if len(types) > 1 else f"?x a {types[0]}"
+        values = (
+            f"VALUES ?t {{ {' '.join(types)} }} ?x a ?t" if len(types) > 1 else f"?x a {types[0]}"
+        )
         pattern = f"{values} FILTER(isIRI(?x))"
     else:
-        pattern = (_INHERITED if asked.inherited and kind in _INHERITED else _PATTERNS).get(kind, "").format(*terms)
+        pattern = (
+            (_INHERITED if asked.inherited and kind in _INHERITED else _PATTERNS)
+            .get(kind, "")
+            .format(*terms)
+        )
         pattern = f"?x a {only_type(asked)} . {pattern}" if asked.only else pattern
     counts = asked.kind == "count" and kind != "roots"  # of the roots owl:Thing is taken away
     head = "SELECT (COUNT(DISTINCT ?x) AS ?n)" if counts else "SELECT DISTINCT ?x"
@@ -182,7 +208,11 @@ def wider_query(asked: Asked, term: str) -> str:
         return ""
     if side := SIDES.get(kind):
         ways = "|".join(
-            f"^{way}" for way in (f"rdfs:{side}", *(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s")))
+            f"^{way}"
+            for way in (
+                f"rdfs:{side}",
+                *(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s")),
+            )
         )
         return f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {term} rdfs:subClassOf*/({ways}) ?x FILTER(isIRI(?x)) }}"
     of = f"all_{kind}" if kind.endswith("classes") else kind

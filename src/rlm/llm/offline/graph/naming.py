@@ -20,10 +20,20 @@ def about_of(asked: Asked) -> str:
     kind = base_kind(asked)
     if kind == "search":
         where = {"starts": "that begins with ", "ends": "that ends with "}.get(asked.where, "")
-        return f" with a name {where}“{shown(asked.text)}”" if where else f" with “{shown(asked.text)}” in the name"
+        return (
+            f" with a name {where}“{shown(asked.text)}”"
+            if where
+            else f" with “{shown(asked.text)}” in the name"
+        )
     if len(asked.mentions) == 1:
         name = shown(asked.mentions[0])
-        return f" “{name}”" if kind.startswith("properties_by") else f" of “{name}”" if kind in PROBES else ""
+        return (
+            f" “{name}”"
+            if kind.startswith("properties_by")
+            else f" of “{name}”"
+            if kind in PROBES
+            else ""
+        )
     return ""
 
 
@@ -61,7 +71,9 @@ def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
     if term["how"] >= 3:
         return f"“{shown(name)}” is taken for “{label_of(term)}”, the nearest name"
     if term["same"] and kind != "describe":  # a description names the others itself
-        others = [of_prefix(curie) for curie in term["same"]] if isinstance(term["same"], list) else []
+        others = (
+            [of_prefix(curie) for curie in term["same"]] if isinstance(term["same"], list) else []
+        )
         also = f"; there is also {' and '.join(others)}" if others else ""
         return f"of several called “{shown(name)}” this is {of_prefix(term['curie'])}{also}"
     if term["odd"] and kind in PROBES and not re.match("(?:rdfs?|owl):", term["curie"]):
@@ -75,7 +87,11 @@ def misread(asked: Asked, question: str, terms: Sequence[Any]) -> bool:
     “length of each vessel”, “part of the nucleus”. What is quoted, and what looks like a name, is one.
     """
     for name, term in zip(asked.mentions, terms, strict=False):
-        if term is not None or asked.several or re.search(rf"[\"'`“‘„«<]{re.escape(name)}[\"'`”’“»>]", question):
+        if (
+            term is not None
+            or asked.several
+            or re.search(rf"[\"'`“‘„«<]{re.escape(name)}[\"'`”’“»>]", question)
+        ):
             continue
         plain = name.islower() and len(name.split()) >= 3 and asked.kind != "exists"
         if " " in name and (plain or _OF_QUESTIONS.search(name)):

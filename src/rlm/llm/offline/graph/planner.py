@@ -17,10 +17,26 @@ from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import steps
 from rlm.llm.offline.graph.accept import Plan, best_plan
 from rlm.llm.offline.graph.concepts import ask_thesaurus, exists_said, notes_of
-from rlm.llm.offline.graph.each import MOST_NAMES, Section, answer_each, find_each, found_parts, own_plan, single
+from rlm.llm.offline.graph.each import (
+    MOST_NAMES,
+    Section,
+    answer_each,
+    find_each,
+    found_parts,
+    own_plan,
+    single,
+)
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
-from rlm.llm.offline.graph.naming import MENTION_CHARS, about_of, label_of, misread, notes_on, shown, with_article
+from rlm.llm.offline.graph.naming import (
+    MENTION_CHARS,
+    about_of,
+    label_of,
+    misread,
+    notes_on,
+    shown,
+    with_article,
+)
 from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
 from rlm.llm.offline.graph.telling import label_shown
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
@@ -41,7 +57,9 @@ _TEXT_STEP = re.compile(r"^# plan: look$", re.MULTILINE)
 def graph_reply(messages: Sequence[Message], question: str) -> str | None:
     """What to say next; None when this is no question about an ontology."""
     seen = read_prompt(messages)
-    if seen is None or any(_TEXT_STEP.search(each["content"]) for each in messages if each["role"] == "assistant"):
+    if seen is None or any(
+        _TEXT_STEP.search(each["content"]) for each in messages if each["role"] == "assistant"
+    ):
         return None
     asked, bare = understand(question), is_bare(messages)
     if asked is None or len(asked.mentions) < names_needed(asked):
@@ -72,7 +90,11 @@ def not_read(question: str, names: Sequence[str]) -> str:
 
 def _is_asked_about(name: str) -> bool:
     """Whether the examples with this name are understood, and as questions about it: “What is class?” is none."""
-    return all((asked := understand(each.format(name))) and asked.mentions for each in EXAMPLES if "{0}" in each)
+    return all(
+        (asked := understand(each.format(name))) and asked.mentions
+        for each in EXAMPLES
+        if "{0}" in each
+    )
 
 
 def _is_missing(turn: Turn) -> bool:
@@ -164,24 +186,38 @@ class _Planner:
     def _absent(self, terms: Sequence[Any]) -> str:
         missing = [
             f"{kinds[0].replace('|', ' or ') or 'term'} called “{shown(name)}”"
-            for name, term, kinds in zip(self.asked.mentions, terms, wanted_kinds(self.asked), strict=False)
+            for name, term, kinds in zip(
+                self.asked.mentions, terms, wanted_kinds(self.asked), strict=False
+            )
             if term is None
         ]
         if self.several:
             names = [f"“{shown(name)}”" for name in self.several[:MOST_NAMES]]
             missing[0] += f" (nor {', '.join(names[:-1])} or {names[-1]})"
         said = f"There is no {' and no '.join(missing)} in this ontology."
-        known = self.kind == "is_subclass" and terms[0] is not None and "class" not in terms[0]["kind"]
+        known = (
+            self.kind == "is_subclass" and terms[0] is not None and "class" not in terms[0]["kind"]
+        )
         return f"No. {said}" if self.kind in ("exists", "is_subclass") and not known else said
 
     def _exists(self, terms: Sequence[dict[str, Any]]) -> str:
-        term, wanted, name = terms[0], self.asked.only or self.asked.what, shown(self.asked.mentions[0])
+        term, wanted, name = (
+            terms[0],
+            self.asked.only or self.asked.what,
+            shown(self.asked.mentions[0]),
+        )
         what = with_article(term["kind"])
         if wanted and wanted not in term["kind"]:
             return f"No. There is no {wanted} called “{name}”, but {what}: {term['curie']}."
-        near = f" (“{name}” as such is not there; this is the nearest name)" if term["how"] >= 3 else ""
+        near = (
+            f" (“{name}” as such is not there; this is the nearest name)"
+            if term["how"] >= 3
+            else ""
+        )
         label = label_of(term)
-        called = f", labelled “{label}”" if label_shown(term["curie"], label) else ""  # else it may be the name
+        called = (
+            f", labelled “{label}”" if label_shown(term["curie"], label) else ""
+        )  # else it may be the name
         return f"Yes. {term['curie']} is {what}{called}{near}."
 
     # -- several names -------------------------------------------------------------------------------------
@@ -197,7 +233,9 @@ class _Planner:
         sections, before = self._sections(found_parts(joined.found) or []), ""
         if len(self.several) > MOST_NAMES:
             before = "Only the first five names are answered for; ask for the others in another question."
-        program = answer_each(self.asked, plan or own_plan(self.asked), sections, before, self.question)
+        program = answer_each(
+            self.asked, plan or own_plan(self.asked), sections, before, self.question
+        )
         uses = f"Uses: {plan.entry if plan else 'none'}\n\n" if self.seen.entries else ""
         return uses + self._block(f"each {plan.entry}" if plan else "each", *program)
 
@@ -206,7 +244,11 @@ class _Planner:
         made, seen = [], set()
         for place, (name, term) in enumerate(zip(self.several, parts, strict=False)):
             if term is None:
-                made.append(Section(name, said=f"There is no {kind} called “{shown(name)}” in this ontology."))
+                made.append(
+                    Section(
+                        name, said=f"There is no {kind} called “{shown(name)}” in this ontology."
+                    )
+                )
             elif term["curie"] not in seen:
                 seen.add(term["curie"])
                 note = notes_on(self.kind, name, term)
@@ -225,7 +267,11 @@ class _Planner:
 
     def _terms(self) -> list[dict[str, Any]] | None:
         for turn in reversed(self.seen.turns):
-            if turn.found is not None and isinstance(turn.found.get("terms"), list) and all(turn.found["terms"]):
+            if (
+                turn.found is not None
+                and isinstance(turn.found.get("terms"), list)
+                and all(turn.found["terms"])
+            ):
                 return list(turn.found["terms"])
         return None
 
@@ -240,7 +286,9 @@ class _Planner:
 
     def _not_enough(self, last: Turn | None) -> str:
         error = f" ({tidy(last.error)[:200]})" if last is not None and last.error else ""
-        return final(f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer{error}.")
+        return final(
+            f"{OFFLINE_UNANSWERED} what the tools returned was not enough for an answer{error}."
+        )
 
     def _block(self, step: str, helpers: Sequence[str], lines: Sequence[str]) -> str:
         code = steps.block(step, [line for line in lines if line], helpers, self.seen.variables)
@@ -255,7 +303,9 @@ class _Planner:
         if not self.asked.mentions:
             return ["orient", "ask"]
         found = ["orient", "find", "describe"]
-        if self.kind == "path" or (self.kind in PROBES and self.asked.kind != "count" and not self.asked.only):
+        if self.kind == "path" or (
+            self.kind in PROBES and self.asked.kind != "count" and not self.asked.only
+        ):
             found.append("probe")
         return found if self.kind == "describe" else [*found, "ask"]
 
@@ -295,7 +345,10 @@ def final(text: str) -> str:
 def _final_var(notes: Sequence[str], taken: Mapping[str, str], *, yes_no: bool) -> str:
     """The answer with the notes before it: they say what was answered. A yes or no stays the first word."""
     said = "; ".join(notes)
-    swaps = "".join(f"reply = reply.replace({f'“{name}”'!r}, {f'“{label}”'!r})\n" for name, label in taken.items())
+    swaps = "".join(
+        f"reply = reply.replace({f'“{name}”'!r}, {f'“{label}”'!r})\n"
+        for name, label in taken.items()
+    )
     if yes_no:
         put = f"reply = reply.replace(': ', {f' ({said}): '!r}, 1)"
     else:

@@ -78,7 +78,11 @@ def read_prompt(messages: Sequence[Message]) -> Seen | None:
     tools = tools_in(system)
     if not tools.issuperset(TOOLS_NEEDED):
         return None
-    turns = [turn for at in range(1, len(messages) - 1) if (turn := _turn(messages[at], messages[at + 1])) is not None]
+    turns = [
+        turn
+        for at in range(1, len(messages) - 1)
+        if (turn := _turn(messages[at], messages[at + 1])) is not None
+    ]
     told = messages[-1]["content"]
     listed = _VARIABLES.findall(told)
     return Seen(
@@ -92,7 +96,9 @@ def read_prompt(messages: Sequence[Message]) -> Seen | None:
 
 def tools_in(system: str) -> frozenset[str]:
     """The tools that the REPL has. What a procedure names is none for that."""
-    return frozenset(_TOOL.findall(f"\n{system}".partition(f"\n{HEADING}\n")[0].partition(RULES)[0]))
+    return frozenset(
+        _TOOL.findall(f"\n{system}".partition(f"\n{HEADING}\n")[0].partition(RULES)[0])
+    )
 
 
 def entries_in(system: str) -> list[Entry]:
@@ -134,7 +140,12 @@ def _turn(reply: Message, told: Message) -> Turn | None:
         if isinstance(found, dict):
             return Turn(mark[1], entry, found)
     fault = _ERROR.search(text)
-    return Turn(mark[1], entry, None, f"{fault[1]}: {fault[2]}" if fault else "output: it was cut or is not there")
+    return Turn(
+        mark[1],
+        entry,
+        None,
+        f"{fault[1]}: {fault[2]}" if fault else "output: it was cut or is not there",
+    )
 
 
 def is_bare(messages: Sequence[Message]) -> bool:
@@ -147,7 +158,8 @@ def is_bare(messages: Sequence[Message]) -> bool:
     chars = int(size[1])
     starts = [match.end() for match in re.finditer(r"\n\n", system)]
     return chars == 0 or any(
-        start + chars == len(system) or system[start + chars : start + chars + 2] == "\n\n" for start in starts
+        start + chars == len(system) or system[start + chars : start + chars + 2] == "\n\n"
+        for start in starts
     )
 
 

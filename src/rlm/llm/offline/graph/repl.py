@@ -33,13 +33,28 @@ def words(name: str) -> str:
 
 def singular(name: str) -> str:
     """The words of a name without their plural endings."""
-    odd = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series"}
-    odd |= {"indices": "index", "vertices": "vertex", "criteria": "criterion", "phenomena": "phenomenon"}
+    odd = {
+        "people": "person",
+        "children": "child",
+        "men": "man",
+        "women": "woman",
+        "series": "series",
+    }
+    odd |= {
+        "indices": "index",
+        "vertices": "vertex",
+        "criteria": "criterion",
+        "phenomena": "phenomenon",
+    }
     made = []
     for word in words(re.sub(r"(?<=[A-Z]{2})s(?![a-z])", "", name)).split():  # "URLs"
         plain = re.sub(r"(?<=\w\w)ies$", "y", word)
         plain = re.sub(r"(?<=[sxz])es$|(?<=[cs]h)es$", "", plain) if plain == word else plain
-        plain = re.sub(r"(?<=\w\w[^su])s$", "", plain) if plain == word and not word.endswith("is") else plain
+        plain = (
+            re.sub(r"(?<=\w\w[^su])s$", "", plain)
+            if plain == word and not word.endswith("is")
+            else plain
+        )
         made.append(odd.get(word, plain))
     return " ".join(made)
 
@@ -75,11 +90,17 @@ def closeness(name: str, hit: dict[str, Any]) -> int | None:
     for names, more in ((own, 0), ([hit.get("matched", "")], 1 if other else 0)):
         if name in names:
             return 0 + more
-        if words(name) and words(name).replace(" ", "") in [words(each).replace(" ", "") for each in names]:
+        if words(name) and words(name).replace(" ", "") in [
+            words(each).replace(" ", "") for each in names
+        ]:
             return 1 + more
         if words(name) and singular(name) in [singular(each) for each in names]:
             return 2
-    return 3 if any(slip(words(name), words(each)) for each in (*own, hit.get("matched", ""))) else None
+    return (
+        3
+        if any(slip(words(name), words(each)) for each in (*own, hit.get("matched", "")))
+        else None
+    )
 
 
 def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None:
@@ -109,8 +130,12 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
         how = closeness(name, hit)
         if how is not None:
             kind, exact = hit["kind"], ":" in name and how == 0
-            odd = not any(each in kind for each in kinds) or (bool(looser) and looser not in kind and not exact)
-            ranked.append(((how == 3, odd, how, kinds[0] not in kind, kind == "ontology", place), hit))
+            odd = not any(each in kind for each in kinds) or (
+                bool(looser) and looser not in kind and not exact
+            )
+            ranked.append(
+                ((how == 3, odd, how, kinds[0] not in kind, kind == "ontology", place), hit)
+            )
     if not ranked:
         return None
     ranked.sort(key=lambda pair: pair[0])
@@ -120,7 +145,14 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
     if best["uri"].endswith("…"):
         raise ValueError("the IRI of this term is too long to ask about it")
     kept = {key: best[key] for key in ("uri", "curie", "label", "kind")}
-    return {**kept, "label": kept["label"][:80], "how": how, "odd": odd, "same": same[:3], "also": also[:3]}
+    return {
+        **kept,
+        "label": kept["label"][:80],
+        "how": how,
+        "odd": odd,
+        "same": same[:3],
+        "also": also[:3],
+    }
 
 
 # -- rows --------------------------------------------------------------------------------------------------
@@ -132,9 +164,14 @@ def longest_text(query: str) -> int:
     names = re.findall(r"[?$](\w+)", head)[1:]
     if not names or "(" in head:
         return 0
-    sizes = [f"(MAX(COALESCE(IF(isLiteral(?{name}), STRLEN(STR(?{name})), 0), 0)) AS ?n{name})" for name in names]
+    sizes = [
+        f"(MAX(COALESCE(IF(isLiteral(?{name}), STRLEN(STR(?{name})), 0), 0)) AS ?n{name})"
+        for name in names
+    ]
     ref = sparql_query(f"SELECT {' '.join(sizes)} WHERE {where}", store_pattern=False)
-    return sum(min(int(size), 520) for row in sparql_slice(ref, limit=1)["rows"] for size in row.values())
+    return sum(
+        min(int(size), 520) for row in sparql_slice(ref, limit=1)["rows"] for size in row.values()
+    )
 
 
 def rows(query: str, most: int = 10000) -> tuple[list[dict[str, Any]], bool]:
@@ -153,7 +190,9 @@ def rows(query: str, most: int = 10000) -> tuple[list[dict[str, Any]], bool]:
         found += page["rows"]
         if not page["has_more"] or not page["rows"] or len(found) >= most:
             return found, not page["has_more"] and not page.get("limit_reached")
-        longest = max(longest, *(len(json.dumps(row, ensure_ascii=False)) + 2 for row in page["rows"]))
+        longest = max(
+            longest, *(len(json.dumps(row, ensure_ascii=False)) + 2 for row in page["rows"])
+        )
         size = max(1, min(2 * size, 700 // max(longest, text + 60 if text else 0), 100))
         page = sparql_slice(ref, limit=size, offset=len(found))
 
@@ -172,7 +211,10 @@ def included(side: str, term: str, own: list[str], deep: bool = False) -> tuple[
     """The properties of a class, its own and those by domainIncludes or rangeIncludes; how the latter is said."""
     ways = " ".join(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s"))
     where = f"{term} rdfs:subClassOf* ?c . ?x ?p ?c" if deep else f"?x ?p {term}"
-    more = column(rows(f"SELECT DISTINCT ?x WHERE {{ VALUES ?p {{ {ways} }} {where} FILTER(isIRI(?x)) }}")[0], "x")
+    more = column(
+        rows(f"SELECT DISTINCT ?x WHERE {{ VALUES ?p {{ {ways} }} {where} FILTER(isIRI(?x)) }}")[0],
+        "x",
+    )
     some = "some " * bool(set(own) - set(more))
     return sorted({*own, *more}), f" ({some}by {side}Includes of schema.org)" if more else ""
 
@@ -182,10 +224,14 @@ def matching(found: list[dict[str, Any]], text: str, where: str, types: list[str
     kept = set()
     for row in found:
         local = re.split(r"[/#:]", row["x"].strip("<>").rstrip("/#"))[-1].replace("\\", "")
-        label = re.sub(r'^"|"(@[\w-]+|\^\^\S+)?$', "", row["l"]) if row.get("l", "")[:1] == '"' else ""
+        label = (
+            re.sub(r'^"|"(@[\w-]+|\^\^\S+)?$', "", row["l"]) if row.get("l", "")[:1] == '"' else ""
+        )
         kind = row.get("t", "")
         wanted = kind in types[1:] if types[:1] == ["only"] else kind not in types
-        cut = label.endswith("…") and where == "contains"  # too long to be shown: the query has read it
+        cut = (
+            label.endswith("…") and where == "contains"
+        )  # too long to be shown: the query has read it
         for name in (local.lower(), label.lower()) if wanted and row["x"][:2] != "_:" else ():
             at_end = name.endswith(text) if where == "ends" else text in name or cut
             if name.startswith(text) if where == "starts" else at_end:
@@ -212,7 +258,9 @@ def bound_spaces(stats: dict[str, Any]) -> tuple[dict[str, str], int]:
         return shown, len(set(shown.values()))
     first = sparql_schema("namespaces", limit=3)
     names = {*shown, *(each["prefix"] for each in first["namespaces"])}
-    if not 0 < len(shown) < 15:  # the look does not have them all: one name of every namespace in use
+    if (
+        not 0 < len(shown) < 15
+    ):  # the look does not have them all: one name of every namespace in use
         used, _ = rows(
             "SELECT ?n (SAMPLE(?x) AS ?one) WHERE { { SELECT DISTINCT ?x WHERE { { ?x ?p ?o } UNION { ?s ?x ?o } UNION "
             '{ ?s ?p ?x } FILTER(isIRI(?x) && REGEX(STR(?x), "[/#][A-Za-z0-9_-]+$")) } } '
@@ -220,7 +268,9 @@ def bound_spaces(stats: dict[str, Any]) -> tuple[dict[str, str], int]:
             'REPLACE(STR(?x), "[^/#]*$", "")) AS ?n) } GROUP BY ?n ORDER BY DESC(COUNT(?x)) ?n LIMIT 100'
         )
         names |= {row["one"].partition(":")[0] for row in used if row["one"][:1] != "<"}
-    plain = [name for name in sorted(names) if re.fullmatch(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?", name)]
+    plain = [
+        name for name in sorted(names) if re.fullmatch(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?", name)
+    ]
     values = " ".join(f'("{name}" {name}:)' for name in plain)
     found, _ = rows(f"SELECT ?n (STR(?i) AS ?s) WHERE {{ VALUES (?n ?i) {{ {values} }} }}")
     spaces = {row["n"].strip('"'): row["s"].strip('"') for row in found if row["s"][-1:] == '"'}

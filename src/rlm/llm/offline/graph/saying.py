@@ -6,7 +6,16 @@ import re
 from dataclasses import replace
 
 from rlm.llm.offline.asked.kinds import Asked, plural
-from rlm.llm.offline.graph.kinds import DECLARED, NOUNS, SIDES, WIDER, base_kind, below_query, query_for, wider_query
+from rlm.llm.offline.graph.kinds import (
+    DECLARED,
+    NOUNS,
+    SIDES,
+    WIDER,
+    base_kind,
+    below_query,
+    query_for,
+    wider_query,
+)
 
 _PARTS = {
     "domain": r"\bdomains?\b",
@@ -38,7 +47,10 @@ def _nouns(asked: Asked, about: str = "") -> tuple[str, str]:
     kind = base_kind(asked)
     one, many = SEARCHED.get(asked.what, NOUNS[kind]) if kind == "search" else NOUNS[kind]
     if asked.only and kind not in DECLARED:
-        one, many = one.replace("property", asked.only), many.replace("properties", plural(asked.only))
+        one, many = (
+            one.replace("property", asked.only),
+            many.replace("properties", plural(asked.only)),
+        )
     return one + about, many + about
 
 
@@ -91,7 +103,9 @@ def widened(asked: Asked, term: str) -> list[str]:
 
 
 def _beside(asked: Asked) -> str:
-    return f", wider=wider, how={WIDER[base_kind(asked)]!r}" if wider_query(asked, "$ENTITY_1") else ""
+    return (
+        f", wider=wider, how={WIDER[base_kind(asked)]!r}" if wider_query(asked, "$ENTITY_1") else ""
+    )
 
 
 def below(asked: Asked, about: str, term: str) -> list[str]:

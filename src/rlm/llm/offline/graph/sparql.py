@@ -210,7 +210,11 @@ class _Reader:
         self._need("{")
         while not self._take("}"):
             listed.add(self._next())
-        if not _VARIABLE.fullmatch(name) or name in made.values or not all(_NAME.fullmatch(each) for each in listed):
+        if (
+            not _VARIABLE.fullmatch(name)
+            or name in made.values
+            or not all(_NAME.fullmatch(each) for each in listed)
+        ):
             raise _Unknown
         made.values[name] = frozenset(listed)
 
@@ -229,12 +233,18 @@ class _Reader:
                 raise _Unknown
             if depth == 0 and token == ")":
                 break
-        made.filters.append(tuple(_folded(part, after) for part, after in zip(parts, [*parts[1:], ""], strict=True)))
+        made.filters.append(
+            tuple(_folded(part, after) for part, after in zip(parts, [*parts[1:], ""], strict=True))
+        )
 
     def _triples(self, made: Group) -> None:
         subject = self._node()
         while True:
-            verb = self._next() if self._peek().startswith("?") and len(self._peek()) > 1 else self._path()
+            verb = (
+                self._next()
+                if self._peek().startswith("?") and len(self._peek()) > 1
+                else self._path()
+            )
             while True:
                 made.triples.append(_turned(subject, verb, self._node()))
                 if not self._take(","):
@@ -276,7 +286,9 @@ def _folded(token: str, after: str) -> str:
 
 def _turned(subject: str, verb: str, target: str) -> Triple:
     """A link that is followed backwards, the right way round."""
-    if match := re.fullmatch(r"\^([\w:.-]+[*+?]?)|\(\^([\w:.-]+)\)([*+?])|\^\(([\w:.-]+[*+?]?)\)", verb):
+    if match := re.fullmatch(
+        r"\^([\w:.-]+[*+?]?)|\(\^([\w:.-]+)\)([*+?])|\^\(([\w:.-]+[*+?]?)\)", verb
+    ):
         return target, match[1] or match[4] or match[2] + match[3], subject
     return subject, verb, target
 

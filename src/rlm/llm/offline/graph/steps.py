@@ -35,7 +35,16 @@ _NEEDS = {
     "listed": ("words", "longest_text", "rows", "label_shown", "labelled", "counted", "listed"),
     "retired": ("longest_text", "rows", "retired", "retired_last"),
     "matched_shown": ("words", "label_shown", "matched_shown"),
-    "told": ("words", "label_shown", "whole_text", "synonyms_told", "part_told", "rules_told", "links_told", "told"),
+    "told": (
+        "words",
+        "label_shown",
+        "whole_text",
+        "synonyms_told",
+        "part_told",
+        "rules_told",
+        "links_told",
+        "told",
+    ),
     "chains": ("words", "longest_text", "rows", "label_shown", "labelled", "chains"),
     "number_of": ("longest_text", "rows", "number_of"),
     "column": ("is_name", "column"),
@@ -68,15 +77,21 @@ ROOTS_PARTED = "reply = retired_last(reply, names, old)"
 
 @cache
 def _source(name: str) -> str:
-    module = next(module for module in (belonging, repl, telling, thesaurus) if hasattr(module, name))
+    module = next(
+        module for module in (belonging, repl, telling, thesaurus) if hasattr(module, name)
+    )
     return inspect.getsource(getattr(module, name)).rstrip()
 
 
-def block(step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()) -> str:
+def block(
+    step: str, lines: Sequence[str], helpers: Collection[str] = (), known: Collection[str] = ()
+) -> str:
     """A reply's code: the mark of the step, the helpers that are not there yet, and the lines."""
     needed = dict.fromkeys(part for name in helpers for part in _NEEDS.get(name, (name,)))
     sources = [_source(name) for name in needed if name not in known]
-    body = "\n\n\n".join(["\n".join([f"# plan: graph {step}", "import json, re, unicodedata"]), *sources])
+    body = "\n\n\n".join(
+        ["\n".join([f"# plan: graph {step}", "import json, re, unicodedata"]), *sources]
+    )
     return "```repl\n" + body + "\n\n" + "\n".join(lines) + "\n```"
 
 
@@ -106,19 +121,32 @@ def orient(asked: Asked) -> tuple[list[str], list[str]]:
 
 
 def _overview() -> list[str]:
-    ways = " ".join(f"<http://purl.org/dc/{name}/{what}>" for what in ("description", "abstract") for name in _DC)
+    ways = " ".join(
+        f"<http://purl.org/dc/{name}/{what}>"
+        for what in ("description", "abstract")
+        for name in _DC
+    )
     query = f"SELECT ?x WHERE {{ VALUES ?p {{ {ways} rdfs:comment }} ?o a owl:Ontology ; ?p ?x FILTER(isLiteral(?x)) }}"
     return [f"found, _ = rows({query!r})", 'reply = about_told(stats, [row["x"] for row in found])']
 
 
 def schema(asked: Asked) -> tuple[list[str], list[str]]:
     """Every namespace, whole, where one look does not show all."""
-    lines = ["stats = graph_stats()", "spaces, total = bound_spaces(stats)", _spaces_said(asked), said(done="True")]
+    lines = [
+        "stats = graph_stats()",
+        "spaces, total = bound_spaces(stats)",
+        _spaces_said(asked),
+        said(done="True"),
+    ]
     return ["bound_spaces"], lines
 
 
 def _spaces_said(asked: Asked) -> str:
-    return "reply = spaces_told(spaces, total)" if asked.kind != "count" else 'reply = f"{total} namespaces."'
+    return (
+        "reply = spaces_told(spaces, total)"
+        if asked.kind != "count"
+        else 'reply = f"{total} namespaces."'
+    )
 
 
 def find(asked: Asked, question: str) -> tuple[list[str], list[str]]:
@@ -145,7 +173,9 @@ def link_call(asked: Asked, question: str, place: int = 0) -> str:
         forms = [name, led[1]]
     elif within := re.fullmatch(rf"(.*\S) (?:{_ROLES})", name):
         forms = [name, within[1]]
-    return " or ".join(f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms)
+    return " or ".join(
+        f"link({', '.join(repr(part) for part in _trimmed(form, *kinds))})" for form in forms
+    )
 
 
 def _trimmed(*parts: str) -> list[str]:
@@ -160,14 +190,23 @@ def describe(asked: Asked, terms: Sequence[Term], question: str) -> tuple[list[s
     if base_kind(asked) == "describe":
         helpers, lines = described(asked, question, uri, repr(terms[0]["also"]))
         return helpers, [*lines, said(done="True", kind='about["kind"]')]
-    return [], [f"about = describe_entity({uri})", said(kind='about["kind"]', subclasses='about.get("subclass_count")')]
+    return [], [
+        f"about = describe_entity({uri})",
+        said(kind='about["kind"]', subclasses='about.get("subclass_count")'),
+    ]
 
 
 def described(asked: Asked, question: str, uri: str, also: str) -> tuple[list[str], list[str]]:
     """The lines that describe a term; its IRI and those of the same name are expressions."""
     if asked.of == "types":
-        return ["listed", "types_told"], [f"about = describe_entity({uri})", "reply = types_told(about)"]
-    lines = [f"about = describe_entity({uri})", f"reply = told(about, {parts_asked(question, asked)!r}, {also})"]
+        return ["listed", "types_told"], [
+            f"about = describe_entity({uri})",
+            "reply = types_told(about)",
+        ]
+    lines = [
+        f"about = describe_entity({uri})",
+        f"reply = told(about, {parts_asked(question, asked)!r}, {also})",
+    ]
     if asked.of != "subproperties":
         return ["told"], lines
     query = "SELECT DISTINCT ?x WHERE { ?x rdfs:subPropertyOf $ENTITY_1 FILTER(isIRI(?x) && ?x != $ENTITY_1) }"
@@ -186,7 +225,10 @@ def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], l
     if kind == "path":
         both = all("class" in term["kind"] for term in terms)
         lines = paths([f"{term['uri']!r}" for term in terms], 2, str(both))
-        return ["chains"], [*lines, said(done='not unsure and found["complete"]', paths="len(shown)")]
+        return ["chains"], [
+            *lines,
+            said(done='not unsure and found["complete"]', paths="len(shown)"),
+        ]
     predicate, direction = PROBES[kind]
     if kind.startswith("all_") or asked.inherited:
         return _look(asked, predicate, direction, terms[0], about)
@@ -194,7 +236,10 @@ def probe(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], l
     iri = repr(f"<{terms[0]['uri']}>")
     lines = [*widened(asked, iri), *lines, *included(asked, iri), listing(asked, about)]
     enough = "whole and bool(links)" if kind == "instances" else "whole"
-    return [*helpers, "number_of", "listed", *including(kind)], [*lines, said(done=enough, links="total")]
+    return [*helpers, "number_of", "listed", *including(kind)], [
+        *lines,
+        said(done=enough, links="total"),
+    ]
 
 
 def including(kind: str) -> list[str]:
@@ -202,7 +247,9 @@ def including(kind: str) -> list[str]:
     return ["included"] if kind in SIDES else []
 
 
-def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) -> tuple[list[str], list[str]]:
+def _look(
+    asked: Asked, predicate: str, direction: str, term: Term, about: str
+) -> tuple[list[str], list[str]]:
     """Whether there is a first link at all: where there is none, there is none behind it."""
     side = "incoming" if direction == "in" else "outgoing"
     lines = [
@@ -212,13 +259,19 @@ def _look(asked: Asked, predicate: str, direction: str, term: Term, about: str) 
         'names, whole, by = [], True, ""',
     ]
     enough = "False" if asked.inherited else "none"
-    return ["listed"], [*lines, listing(asked, about), said(done=enough, links=f'links.get("{predicate}", 0)')]
+    return ["listed"], [
+        *lines,
+        listing(asked, about),
+        said(done=enough, links=f'links.get("{predicate}", 0)'),
+    ]
 
 
 def probed(predicate: str, direction: str, term: str, own: str) -> tuple[list[str], list[str]]:
     """The lines that look at one sort of link of a term; `term` and its short name `own` are expressions."""
     side, end = ("incoming", "subject") if direction == "in" else ("outgoing", "object")
-    less = f" - {{{own}}}" if predicate == "rdfs:subClassOf" else ""  # a class is none of its own subclasses
+    less = (
+        f" - {{{own}}}" if predicate == "rdfs:subClassOf" else ""
+    )  # a class is none of its own subclasses
     return ["is_name"], [
         f'found = probe_relationships({term}, "{predicate}", "{direction}", 25)',
         f'links, total = found["{side}"], found["{side}_count"]',
@@ -251,10 +304,16 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
     kind = base_kind(asked)
     names = [f"<{term['uri']}>" for term in terms]  # not every engine reads every short name
     if kind == "path":
-        done = said(done="sure or bool(names)", rows="len(names)")  # a search that was cut short has not found “none”
+        done = said(
+            done="sure or bool(names)", rows="len(names)"
+        )  # a search that was cut short has not found “none”
         return ["rows", "column"], [*joined(JOINING.format(*names)), done]
     query = query_for(asked, names)
-    lines = [*widened(asked, repr(names[0] if names else "")), f"query = {query!r}", "found, whole = rows(query)"]
+    lines = [
+        *widened(asked, repr(names[0] if names else "")),
+        f"query = {query!r}",
+        "found, whole = rows(query)",
+    ]
     if kind == "is_subclass":
         ends = (repr({key: term[key] for key in ("uri", "curie", "kind")}) for term in terms)
         return ["is_told"], [*lines, yes_no(asked, *ends), said(done="True")]
@@ -262,7 +321,9 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
         text = asked.text.lower() if kind == "search" else ""
         if kind == "search":
             lines += others(asked)
-        lines.append(f"names = matching(found, {text!r}, {asked.where!r}, {searched_types(asked)!r})")
+        lines.append(
+            f"names = matching(found, {text!r}, {asked.where!r}, {searched_types(asked)!r})"
+        )
         lines += [listing(asked, about), *matches(asked)]
         enough = "whole" if asked.kind == "count" else "whole or bool(names)"
         helpers = ["rows", "matching", "listed", "matched_shown"]
@@ -282,7 +343,13 @@ def ask(asked: Asked, terms: Sequence[Term], about: str) -> tuple[list[str], lis
         lines += [*more, *([NO_TOPS] if kind == "roots" else []), listing(asked, about)]
     if kind == "roots":
         lines = [OLD_ROOTS, *lines, ROOTS_PARTED]
-    helpers = ["number_of", "column", "listed", *including(kind), *(["retired"] if kind == "roots" else [])]
+    helpers = [
+        "number_of",
+        "column",
+        "listed",
+        *including(kind),
+        *(["retired"] if kind == "roots" else []),
+    ]
     return helpers, [*lines, said(done="True", rows="len(names)")]
 
 

@@ -55,7 +55,9 @@ def tops_said(kind: str, every: str, counts: bool) -> str:
     if kind == "top" and rows(f"ASK {{ {stated} }}")[0][0]["boolean"]:
         return concepts_said(stated, "top concept", "top concepts", counts)
     where = f"{every} FILTER NOT EXISTS {{ ?x skos:broader|^skos:narrower ?z }}"
-    return concepts_said(where, "concept without a broader one", "concepts without a broader one", counts)
+    return concepts_said(
+        where, "concept without a broader one", "concepts without a broader one", counts
+    )
 
 
 def named_concepts(every: str, queries: list[str], text: str, where: str, counts: bool) -> str:
@@ -65,11 +67,17 @@ def named_concepts(every: str, queries: list[str], text: str, where: str, counts
     for query in queries:
         more, all_more = rows(query)
         found, whole = found + more, whole and all_more
-    names = sorted(set(column(members, "x")) & set(matching(found, text.lower(), where, ["owl:Ontology"])))
+    names = sorted(
+        set(column(members, "x")) & set(matching(found, text.lower(), where, ["owl:Ontology"]))
+    )
     nouns = [f"{noun} with “{text}” in the name" for noun in ("concept", "concepts")]
     if not whole and (counts or not names):
         raise ValueError("there are too many concepts to look at the names of all")
-    return counted(len(names), nouns[0], nouns[1]) if counts else listed(names, nouns[0], nouns[1], whole)
+    return (
+        counted(len(names), nouns[0], nouns[1])
+        if counts
+        else listed(names, nouns[0], nouns[1], whole)
+    )
 
 
 def links_said(kind: str, name: str, term: dict[str, Any] | None, deep: bool, counts: bool) -> str:
@@ -110,12 +118,16 @@ def concepts_told(
         if kind == "exists" and about:
             return "Yes.", about
         if kind == "is_narrower" and len(about) == 2:
-            yes = rows(f"ASK {{ BIND(<{about[1]['uri']}> AS ?x) {linked_where(about[0], 'broader', deep)} }}")[0][0]
+            yes = rows(
+                f"ASK {{ BIND(<{about[1]['uri']}> AS ?x) {linked_where(about[0], 'broader', deep)} }}"
+            )[0][0]
             no = "" if yes["boolean"] else "not "
             how = "" if deep else "directly "
             said = f"{'No' if no else 'Yes'}: {about[0]['curie']} is {no}{how}narrower than {about[1]['curie']}."
             return said, about
         if kind in ("narrower", "broader", "related") and about:
-            made = [links_said(kind, names[at][1], term, deep, counts) for at, term in enumerate(terms)]
+            made = [
+                links_said(kind, names[at][1], term, deep, counts) for at, term in enumerate(terms)
+            ]
             return "\n\n".join(made), about
     return "", []

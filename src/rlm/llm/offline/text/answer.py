@@ -6,7 +6,15 @@ import re
 
 from rlm.llm.offline.text import said
 from rlm.llm.offline.text.plan import Plan
-from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, Found, per_text_of, place_of, quoted, tidy, times_of
+from rlm.llm.offline.text.said import (
+    OFFLINE_UNANSWERED,
+    Found,
+    per_text_of,
+    place_of,
+    quoted,
+    tidy,
+    times_of,
+)
 from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.offline.text.wanted import fits
 
@@ -14,9 +22,7 @@ WHAT_IT_IS = (
     "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and outlines by rules, "
     "and understands nothing."
 )
-HOW_TO_SET = (
-    "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with RLM_BASE_URL set)."
-)
+HOW_TO_SET = "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with RLM_BASE_URL set)."
 CANNOT = (
     f"{OFFLINE_UNANSWERED} this question cannot be answered without a language model. {WHAT_IT_IS} "
     "It can answer, for example: how many "
@@ -48,7 +54,9 @@ def answer(plan: Plan, found: Found) -> str:
     if not found.get("partial"):
         return made
     read = f"only {found.get('read', 0):,} of {found.get('size', 0):,} characters were read in the time."
-    if plan.kind in ("find", "passages", "summary", "edge", "lines") and not made.startswith(OFFLINE_UNANSWERED):
+    if plan.kind in ("find", "passages", "summary", "edge", "lines") and not made.startswith(
+        OFFLINE_UNANSWERED
+    ):
         return f"{made}\nNote: {read}"
     return f"{OFFLINE_UNANSWERED} {read} In these: {made.removeprefix(OFFLINE_UNANSWERED).strip()}"
 
@@ -74,15 +82,31 @@ def _case(plan: Plan, found: Found) -> str:
 def _count(plan: Plan, found: Found) -> str:
     unit, number = plan.about["unit"], found["count"]
     if plan.about.get("things") and not number:
-        inside = f" As a part of longer words it occurs {times_of(found['anywhere'])}." if found["anywhere"] else ""
+        inside = (
+            f" As a part of longer words it occurs {times_of(found['anywhere'])}."
+            if found["anywhere"]
+            else ""
+        )
         return f"{OFFLINE_UNANSWERED} {_named(plan, found)} does not occur in the text ({_case(plan, found)}).{inside}"
     if plan.about.get("things") and unit == "times" and (told := _told_number(plan, found)):
         return told
-    note = " This counts the word, not the things that it may stand for." if plan.about.get("things") else ""
+    note = (
+        " This counts the word, not the things that it may stand for."
+        if plan.about.get("things")
+        else ""
+    )
     if len(found.get("forms", {})) > 1:
-        note = " Of these: " + ", ".join(f"“{tidy(form)}” {n}" for form, n in found["forms"].items()) + "." + note
+        note = (
+            " Of these: "
+            + ", ".join(f"“{tidy(form)}” {n}" for form, n in found["forms"].items())
+            + "."
+            + note
+        )
     if unit in ("sentences", "paragraphs"):
-        return f"{number}: so many {unit} contain {_named(plan, found)} ({_case(plan, found)})." + _examples(found)
+        return (
+            f"{number}: so many {unit} contain {_named(plan, found)} ({_case(plan, found)})."
+            + _examples(found)
+        )
     if unit == "lines":
         number = found["lines"]
         how = f"{_case(plan, found)}; {times_of(found['count'])} in all"
@@ -95,7 +119,11 @@ def _count(plan: Plan, found: Found) -> str:
             + per_text_of(found)
         )
     how = _case(plan, found) + (", whole words only" if plan.about["mode"] == "whole" else "")
-    on_lines = f", on {found['lines']} line{'s' * (found['lines'] != 1)}" if plan.about.get("things") else ""
+    on_lines = (
+        f", on {found['lines']} line{'s' * (found['lines'] != 1)}"
+        if plan.about.get("things")
+        else ""
+    )
     said = f"{number}: {_named(plan, found)} occurs {times_of(number)}{on_lines} ({how}).{_inside(plan, found)}{note}"
     return said + per_text_of(found) + _examples(found)
 
@@ -103,11 +131,17 @@ def _count(plan: Plan, found: Found) -> str:
 def _told_number(plan: Plan, found: Found) -> str:
     """Where lines say how many there are (“600 attempts”), that is the answer and not how often the word occurs."""
     stem = tidy(plan.about["needle"]).lower().removesuffix("s")
-    told = [(number, item) for item in found["items"] if (number := number_before(tidy(item["quote"]), stem))]
+    told = [
+        (number, item)
+        for item in found["items"]
+        if (number := number_before(tidy(item["quote"]), stem))
+    ]
     if not told:
         return ""
     numbers = {number.lower() for number, _ in told}
-    lead = told[0][0] if len(numbers) == 1 else f"{OFFLINE_UNANSWERED} the text gives several numbers:"
+    lead = (
+        told[0][0] if len(numbers) == 1 else f"{OFFLINE_UNANSWERED} the text gives several numbers:"
+    )
     return "\n".join([lead, *(quoted(item) for _, item in told), PICKED])
 
 
@@ -147,7 +181,9 @@ def _find(plan: Plan, found: Found) -> str:
     said = ("Yes. " if plan.about["yes_no"] else "") + said[0].upper() + said[1:]
     rest = found["lines"] - len(items)
     shown = "\n".join(f"- {quoted(item)} (character {item['at']})" for item in items)
-    return f"{said}:\n{shown}" + (f"\n… and on {rest} more." if rest > 0 else "") + per_text_of(found)
+    return (
+        f"{said}:\n{shown}" + (f"\n… and on {rest} more." if rest > 0 else "") + per_text_of(found)
+    )
 
 
 def _passages(plan: Plan, found: Found) -> str:
@@ -168,7 +204,9 @@ def _passages(plan: Plan, found: Found) -> str:
     if plan.about["many"]:
         lines.append(_how_many(plan, found, best, full))
     elif (asked >= 2 and len(best["terms"]) * 2 <= asked) or unknown:
-        lines.append(f"{OFFLINE_UNANSWERED} nothing in the text matches the question well. The nearest passages:")
+        lines.append(
+            f"{OFFLINE_UNANSWERED} nothing in the text matches the question well. The nearest passages:"
+        )
     elif not fits(plan.about, best, best["quote"]):
         what = "says plainly " + plan.about["what"] if plan.about.get("what") else "answers that"
         lines.append(f"{OFFLINE_UNANSWERED} no passage {what}. The nearest passages:")
@@ -183,7 +221,11 @@ def _passages(plan: Plan, found: Found) -> str:
 
 def _fit_first(plan: Plan, items: list[Found], asked: int) -> list[Found]:
     """The passages, those first that have what the question needs, if they have most of its words too."""
-    fit = [item for item in items if fits(plan.about, item, item["quote"]) and len(item["terms"]) * 2 > asked]
+    fit = [
+        item
+        for item in items
+        if fits(plan.about, item, item["quote"]) and len(item["terms"]) * 2 > asked
+    ]
     return [*fit, *(item for item in items if item not in fit)]
 
 
@@ -193,8 +235,14 @@ def _value(plan: Plan, best: Found) -> str:
         match = re.search(form, quote)
         return match[1] if match else ""
     lines = [tidy(line) for line in best["quote"].split("\n")]
-    if len(lines) > 1 and any("=" in line for line in lines):  # settings and formulas: a value ends with its line
-        full = [line for line in lines if all(term.lower()[:5] in line.lower() for term in best["terms"])]
+    if len(lines) > 1 and any(
+        "=" in line for line in lines
+    ):  # settings and formulas: a value ends with its line
+        full = [
+            line
+            for line in lines
+            if all(term.lower()[:5] in line.lower() for term in best["terms"])
+        ]
         return value_in(full[0], best["terms"], plan.about["extra"]) if len(full) == 1 else ""
     return value_in(quote, best["terms"], plan.about["extra"])
 
@@ -217,7 +265,9 @@ def _apart(items: list[Found]) -> list[Found]:
 
 def _how_many(plan: Plan, found: Found, best: Found, full: bool) -> str:
     """A number that stands before what is counted, or the lines of a log that have every word; no other number."""
-    if full and (number := number_before(tidy(best["quote"]), plan.about["counted"], best["terms"])):
+    if full and (
+        number := number_before(tidy(best["quote"]), plan.about["counted"], best["terms"])
+    ):
         return number
     if full and plan.about["log"] and plan.about["unit"] == "line":
         words = ", ".join(f"“{tidy(word)}”" for word in best["terms"])

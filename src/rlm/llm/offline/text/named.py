@@ -29,7 +29,9 @@ _ACCORDING = re.compile(r"\baccording to (?:the )?$", re.I)
 
 def names_in(question: str) -> list[str]:
     """What in a question may be the name of a text: a file, or a word in capitals (README)."""
-    found = [match.group() for pattern in (_FILE, _CAPITALS) for match in pattern.finditer(question)]
+    found = [
+        match.group() for pattern in (_FILE, _CAPITALS) for match in pattern.finditer(question)
+    ]
     return [name for name in dict.fromkeys(found) if len(name) < 200][:MAX_NAMED]
 
 
@@ -40,7 +42,9 @@ def asked_texts(keys: Any, named: list[str]) -> list[list[Any]]:
         for key in keys:
             full = str(key)
             base = full.rpartition("/")[2]
-            if name.lower() in (full.lower(), base.lower()) or (name.isupper() and base.partition(".")[0] == name):
+            if name.lower() in (full.lower(), base.lower()) or (
+                name.isupper() and base.partition(".")[0] == name
+            ):
                 found.append([name, key])
                 break
     return found
@@ -55,14 +59,21 @@ def of_the_text(question: str, seen: Mapping[str, Any]) -> tuple[str, list[Any]]
     for name, key in pairs:
         begun, asked = 0, ""
         for match in re.finditer(
-            rf"(?:\bthe (?:file |document |text )?)?(?<![\w./-]){re.escape(name)}(?![\w/-])", question
+            rf"(?:\bthe (?:file |document |text )?)?(?<![\w./-]){re.escape(name)}(?![\w/-])",
+            question,
         ):
             before, after = question[: match.start()], question[match.end() :]
-            other = _OTHER.search(before) and not _ACCORDING.search(before) and not re.match(r"\s+about\b", after)
+            other = (
+                _OTHER.search(before)
+                and not _ACCORDING.search(before)
+                and not re.match(r"\s+about\b", after)
+            )
             asked += question[begun : match.start()]
             asked += match.group() if other or _MENTIONED.match(after) else "the text"
             keys += [] if other or _MENTIONED.match(after) or key is None or key in keys else [key]
             begun = match.end()
         question = asked + question[begun:]
     question = re.sub(r"the text(?:(?:,| and|, and| or) the text)+\b", "the texts", question)
-    return re.sub(r"^(?:according to|in|from) the texts?,?\s+(?=\w)", "", question, flags=re.I), keys
+    return re.sub(
+        r"^(?:according to|in|from) the texts?,?\s+(?=\w)", "", question, flags=re.I
+    ), keys

@@ -13,7 +13,14 @@ import re
 from typing import Any
 
 from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, texts_of
-from rlm.llm.offline.text.sentences import code_spans, kind_of, open_end, passage_ends, says_nothing, span_of
+from rlm.llm.offline.text.sentences import (
+    code_spans,
+    kind_of,
+    open_end,
+    passage_ends,
+    says_nothing,
+    span_of,
+)
 
 
 def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
@@ -25,7 +32,11 @@ def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
             for run in runs:
                 for size in range(min(2, len(run)), len(run) + 1):
                     fresh = {run[n : n + size] for n in range(len(run) - size + 1)} - known
-                    tried = [piece for piece in fresh if size < 3 or (piece[1:] in known and piece[:-1] in known)]
+                    tried = [
+                        piece
+                        for piece in fresh
+                        if size < 3 or (piece[1:] in known and piece[:-1] in known)
+                    ]
                     known.update([piece for piece in tried if piece in low])
     clock["chars"] = 0
     chosen: list[str] = []
@@ -39,18 +50,30 @@ def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
                 chosen += [best] if best not in chosen else []
                 before, _, after = piece.partition(best)
                 rest += [after, before]
-    sure = [part for part in chosen if len(part) > 2 or not re.search("[在于了有和与及这那其はがをにでと]", part)]
+    sure = [
+        part
+        for part in chosen
+        if len(part) > 2 or not re.search("[在于了有和与及这那其はがをにでと]", part)
+    ]
     return (sure or chosen)[:14]
 
 
 def passages(
-    context: Any, clock: Clock, terms: list[list[str]], extra: str, unit: str, wrapped: bool, keep: int
+    context: Any,
+    clock: Clock,
+    terms: list[list[str]],
+    extra: str,
+    unit: str,
+    wrapped: bool,
+    keep: int,
 ) -> dict[str, Any]:
     """The best passages for the terms; those in which `extra` is found go before their equals."""
     runs = [stem for label, stem, mode in terms if mode == "longest"]
     if runs:
         parts = longest_parts(context, clock, runs)
-        terms = [term for term in terms if term[2] != "longest"] + [[part, part, "any"] for part in parts]
+        terms = [term for term in terms if term[2] != "longest"] + [
+            [part, part, "any"] for part in parts
+        ]
     patterns = [re.compile(needle_pattern(stem, mode)) for label, stem, mode in terms]
     bonus = re.compile(extra) if extra else None
     prose = unit == "sentence"
@@ -58,11 +81,15 @@ def passages(
     totals = [0] * len(terms)
     kinds: dict[Any, dict[str, Any]] = {}
 
-    def note(name: Any, place: tuple[int, int], part: str, start: int, stop: int, having: set[int]) -> None:
+    def note(
+        name: Any, place: tuple[int, int], part: str, start: int, stop: int, having: set[int]
+    ) -> None:
         kind = kinds.setdefault(tuple(sorted(having)), {"count": 0, "best": []})
         kind["count"] += 1
         text = part[start:stop]
-        worth = (2.0 if bonus is not None and bonus.search(text) else 0.0) - min(1.0, len(text) / 1_000)
+        worth = (2.0 if bonus is not None and bonus.search(text) else 0.0) - min(
+            1.0, len(text) / 1_000
+        )
         best = kind["best"]
         if len(best) >= 12:
             worst = min(best, key=lambda entry: entry["worth"])
@@ -78,7 +105,15 @@ def passages(
         lead = len(part[start:stop]) - len(part[start:stop].lstrip(bare))
         line = place[1] + part.count("\n", 0, start + lead)
         quote = text if len(text) <= room else text[:room] + "…"
-        best.append({"worth": worth, "text": name, "line": line, "at": place[0] + start + lead, "quote": quote})
+        best.append(
+            {
+                "worth": worth,
+                "text": name,
+                "line": line,
+                "at": place[0] + start + lead,
+                "quote": quote,
+            }
+        )
 
     for name, text in texts_of(context):
         shape = kind_of(text) if prose else "wrapped"
@@ -86,8 +121,17 @@ def passages(
         ends = re.compile(passage_ends("line" if shape == "rows" else unit, shape == "wrapped"))
         held = ""  # of the block before: a sentence that runs on into this one
         for at, line, part, own in blocks(text, clock):
-            at, line, part, own = at - len(held), line - held.count("\n"), held + part, own + len(held)
-            held = part[open_end(part, own, ends, reach) : own] if prose and at + own < len(text) else ""
+            at, line, part, own = (
+                at - len(held),
+                line - held.count("\n"),
+                held + part,
+                own + len(held),
+            )
+            held = (
+                part[open_end(part, own, ends, reach) : own]
+                if prose and at + own < len(text)
+                else ""
+            )
             own -= len(held)
             low, hits = fold(part[:own]), []
             code = code_spans(part[:own]) if prose and shape == "wrapped" else []
@@ -105,9 +149,13 @@ def passages(
                     if having:
                         note(name, (at, line), part, start, wide, having)
                     having = set()
-                    start, stop, wide = span_of(part, place, own, ends, reach, code, prose and shape != "rows")
+                    start, stop, wide = span_of(
+                        part, place, own, ends, reach, code, prose and shape != "rows"
+                    )
                     if wide > stop:
-                        following = itertools.takewhile(lambda hit: hit[0] < wide, hits[index : index + 500])  # noqa: B023
+                        following = itertools.takewhile(
+                            lambda hit: hit[0] < wide, hits[index : index + 500]
+                        )
                         having.update([hit[1] for hit in following])
                 having.add(number)
             if having:
@@ -118,10 +166,18 @@ def passages(
         missing += [run for run in runs if not [1 for term in terms if term[1] in run]]
     counted = sum([kind["count"] for kind in kinds.values()])
     together = kinds.get(tuple(range(len(terms))), {"count": 0})["count"]
-    return {"count": counted, "all": together, "asked": len(terms), "missing": missing, "items": ranked[:keep]}
+    return {
+        "count": counted,
+        "all": together,
+        "asked": len(terms),
+        "missing": missing,
+        "items": ranked[:keep],
+    }
 
 
-def ranked_by_rarity(kinds: dict[Any, dict[str, Any]], terms: list[list[str]]) -> list[dict[str, Any]]:
+def ranked_by_rarity(
+    kinds: dict[Any, dict[str, Any]], terms: list[list[str]]
+) -> list[dict[str, Any]]:
     """The passages of all combinations of words, those with the rarest words first."""
     in_all = sum([kind["count"] for kind in kinds.values()])
     rarity = []

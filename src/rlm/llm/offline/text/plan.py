@@ -9,7 +9,14 @@ from typing import Any
 
 from rlm.llm.offline.text.reading import fold
 from rlm.llm.offline.text.terms import form_wanted, forms_of, is_unspaced, terms_of, unit_of
-from rlm.llm.offline.text.wanted import measure_asked, named_in, needed, qualified, topic_of, version_asked
+from rlm.llm.offline.text.wanted import (
+    measure_asked,
+    named_in,
+    needed,
+    qualified,
+    topic_of,
+    version_asked,
+)
 from rlm.llm.offline.text.words import TEXT
 
 NEEDLE_CHARS = 500
@@ -20,7 +27,17 @@ KEEP_ALL = 40
 Seen = Mapping[str, Any]
 """What the first look said of the text: `wrapped`, `log`, `json`, `columns`."""
 
-NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+NUMBERS = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+}
 
 TAIL = re.compile(
     rf"\s+(?:(?:in|of|from|within|throughout|inside|across|anywhere in) {TEXT}|"
@@ -60,7 +77,11 @@ def needle_in(text: str) -> str:
 
 def mode_of(needle: str, part: bool = False) -> str:
     """Words are looked for as words; signs, and what is named a part of words, anywhere."""
-    return "whole" if not part and needle[0].isalnum() and needle[-1].isalnum() and not is_unspaced(needle) else "any"
+    return (
+        "whole"
+        if not part and needle[0].isalnum() and needle[-1].isalnum() and not is_unspaced(needle)
+        else "any"
+    )
 
 
 def loose(plan: Plan) -> Plan:
@@ -75,7 +96,11 @@ def with_forms(plan: Plan, seen: Seen) -> Plan:
         return plan
     forms = forms_of(needle)
     level = bool(seen.get("log") and _LEVEL.fullmatch(needle))
-    args = {**plan.args, "forms": forms, "capitals": level or (needle.isupper() and len(needle) > 1)}
+    args = {
+        **plan.args,
+        "forms": forms,
+        "capitals": level or (needle.isupper() and len(needle) > 1),
+    }
     named = "\n".join(" ".join([*needle.split()[:-1], form]) for form in forms)
     return replace(plan, args=args, about={**plan.about, "forms": named})
 
@@ -97,11 +122,19 @@ def count_plan(needle: str, mode: str, asked: str, seen: Seen) -> Plan:
         re.I,
     )
     if unit:
-        about["unit"] = {"entries": "lines", "rows": "lines", "records": "lines"}.get(unit[1].lower(), unit[1].lower())
+        about["unit"] = {"entries": "lines", "rows": "lines", "records": "lines"}.get(
+            unit[1].lower(), unit[1].lower()
+        )
     if about["unit"] in ("sentences", "paragraphs"):
         terms = [[needle, fold(needle), "whole" if mode == "whole" else "any"]]
         wrapped = bool(seen.get("wrapped"))
-        args = {"terms": terms, "extra": "", "unit": about["unit"][:-1], "wrapped": wrapped, "keep": 3}
+        args = {
+            "terms": terms,
+            "extra": "",
+            "unit": about["unit"][:-1],
+            "wrapped": wrapped,
+            "keep": 3,
+        }
         return Plan("count", "passages", args, about)
     return Plan("count", "locate", {"needle": needle, "mode": mode, "keep": 3}, about)
 
@@ -111,11 +144,15 @@ def things_plan(needle: str, asked: str, seen: Seen) -> Plan:
     plan = with_forms(count_plan(needle, mode_of(needle), asked, seen), seen)
     unit = "lines" if seen.get("log") and plan.about["unit"] == "times" else plan.about["unit"]
     more = {"keep": KEEP} if plan.program == "locate" and unit == "times" else {}
-    plan = replace(plan, args={**plan.args, **more}, about={**plan.about, "unit": unit, "things": "yes"})
+    plan = replace(
+        plan, args={**plan.args, **more}, about={**plan.about, "unit": unit, "things": "yes"}
+    )
     return loose(plan) if len(needle.split()) > 1 else plan
 
 
-def passage_plan(question: str, seen: Seen | None = None, *, terms: list[list[str]] | None = None) -> Plan:
+def passage_plan(
+    question: str, seen: Seen | None = None, *, terms: list[list[str]] | None = None
+) -> Plan:
     """The passages that share most with a question."""
     seen, asked, quoted = seen or {}, " ".join(question.split()), bool(terms)
     terms, measured = measure_asked(asked, terms or terms_of(topic_of(asked)))
@@ -131,10 +168,20 @@ def passage_plan(question: str, seen: Seen | None = None, *, terms: list[list[st
         unit = "record"
     if unit == "sentence" and seen.get("log"):
         unit = "line"
-    needs = {} if unit != "sentence" or quoted or topic_of(asked) != asked else needed(asked, terms, extra)
+    needs = (
+        {}
+        if unit != "sentence" or quoted or topic_of(asked) != asked
+        else needed(asked, terms, extra)
+    )
     if version:
         needs = {"must": version, "what": "which version", "value": version}
-    args = {"terms": terms, "extra": extra, "unit": unit, "wrapped": bool(seen.get("wrapped")), "keep": 8}
+    args = {
+        "terms": terms,
+        "extra": extra,
+        "unit": unit,
+        "wrapped": bool(seen.get("wrapped")),
+        "keep": 8,
+    }
     about = {
         "unit": unit,
         "labels": labels,
@@ -142,7 +189,11 @@ def passage_plan(question: str, seen: Seen | None = None, *, terms: list[list[st
         "log": "yes" if seen.get("log") else "",
     }
     about |= {"many": "yes" if many else "", **needs}
-    about |= {} if quoted else {**named_in(asked, terms), **(qualified(asked) if unit == "sentence" else {})}
+    about |= (
+        {}
+        if quoted
+        else {**named_in(asked, terms), **(qualified(asked) if unit == "sentence" else {})}
+    )
     about["counted"] = counted[1] if counted else ""
     return Plan("passages", "passages", args, about)
 
@@ -164,7 +215,8 @@ _LISTED = re.compile(
     re.I,
 )
 _ABOUT_X = re.compile(
-    r"^(?:occurrence|mention|appearance|instance|line|entry|use)s? (?:of|with|containing|about) ", re.I
+    r"^(?:occurrence|mention|appearance|instance|line|entry|use)s? (?:of|with|containing|about) ",
+    re.I,
 )
 _AFTER_X = re.compile(
     r" (?:lines?|entry|entries|messages?|rows?|records?|(?:be |been )?(?:occurs?|occurred|appears?|appeared|happens?|"
@@ -192,13 +244,21 @@ def ordered_plan(asked: str, seen: Seen) -> Plan | None:
     if match := _ORDINAL.match(bare):
         exact = _ABOUT_X.sub("", match["x"])
         needle = needle_in(_AFTER_X.sub("", exact))
-        if not needle or len(needle.split()) > 4 or re.search(r"\b(?:of|that|who|which|when)\b", needle, re.I):
+        if (
+            not needle
+            or len(needle.split()) > 4
+            or re.search(r"\b(?:of|that|who|which|when)\b", needle, re.I)
+        ):
             return None
         number = NUMBERS.get((match["n"] or "").lower()) or int(match["n"] or 1)
         last = match["which"].lower() in ("last", "latest", "final")
-        plan = with_forms(find_plan(needle, mode_of(needle), "", min(KEEP_ALL, max(1, number))), seen)
+        plan = with_forms(
+            find_plan(needle, mode_of(needle), "", min(KEEP_ALL, max(1, number))), seen
+        )
         plan = replace(plan, args={**plan.args, "last": last})
-        return loose(replace(plan, about={**plan.about, "yes_no": "", "which": "last" if last else "first"}))
+        return loose(
+            replace(plan, about={**plan.about, "yes_no": "", "which": "last" if last else "first"})
+        )
     if match := _LISTED.match(bare):
         needle = needle_in(match["x"] or match["y"] or match["z"])
         if needle and not re.search(r"\b(?:of|that|who|which|when|about)\b", needle, re.I):

@@ -36,14 +36,11 @@ _QUOTED = re.compile(
     r"“([^”]+)”|„([^“”]+)[“”]|«\s*([^»]+?)\s*»|「([^」]+)」|\"([^\"]+)\"|`([^`]+)`|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)"
 )
 _COUNT = re.compile(
-    r"\b(how many|how often|count|number of|frequency of|wie oft|wie viele|combien|cu[aá]nt[ao]s|quant[ei])\b", re.I
+    r"\b(how many|how often|count|number of|frequency of|wie oft|wie viele|combien|cu[aá]nt[ao]s|quant[ei])\b",
+    re.I,
 )
-_UNITS = (
-    "rows|words|lines|paragraphs|characters|chars|letters|sentences|chapters|sections|headings|texts|documents|files"
-)
-_VERBS = (
-    r"(?:contain|mention|include|have|match|with|containing|mentioning|including|having|that (?:contain|mention|have))"
-)
+_UNITS = "rows|words|lines|paragraphs|characters|chars|letters|sentences|chapters|sections|headings|texts|documents|files"
+_VERBS = r"(?:contain|mention|include|have|match|with|containing|mentioning|including|having|that (?:contain|mention|have))"
 _OCCUR = (
     r"(?:occurs?|appears?|comes? up|shows? up|mentioned|used|named|found|repeated|written|said|present|listed|"
     r"referenced)"
@@ -111,12 +108,20 @@ def _quoted(asked: str) -> tuple[str, str]:
 
 def _quoted_plan(around: str, needle: str, seen: Seen) -> Plan:
     exact = re.search(r"case[- ]sensitiv|exact(?:ly)? case", around, re.I)
-    part = re.search(r"\b(?:substring|letters?|characters?|string|sequence|anywhere)\b", around, re.I)
+    part = re.search(
+        r"\b(?:substring|letters?|characters?|string|sequence|anywhere)\b", around, re.I
+    )
     mode = "exact" if exact else mode_of(needle, bool(part))
     if _COUNT.search(around):
         return count_plan(needle, mode, around, seen)
-    if re.search(r"\b(?:quote|cite|sentences?|paragraphs?|say(?:s)? about|what is|who is|what does)\b", around, re.I):
-        return passage_plan(around, seen, terms=[[needle, fold(needle), "whole" if mode == "whole" else "any"]])
+    if re.search(
+        r"\b(?:quote|cite|sentences?|paragraphs?|say(?:s)? about|what is|who is|what does)\b",
+        around,
+        re.I,
+    ):
+        return passage_plan(
+            around, seen, terms=[[needle, fold(needle), "whole" if mode == "whole" else "any"]]
+        )
     return find_plan(needle, mode, around)
 
 
@@ -140,7 +145,9 @@ def _plain_plan(asked: str, seen: Seen) -> Plan | None:
 def _headings(asked: str) -> Plan | None:
     """The sections by their headings."""
     ask = r"(?:list|show|print|give|name|enumerate|which|what)\b.*?\b(?:sections?|chapters?|headings|section titles)"
-    match = re.search(rf"^(?:please )?{ask}$", TAIL.sub("", re.sub(r" (?:are there|exist)$", "", asked)), re.I)
+    match = re.search(
+        rf"^(?:please )?{ask}$", TAIL.sub("", re.sub(r" (?:are there|exist)$", "", asked)), re.I
+    )
     if match is None or not re.search(r"(?:sections|chapters|headings|titles)$", match[0], re.I):
         return None
     if len(match[0].split()) > 6:
@@ -158,7 +165,11 @@ def _forms(asked: str) -> Plan | None:
             continue
         plural = match["noun"].lower().endswith("s")
         everything = re.search(r"\b(?:list|extract|collect|all|every|each|any)\b", asked, re.I)
-        if re.search(rf"how many(?: \w+)? {called}\b", asked, re.I) and label in ("years", "times", "numbers"):
+        if re.search(rf"how many(?: \w+)? {called}\b", asked, re.I) and label in (
+            "years",
+            "times",
+            "numbers",
+        ):
             continue  # "how many years did it take" counts no years
         if plural or (everything and label != "numbers"):
             return Plan("extract", "extract", {"pattern": pattern, "keep": 60}, {"label": label})
@@ -171,7 +182,9 @@ def _lines(asked: str, seen: Seen) -> Plan | None:
         which = match[1].lower()
         return Plan("extreme", "extreme", {"longest": which == "longest"}, {"which": which})
     if match := re.search(
-        r"\blines? (?:number |no\.? ?)?(\d{1,9})(?:\s*(?:-|–|to|and|until)\s*(\d{1,9}))?\b", asked, re.I
+        r"\blines? (?:number |no\.? ?)?(\d{1,9})(?:\s*(?:-|–|to|and|until)\s*(\d{1,9}))?\b",
+        asked,
+        re.I,
     ):
         first = int(match[1])
         last = int(match[2] or first)
@@ -191,10 +204,14 @@ def _lines(asked: str, seen: Seen) -> Plan | None:
             unit = "rows" if seen.get("columns") else "lines"
         args: dict[str, Any] = {"unit": unit, "number": max(1, number), "last": last_one}
         return Plan("edge", "edge", args, {"which": match[0].lower()})
-    if match := re.search(rf"\bhow (?:does|did|do) {TEXT} (begin|start|open|end|close|finish)\b", asked, re.I):
+    if match := re.search(
+        rf"\bhow (?:does|did|do) {TEXT} (begin|start|open|end|close|finish)\b", asked, re.I
+    ):
         ending = match[1].lower() in ("end", "close", "finish")
         which = "last paragraph" if ending else "first paragraph"
-        return Plan("edge", "edge", {"unit": "paragraphs", "number": 1, "last": ending}, {"which": which})
+        return Plan(
+            "edge", "edge", {"unit": "paragraphs", "number": 1, "last": ending}, {"which": which}
+        )
     return None
 
 
@@ -208,7 +225,9 @@ def _words(asked: str) -> Plan | None:
         number = re.search(r"\b(\d{1,3})\b", asked)
         keep = min(100, max(1, int(number[1]))) if number else 10
         return Plan("common", "common", {"stop_words": STOP_WORDS, "keep": keep})
-    if re.search(r"\b(?:how many|number of|count)\b.*\b(?:different|unique|distinct) words\b", asked, re.I):
+    if re.search(
+        r"\b(?:how many|number of|count)\b.*\b(?:different|unique|distinct) words\b", asked, re.I
+    ):
         return Plan("distinct", "common", {"stop_words": STOP_WORDS, "keep": 5})
     return None
 
@@ -217,7 +236,11 @@ def _summary(asked: str) -> Plan | None:
     if not _SUMMARY.search(asked) or _COUNT.search(asked):
         return None
     topic = re.search(r"\b(?:about|on|regarding|concerning) (.+)$", TAIL.sub("", asked), re.I)
-    if topic and re.search(r"summar|key points|overview", asked, re.I) and not re.fullmatch(TEXT, topic[1], re.I):
+    if (
+        topic
+        and re.search(r"summar|key points|overview", asked, re.I)
+        and not re.fullmatch(TEXT, topic[1], re.I)
+    ):
         return None  # about something in the text
     return Plan("summary", "structure", {"stop_words": STOP_WORDS, "keep": 14})
 
@@ -246,9 +269,15 @@ def _counted(asked: str, seen: Seen) -> Plan | None:
     bare = asked
     while (shorter := TAIL.sub("", bare)) != bare:
         bare = shorter
-    if match := re.search(rf"\b(?:how many|number of|count)(?: of)?(?: the| all)? ({_UNITS})(?P<rest>.*)$", bare, re.I):
-        unit = {"chars": "characters", "letters": "characters", "rows": "lines"}.get(match[1].lower(), match[1].lower())
-        if not re.fullmatch(rf"(?: long)?(?: {_HAS}| {_IS})?(?: (?:have|has|contain|long))?", match["rest"], re.I):
+    if match := re.search(
+        rf"\b(?:how many|number of|count)(?: of)?(?: the| all)? ({_UNITS})(?P<rest>.*)$", bare, re.I
+    ):
+        unit = {"chars": "characters", "letters": "characters", "rows": "lines"}.get(
+            match[1].lower(), match[1].lower()
+        )
+        if not re.fullmatch(
+            rf"(?: long)?(?: {_HAS}| {_IS})?(?: (?:have|has|contain|long))?", match["rest"], re.I
+        ):
             return None  # only some of them are meant
         if unit in ("chapters", "sections", "headings"):
             return Plan("headings", "structure", {"stop_words": "", "keep": 40}, {"unit": unit})
@@ -258,7 +287,11 @@ def _counted(asked: str, seen: Seen) -> Plan | None:
     match = re.search(rf"\bhow many (?P<x>.+?)(?: {_HAS})?$", bare, re.I) or re.search(
         r"^(?:count|(?:what is )?the (?:total )?number of) (?P<x>.+)$", bare, re.I
     )
-    if match is None or re.search(_UNSURE, match["x"], re.I) or re.search(r" \w+(?:ed|ing)$", match["x"]):
+    if (
+        match is None
+        or re.search(_UNSURE, match["x"], re.I)
+        or re.search(r" \w+(?:ed|ing)$", match["x"])
+    ):
         return None
     if (needle := needle_in(match["x"])) and len(needle.split()) <= 3:
         mark = MARKS.get(needle.lower()) or MARKS.get(needle.lower().removesuffix("s"))

@@ -51,7 +51,9 @@ def blocks(text: Any, clock: Clock, size: int = 1_000_000) -> Iterator[tuple[int
         if time.monotonic() > clock["until"] or clock["reads"] > 9_000:
             clock["partial"] = True
             return
-        part = text[at : at + size + 600].removeprefix("")  # a view is taken in whole: here all is counted in strings
+        part = text[at : at + size + 600].removeprefix(
+            ""
+        )  # a view is taken in whole: here all is counted in strings
         clock["reads"] += 1 + len(part) // 250_000
         own = len(part)
         if at + own < total:
@@ -87,7 +89,10 @@ def runs_on(sample: str) -> bool:
         [
             1
             for a, b in itertools.pairwise(lines)
-            if len(a) > 30 and re.search(r"[\w,;’'–—-]$", a) and b.lstrip()[:1].islower() and not setting.match(b)
+            if len(a) > 30
+            and re.search(r"[\w,;’'–—-]$", a)
+            and b.lstrip()[:1].islower()
+            and not setting.match(b)
         ]
     )
     filled = len([1 for line in lines if line.strip()])
@@ -132,7 +137,12 @@ def needle_pattern(needle: str, mode: str, forms: Any = ()) -> str:
     if mode not in ("whole", "stem"):
         return first + rest
     before = r"(?<!\w" + first + ")"
-    return (first + before if first else before) + rest + (r"\w{0,4}" if mode == "stem" else "") + r"(?!\w)"
+    return (
+        (first + before if first else before)
+        + rest
+        + (r"\w{0,4}" if mode == "stem" else "")
+        + r"(?!\w)"
+    )
 
 
 def locate(
@@ -151,7 +161,15 @@ def locate(
     of a line in a log is, these places are meant, and `spelled` says how many lines have it in any spelling.
     """
     if capitals:
-        big = locate(context, clock, needle.upper(), "exact whole", keep, [form.upper() for form in forms], last)
+        big = locate(
+            context,
+            clock,
+            needle.upper(),
+            "exact whole",
+            keep,
+            [form.upper() for form in forms],
+            last,
+        )
         clock["chars"] = 0
         every = locate(context, clock, needle, mode, 0 if big["count"] else keep, forms, last)
         return {**big, "spelled": every["lines"]} if big["count"] else every
@@ -160,7 +178,14 @@ def locate(
     wanted = re.compile(needle_pattern(needle, "whole" if mode == "exact whole" else mode, forms))
     by_line = re.compile(wanted.pattern + r"[^\n]*")  # a match takes the rest of its line with it
     single = len(needle.split()) == 1 and not forms
-    found: dict[str, Any] = {"count": 0, "anywhere": 0, "lines": 0, "texts_with": 0, "per_text": [], "items": []}
+    found: dict[str, Any] = {
+        "count": 0,
+        "anywhere": 0,
+        "lines": 0,
+        "texts_with": 0,
+        "per_text": [],
+        "items": [],
+    }
     shortest = min([needle, *forms], key=len)
     if " " in needle or [1 for form in (needle, *forms) if not form.startswith(shortest)]:
         shortest = ""
@@ -176,7 +201,9 @@ def locate(
             else:
                 matches = [match.group() for match in wanted.finditer(low) if match.start() < own]
                 here += len(matches)
-                found["anywhere"] += low.count(shortest, 0, own + len(shortest) - 1) if shortest else 0
+                found["anywhere"] += (
+                    low.count(shortest, 0, own + len(shortest) - 1) if shortest else 0
+                )
                 times.update([" ".join(match.split()) for match in matches] if forms else [])
             if not here:
                 continue
@@ -215,7 +242,11 @@ def extract(context: Any, clock: Clock, pattern: str, keep: int) -> dict[str, An
                 elif len(seen) < 300_000:
                     seen[value] = 1
                     if len(items) < keep:
-                        place = {"text": name, "line": line + part.count("\n", 0, match.start()), "at": at}
+                        place = {
+                            "text": name,
+                            "line": line + part.count("\n", 0, match.start()),
+                            "at": at,
+                        }
                         items.append({**place, "quote": value})
     for item in items:
         item["times"] = seen[item["quote"]]

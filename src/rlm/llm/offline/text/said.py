@@ -15,7 +15,10 @@ OFFLINE_UNANSWERED = "Not answered:"
 
 def tidy(text: object, *, lines: bool = False) -> str:
     """Text to quote: white space made even, and nothing that steers a terminal."""
-    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" if not c.isspace() else " " for c in str(text))
+    shown = "".join(
+        c if c.isprintable() or c in "\n\t" else "\ufffd" if not c.isspace() else " "
+        for c in str(text)
+    )
     if lines:
         return "\n".join(line.rstrip() for line in shown.split("\n")).strip("\n")
     return " ".join(shown.split())
@@ -68,7 +71,8 @@ def kinds_of(found: Found) -> str:
 def summary(plan: Plan, found: Found) -> str:
     lines = [
         "A summary made from the structure of the text alone (offline is no language model and has not understood it).",
-        f"Size: {found.get('size', 0):,} characters" + (f" in {found['texts']} texts." if found["texts"] > 1 else "."),
+        f"Size: {found.get('size', 0):,} characters"
+        + (f" in {found['texts']} texts." if found["texts"] > 1 else "."),
     ]
     items = found.get("items", [])
     if found["count"]:
@@ -96,19 +100,29 @@ def headings(plan: Plan, found: Found) -> str:
         total = chapters
     else:
         total = found["count"]
-        said = f"{total}: so many lines look like headings" + (f" ({kinds_of(found)})." if total else ".")
+        said = f"{total}: so many lines look like headings" + (
+            f" ({kinds_of(found)})." if total else "."
+        )
     lines = [f"- {tidy(item['title'])} ({place_of(item)})" for item in items]
-    return "\n".join([said, *lines, *([f"… and {total - len(lines)} more"] if total > len(lines) else [])])
+    return "\n".join(
+        [said, *lines, *([f"… and {total - len(lines)} more"] if total > len(lines) else [])]
+    )
 
 
 def measured(plan: Plan, found: Found) -> str:
     unit = plan.about["unit"]
-    how = {"words": " (separated by white space)", "paragraphs": " (separated by blank lines)"}.get(unit, "")
+    how = {"words": " (separated by white space)", "paragraphs": " (separated by blank lines)"}.get(
+        unit, ""
+    )
     how = " (counted by their end marks)" if unit == "sentences" else how
     counts = [(name, count) for name, count in found.get("per_text", []) if name is not None]
     if which := plan.about.get("which"):
         if len(counts) < max(2, found.get("texts", 1)):
-            said = "there is only one text." if len(counts) < 2 else "there are too many texts to compare."
+            said = (
+                "there is only one text."
+                if len(counts) < 2
+                else "there are too many texts to compare."
+            )
             return f"{OFFLINE_UNANSWERED} {said}"
         name, count = (max if which == "longest" else min)(counts, key=lambda pair: pair[1])
         return f"{of_text(name)} is the {which}: {count} {unit}." + per_text_of(found)
@@ -132,7 +146,9 @@ def extreme_line(plan: Plan, found: Found) -> str:
     if not found["items"]:
         return "The text has no line with anything on it."
     best = found["items"][0]
-    which = plan.about["which"] + (" line that is not empty" if plan.about["which"] == "shortest" else " line")
+    which = plan.about["which"] + (
+        " line that is not empty" if plan.about["which"] == "shortest" else " line"
+    )
     return f"The {which} has {best['length']} characters.\n{quoted(best)}"
 
 
@@ -141,7 +157,9 @@ def edges(plan: Plan, found: Found) -> str:
         return f"{OFFLINE_UNANSWERED} the text has no {plan.about['which'].split()[-1]}."
     several = " of each text" if found.get("texts", 1) > 1 else ""
     rows = " (the header line is not counted)" if plan.args["unit"] == "rows" else ""
-    return "\n".join([f"The {plan.about['which']}{several}{rows}:", *(quoted(item) for item in found["items"])])
+    return "\n".join(
+        [f"The {plan.about['which']}{several}{rows}:", *(quoted(item) for item in found["items"])]
+    )
 
 
 def lines_by_number(plan: Plan, found: Found) -> str:
@@ -160,7 +178,9 @@ def in_table(plan: Plan, found: Found) -> str:
     if wanted == "rows":
         return f"{found['count']} rows (the header line is not counted). Columns: {columns}."
     named, where = f"the column “{tidy(plan.about['column'])}”", plan.about["where"]
-    rows = f"{found['count']} row{'s' * (found['count'] != 1)}" + (f" that contain {where}" if where else "")
+    rows = f"{found['count']} row{'s' * (found['count'] != 1)}" + (
+        f" that contain {where}" if where else ""
+    )
     if not found["numbers"]:
         return f"{OFFLINE_UNANSWERED} {named} has no numbers in the {rows}."
     left = f"; {found['other']} without a number there were left out" if found["other"] else ""

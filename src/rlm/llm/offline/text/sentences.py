@@ -27,7 +27,9 @@ def passage_ends(unit: str, wrapped: bool) -> str:
     sentence = r"(?<=[.!?…])" + names + r"[.!?…]*[\"'”’»)\]]*\s+"
     line = r"(?<=\n)"
     if wrapped:  # a blank line, or a line that begins a list, a heading, a row, code or a setting
-        begins = r"[-+*•][ \t]|#{1,6}[ \t]|[|>]|```|~~~|\d{1,3}[.)][ \t]|[\w.-]{1,40}[ \t]?[=:][ \t]"
+        begins = (
+            r"[-+*•][ \t]|#{1,6}[ \t]|[|>]|```|~~~|\d{1,3}[.)][ \t]|[\w.-]{1,40}[ \t]?[=:][ \t]"
+        )
         line += r"(?:[ \t]*\n\s*|(?=[ \t]*(?:" + begins + ")))"
     else:  # any line, but for a long one that plainly goes on in the next
         line += r"(?!(?<=[^\n]{40}[\w,;’'–—-]\n)[ \t]*[^\W\d_A-Z])"
@@ -39,12 +41,19 @@ def kind_of(text: Any) -> str:
     if sniff_table(text)["columns"]:
         return "rows"
     size = len(text)
-    return "wrapped" if runs_on(text[:10_000] + "\n\n" + text[max(10_000, size // 2) :][:10_000]) else "plain"
+    return (
+        "wrapped"
+        if runs_on(text[:10_000] + "\n\n" + text[max(10_000, size // 2) :][:10_000])
+        else "plain"
+    )
 
 
 def code_spans(part: str) -> list[tuple[int, int]]:
     """Where code stands between fences."""
-    marks = [(match.start(), match.end()) for match in re.finditer(r"(?m)^[ \t]{0,3}(?:```|~~~)[^\n]*\n?", part)]
+    marks = [
+        (match.start(), match.end())
+        for match in re.finditer(r"(?m)^[ \t]{0,3}(?:```|~~~)[^\n]*\n?", part)
+    ]
     return [(a[1], b[0]) for a, b in zip(marks[::2], marks[1::2], strict=False)]
 
 
@@ -62,7 +71,11 @@ def span_of(
         if first == "|" or first == "#" or inside:
             end = part.find("\n", place, own) + 1 or own
             if end - begin <= 2 * reach:
-                return begin, end, end if inside or first == "|" else with_what_follows(part, begin, end, own)
+                return (
+                    begin,
+                    end,
+                    end if inside or first == "|" else with_what_follows(part, begin, end, own),
+                )
     for far in (200, reach):  # mostly the first is enough, and it is faster
         start = tried = max(0, place - far)
         for match in ends.finditer(part, start, place + 1):
@@ -70,7 +83,9 @@ def span_of(
         if start > tried:
             break
     if prose and start < begin:
-        for match in re.compile(r"(?m)^(?:#{1,6}[ \t]|\||```|~~~)[^\n]*\n").finditer(part, start, begin):
+        for match in re.compile(r"(?m)^(?:#{1,6}[ \t]|\||```|~~~)[^\n]*\n").finditer(
+            part, start, begin
+        ):
             start = match.end()
     found = ends.search(part, place, min(own, place + reach))
     stop = found.end() if found else min(own, place + reach)
@@ -92,7 +107,9 @@ def with_what_follows(part: str, start: int, stop: int, own: int, room: int = 50
     if at >= own or re.compile(r"#{1,6}[ \t]|[^\n]+\n(?:={3,}|-{3,})[ \t]*\n").match(part, at):
         return stop
     fence = re.compile(r"```|~~~").match(part, at)
-    blank = re.compile(r"\n(?:```|~~~)[^\n]*" if fence else r"\n[ \t]*(?=\n)").search(part, at, min(own, at + room))
+    blank = re.compile(r"\n(?:```|~~~)[^\n]*" if fence else r"\n[ \t]*(?=\n)").search(
+        part, at, min(own, at + room)
+    )
     if blank:
         return blank.end()
     if at + room >= own:
@@ -102,7 +119,9 @@ def with_what_follows(part: str, start: int, stop: int, own: int, room: int = 50
         items = [match.start() for match in re.compile(item).finditer(part, at, at + room)]
         if items:
             return items[-1]
-    sentences = [match.end() for match in re.compile(r"[.!?…][\"'”’)\]]*\s").finditer(part, at, at + room)]
+    sentences = [
+        match.end() for match in re.compile(r"[.!?…][\"'”’)\]]*\s").finditer(part, at, at + room)
+    ]
     return sentences[:2][-1] if sentences else max(part.rfind(" ", at, at + room), at)
 
 
@@ -119,7 +138,9 @@ def says_nothing(part: str, start: int, stop: int, patterns: list[Any]) -> bool:
     text = part[start:stop].strip()
     if re.match(r"#{1,6}[ \t][^\n]*$", text):
         return True
-    if text[:1] == "|" and re.compile(r"[ \t]*\|[-:| \t]+(?:\n|$)").match(part, stop):  # the head of a table
+    if text[:1] == "|" and re.compile(r"[ \t]*\|[-:| \t]+(?:\n|$)").match(
+        part, stop
+    ):  # the head of a table
         return True
     broken = r"\w,$|(?<![\w-])(?:is|are|was|were|the|an|of|and|or|with|by|that|which)$"
     if re.search(broken, text) and not re.search(r"[=\"{(]", text):
@@ -131,4 +152,6 @@ def says_nothing(part: str, start: int, stop: int, patterns: list[Any]) -> bool:
         low = pattern.sub(" ", low)
     little = ("the", "a", "an", "of", "in", "on", "is", "are", "was", "were", "and", "or", "to", "for", "what", "which",
               "how", "it", "this", "that", "with", "do", "does")  # fmt: skip
-    return not [1 for word in re.findall(r"[^\W_]+", low) if word not in little] and not re.search(r"[=:]\s*\S", low)
+    return not [1 for word in re.findall(r"[^\W_]+", low) if word not in little] and not re.search(
+        r"[=:]\s*\S", low
+    )

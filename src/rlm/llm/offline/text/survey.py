@@ -28,7 +28,9 @@ def measure(context: Any, clock: Clock, unit: str) -> dict[str, Any]:
             elif unit == "lines":
                 count += part.count("\n")
             elif unit == "empty lines":
-                count += len([1 for piece in part.removesuffix("\n").split("\n") if not piece.strip()])
+                count += len(
+                    [1 for piece in part.removesuffix("\n").split("\n") if not piece.strip()]
+                )
             elif unit == "sentences":
                 count += len(re.findall(r"[.!?…]+(?=[\"'”’»)\]]*(?:\s|$))|[。！？]", part))
             else:
@@ -38,7 +40,11 @@ def measure(context: Any, clock: Clock, unit: str) -> dict[str, Any]:
         if unit == "lines" and len(text) and text[-1:] != "\n":
             count += 1
         per_text.append([name, count])
-    return {"count": sum([count for name, count in per_text]), "per_text": per_text[:20], "items": []}
+    return {
+        "count": sum([count for name, count in per_text]),
+        "per_text": per_text[:20],
+        "items": [],
+    }
 
 
 def word_counts(context: Any, clock: Clock) -> tuple[dict[str, int], bool]:
@@ -85,7 +91,10 @@ def common(context: Any, clock: Clock, stop_words: str, keep: int) -> dict[str, 
 def first_sentence(text: str) -> str:
     """What a section begins with."""
     text = text[:1_200].strip()
-    end = re.search(r"(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Z])[.!?][\"'”’)]*\s|[。！？]|\n[ \t]*\n", text)
+    end = re.search(
+        r"(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Z])[.!?][\"'”’)]*\s|[。！？]|\n[ \t]*\n",
+        text,
+    )
     text = " ".join((text[: end.end()] if end else text).split())
     return text if len(text) <= 200 else text[:200] + "…"
 
@@ -102,7 +111,9 @@ def headings_of(part: str) -> list[tuple[int, int, str, str]]:
             found.append((match.start() + 1, match.end(), "markdown", match.group(1).strip()))
     words = "chapter|part|book|section|act|scene|appendix|volume|canto|kapitel|teil|chapitre|capítulo|capitolo"
     numbers = "[0-9]{1,3}|[ivxlc]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]|the [a-z]+"
-    for match in re.finditer(r"\n[ \t]{0,40}((?:" + words + r")[ \t]+(?:" + numbers + r")\b[^\n]{0,80})(?=\n|$)", low):
+    for match in re.finditer(
+        r"\n[ \t]{0,40}((?:" + words + r")[ \t]+(?:" + numbers + r")\b[^\n]{0,80})(?=\n|$)", low
+    ):
         title = part[match.start(1) : match.end(1)].strip()
         if not re.search(r"[a-z],$|[a-z]\.$", title) and title[:1].isupper():
             found.append((match.start(1), match.end(), "chapter", title))
@@ -120,7 +131,9 @@ def headings_of(part: str) -> list[tuple[int, int, str, str]]:
     for entry in found:
         if not kept or entry[0] >= kept[-1][1]:
             kept.append(entry)
-    return [(max(0, start - 2), max(0, end - 2), kind, title[:120]) for start, end, kind, title in kept]
+    return [
+        (max(0, start - 2), max(0, end - 2), kind, title[:120]) for start, end, kind, title in kept
+    ]
 
 
 def structure(context: Any, clock: Clock, stop_words: str, keep: int) -> dict[str, Any]:
@@ -141,7 +154,12 @@ def structure(context: Any, clock: Clock, stop_words: str, keep: int) -> dict[st
             for (start, end, kind, title), following in zip(found, starts, strict=False):
                 kinds[kind] += 1
                 if len(items) < 400:
-                    entry = {"text": name, "line": line + part.count("\n", 0, start), "kind": kind, "title": title}
+                    entry = {
+                        "text": name,
+                        "line": line + part.count("\n", 0, start),
+                        "kind": kind,
+                        "title": title,
+                    }
                     items.append({**entry, "quote": first_sentence(part[end:following])})
             while due < at + own and len(plain) < 40:
                 place = 0 if due <= at else part.find("\n\n", due - at) + 2
@@ -160,7 +178,9 @@ def structure(context: Any, clock: Clock, stop_words: str, keep: int) -> dict[st
                 words = Counter(dict(words.most_common(50_000)))
     sections = sum(kinds.values())
     chosen = items
-    if len(items) > keep:  # a table of contents has no text under its lines: sections with text go first
+    if (
+        len(items) > keep
+    ):  # a table of contents has no text under its lines: sections with text go first
         full = [item for item in items if item["quote"]]
         chosen = full[:keep] if len(full) >= keep // 2 else items[:keep]
     return {
@@ -187,10 +207,21 @@ def extreme(context: Any, clock: Clock, longest: bool) -> dict[str, Any]:
             done = len(pieces) if last else len(pieces) - 1
             filled = [n for n in range(done) if lengths[n] and pieces[n].strip()]
             if filled:
-                n = max(filled, key=lambda n: lengths[n]) if longest else min(filled, key=lambda n: lengths[n])
+                n = (
+                    max(filled, key=lambda n: lengths[n])
+                    if longest
+                    else min(filled, key=lambda n: lengths[n])
+                )
                 where = first_line if n == 0 else line + n
-                if best is None or (lengths[n] > best["length"] if longest else lengths[n] < best["length"]):
-                    best = {"text": name, "line": where, "length": lengths[n], "quote": pieces[n][:500]}
+                if best is None or (
+                    lengths[n] > best["length"] if longest else lengths[n] < best["length"]
+                ):
+                    best = {
+                        "text": name,
+                        "line": where,
+                        "length": lengths[n],
+                        "quote": pieces[n][:500],
+                    }
             if not last:
                 held, head = (lengths[-1], pieces[-1][:500])
                 begun = (first_line if len(pieces) == 1 else line + len(pieces) - 1) if held else 0
@@ -208,18 +239,31 @@ def edge(context: Any, clock: Clock, unit: str, number: int, last: bool) -> dict
         piece = text[start : start + 60_000].removeprefix("")
         line = 1
         if start and unit not in ("words", "characters"):
-            line += sum([part.count("\n", 0, own) for _, _, part, own in blocks(text, clock)]) - piece.count("\n")
+            line += sum(
+                [part.count("\n", 0, own) for _, _, part, own in blocks(text, clock)]
+            ) - piece.count("\n")
         if unit in ("words", "characters"):
             parts = piece.split() if unit == "words" else list(piece)
-            quote = (" " if unit == "words" else "").join(parts[-number:] if last else parts[:number])
-            items.append({"text": name, "line": None, "quote": quote[:3_000] + ("…" if len(quote) > 3_000 else "")})
+            quote = (" " if unit == "words" else "").join(
+                parts[-number:] if last else parts[:number]
+            )
+            items.append(
+                {
+                    "text": name,
+                    "line": None,
+                    "quote": quote[:3_000] + ("…" if len(quote) > 3_000 else ""),
+                }
+            )
             continue
         if unit in ("lines", "rows"):
             ends = [match.end() for match in re.finditer("\n", piece)]
         else:
             for begin, end, _, _ in reversed(headings_of(piece)):
                 piece = piece[:begin] + re.sub(r"[^\n]", " ", piece[begin:end]) + piece[end:]
-            ends = [match.end() for match in re.finditer(passage_ends(unit.removesuffix("s"), True), piece)]
+            ends = [
+                match.end()
+                for match in re.finditer(passage_ends(unit.removesuffix("s"), True), piece)
+            ]
         cuts = [0, *ends, *([len(piece)] if not ends or ends[-1] < len(piece) else [])]
         spans = list(itertools.pairwise(cuts))
         if unit == "rows" and not start:
@@ -227,16 +271,30 @@ def edge(context: Any, clock: Clock, unit: str, number: int, last: bool) -> dict
         if number == 1 or unit not in ("lines", "rows"):
             spans = [(a, b) for a, b in spans if piece[a:b].strip()]
         if unit == "sentences":
-            whole = [(a, b) for a, b in spans if re.search(r"[.!?…。！？][\"'”’»)\]]*\s*$", piece[max(a, b - 40) : b])]
+            whole = [
+                (a, b)
+                for a, b in spans
+                if re.search(r"[.!?…。！？][\"'”’»)\]]*\s*$", piece[max(a, b - 40) : b])
+            ]
             spans = whole or spans
         if unit == "paragraphs" and not last:  # a title is no paragraph
-            whole = [(a, b) for a, b in spans if b - a > 80 or re.search(r"[^\w\s]\s*$|\S\n\s*\S", piece[a:b])]
+            whole = [
+                (a, b)
+                for a, b in spans
+                if b - a > 80 or re.search(r"[^\w\s]\s*$|\S\n\s*\S", piece[a:b])
+            ]
             spans = whole or spans
         for a, b in spans[-number:] if last else spans[:number]:
             quote = piece[a:b].rstrip("\r\n") if unit in ("lines", "rows") else piece[a:b].strip()
             skipped = 0 if unit in ("lines", "rows") else len(piece[a:b]) - len(piece[a:b].lstrip())
             where = line + piece.count("\n", 0, a + skipped)
-            items.append({"text": name, "line": where, "quote": quote[:1_500] + ("…" if len(quote) > 1_500 else "")})
+            items.append(
+                {
+                    "text": name,
+                    "line": where,
+                    "quote": quote[:1_500] + ("…" if len(quote) > 1_500 else ""),
+                }
+            )
     return {"count": len(items), "items": items}
 
 

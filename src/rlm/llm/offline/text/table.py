@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from rlm.llm.offline.text.named import asked_texts
-from rlm.llm.offline.text.reading import Clock, blocks, fold, needle_pattern, runs_on, size_of, texts_of
+from rlm.llm.offline.text.reading import (
+    Clock,
+    blocks,
+    fold,
+    needle_pattern,
+    runs_on,
+    size_of,
+    texts_of,
+)
 
 
 def split_row(line: str, delimiter: str) -> list[str]:
@@ -59,7 +67,9 @@ def sniff_table(text: Any) -> dict[str, Any]:
         good = [name for name in names if re.search(r"^[^\W\d][^\n.!?{}\[\]<>=\"]{0,59}$", name)]
         if len(good) < len(names) or len(set(names)) < len(names):
             continue
-        numeric = [cell for row in rows[1:] for cell in row if number_of(cell, delimiter) is not None]
+        numeric = [
+            cell for row in rows[1:] for cell in row if number_of(cell, delimiter) is not None
+        ]
         if numeric or (len(rows) > 2 and max([len(cell) for row in rows for cell in row]) < 200):
             return {"delimiter": delimiter, "columns": names}
     return {"delimiter": "", "columns": []}
@@ -68,13 +78,21 @@ def sniff_table(text: Any) -> dict[str, Any]:
 def look(context: Any, named: Any = ()) -> dict[str, Any]:
     """The size, the beginning, whether sentences run on over the ends of lines, and which texts are named."""
     texts = texts_of(context)
-    known = asked_texts([name for name, text in texts], list(named)) if isinstance(context, dict) else []
+    known = (
+        asked_texts([name for name, text in texts], list(named))
+        if isinstance(context, dict)
+        else []
+    )
     meant = [name for _, name in known]
     texts = [(name, text) for name, text in texts if name in meant] or texts
     chars = size_of(context)
     first = next((text for name, text in texts if len(text)), "")
     whole = min(len(first), 20_000)
-    sample = first[:whole] if whole < 20_000 else first[: whole // 2] + first[len(first) // 2 :][: whole // 2]
+    sample = (
+        first[:whole]
+        if whole < 20_000
+        else first[: whole // 2] + first[len(first) // 2 :][: whole // 2]
+    )
     filled = [line for line in sample.split("\n") if line.strip()]
     record = re.compile(
         r"\W{0,2}(?:\d{4}[-/.]\d\d|\d\d?[:/.]\d\d|[A-Z][a-z]{2} [ \d]\d |\d{9,13}\b|\d+\.\d+\.\d+\.\d+ |"
@@ -168,7 +186,10 @@ def table(context: Any, clock: Clock, column: str, wanted: str, where: list[str]
             if len(values) > 10_000:
                 values = [math.fsum(values)]
             if not best or (value > best["value"] if wanted == "max" else value < best["value"]):
-                row = [[title[:60], cell[:120]] for title, cell in zip(shape["columns"], cells, strict=False)][:30]
+                row = [
+                    [title[:60], cell[:120]]
+                    for title, cell in zip(shape["columns"], cells, strict=False)
+                ][:30]
                 best = {"text": name, "line": line, "value": value, "row": row}
         total = math.fsum([total, *values])
     return {

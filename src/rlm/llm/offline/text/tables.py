@@ -24,12 +24,8 @@ _COLUMNS = re.compile(
     r"\b(?:columns|fields|column names|headers?|header (?:line|row))$|"
     r"\bcolumns\b.*\b(?:are there|exist|does it have)$", re.I
 )  # fmt: skip
-_BARE = (
-    r"\s*(?:are there|there are|there|are in|does|do|has|have|is|in|of|it|this|the|file|table|csv|data|text|document)*"
-)
-_SAYS_LITTLE = (
-    "column columns row rows table csv file data number numbers cell cells field fields values value overall all total"
-)
+_BARE = r"\s*(?:are there|there are|there|are in|does|do|has|have|is|in|of|it|this|the|file|table|csv|data|text|document)*"
+_SAYS_LITTLE = "column columns row rows table csv file data number numbers cell cells field fields values value overall all total"
 
 
 def table_plan(asked: str, seen: Seen) -> Plan | None:
@@ -39,11 +35,13 @@ def table_plan(asked: str, seen: Seen) -> Plan | None:
         return None
     if (match := _ROWS.match(asked)) and re.fullmatch(rf"(?:{_BARE})*", match["rest"], re.I):
         return _table("rows", "", [])
-    if _COLUMNS.search(re.sub(r"\s+(?:are )?(?:in|of|does|are there)(?:\s+\w+){0,3}$", "", asked)) or _COLUMNS.search(
-        asked
-    ):
+    if _COLUMNS.search(
+        re.sub(r"\s+(?:are )?(?:in|of|does|are there)(?:\s+\w+){0,3}$", "", asked)
+    ) or _COLUMNS.search(asked):
         return _table("columns", "", [])
-    wanted = next((name for name, words in _WANTED if re.search(rf"\b(?:{words})\b", asked, re.I)), "")
+    wanted = next(
+        (name for name, words in _WANTED if re.search(rf"\b(?:{words})\b", asked, re.I)), ""
+    )
     if not wanted:
         return None
     left = " " + _even(asked) + " "
@@ -60,7 +58,9 @@ def table_plan(asked: str, seen: Seen) -> Plan | None:
     if not named or (len(named) > 1 and wanted not in ("min", "max")) or len(named) > 2:
         return None
     column, shown = named[0][1], ""
-    if len(named) == 2:  # "which city has the highest price": the first is shown, the other is compared
+    if (
+        len(named) == 2
+    ):  # "which city has the highest price": the first is shown, the other is compared
         (_, shown), (_, column) = sorted(named)
         if not re.match(r"which|what|who|where", asked, re.I):
             return None
@@ -72,5 +72,10 @@ def _even(text: str) -> str:
 
 
 def _table(wanted: str, column: str, where: list[str], shown: str = "") -> Plan:
-    about = {"wanted": wanted, "column": column, "where": ", ".join(f"“{word}”" for word in where), "shown": shown}
+    about = {
+        "wanted": wanted,
+        "column": column,
+        "where": ", ".join(f"“{word}”" for word in where),
+        "shown": shown,
+    }
     return Plan("table", "table", {"column": column, "wanted": wanted, "where": where}, about)

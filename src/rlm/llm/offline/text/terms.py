@@ -9,7 +9,9 @@ from rlm.llm.offline.text.words import ASKING, EMAIL, NOUNS_TOO, NUMBER, STOP_WO
 
 MAX_TERMS = 14
 
-_BEFORE_NOUNS = re.compile("the|an?|his|her|its|my|our|their|this|that|these|those|about|of|for|with")
+_BEFORE_NOUNS = re.compile(
+    "the|an?|his|her|its|my|our|their|this|that|these|those|about|of|for|with"
+)
 _UNSPACED_ASKING = re.compile(
     "什么|为什么|怎么样?|怎样|如何|哪里|哪儿|哪些|哪个|哪一|多少|几个|是谁|是否|请问|告诉我|[吗呢谁哪几吧啊的是]|"
     "どこ|いつ|だれ|なに|何|ですか|でした|です|ますか|ました|ます"
@@ -37,14 +39,26 @@ def form_wanted(asked: str, terms: list[list[str]]) -> str:
         return EMAIL
     if re.search(r"\b(?:url|link|web ?site)\b", asked, re.I):
         return URL
-    if re.search(r"\b(?:when|what (?:date|year|day|time)|which (?:date|year|day)|wann|quand|cu[aá]ndo)\b", asked, re.I):
+    if re.search(
+        r"\b(?:when|what (?:date|year|day|time)|which (?:date|year|day)|wann|quand|cu[aá]ndo)\b",
+        asked,
+        re.I,
+    ):
         return WHEN
     if re.search(
-        r"\bhow (?:many|much|old|long|far|tall|big|high|large)\b|\b(?:number|price|amount|population)\b", asked, re.I
+        r"\bhow (?:many|much|old|long|far|tall|big|high|large)\b|\b(?:number|price|amount|population)\b",
+        asked,
+        re.I,
     ):
         return NUMBER
-    if re.search(r"\b(?:what|who|which) (?:is|are|was|were)\b|\b(?:define|definition|meaning|value)\b", asked, re.I):
-        names = "|".join(re.escape(stem) + (r"\w{0,4}" if mode == "stem" else "") for _, stem, mode in terms[:6])
+    if re.search(
+        r"\b(?:what|who|which) (?:is|are|was|were)\b|\b(?:define|definition|meaning|value)\b",
+        asked,
+        re.I,
+    ):
+        names = "|".join(
+            re.escape(stem) + (r"\w{0,4}" if mode == "stem" else "") for _, stem, mode in terms[:6]
+        )
         return rf"(?i)\b(?:{names})[^.!?]{{0,40}}?(?:\s(?:is|are|was|were|means?|refers? to)\s|\s?[=:]\s?)"
     return ""
 
@@ -63,9 +77,13 @@ def terms_of(asked: str) -> list[list[str]]:
                     found.setdefault(run, [run[:60], run[:60], "longest"])
             continue
         low, word = re.sub(r"['’]s$", "", low), re.sub(r"['’]s$", "", word)
-        named = low in nouns and bool((word[0].isupper() and before) or _BEFORE_NOUNS.fullmatch(before))
+        named = low in nouns and bool(
+            (word[0].isupper() and before) or _BEFORE_NOUNS.fullmatch(before)
+        )
         before = low
-        letter = len(low) < 2 and word.isupper() and word not in "AI" and bool(found or spare)  # as in "Part D"
+        letter = (
+            len(low) < 2 and word.isupper() and word not in "AI" and bool(found or spare)
+        )  # as in "Part D"
         if low in stop or low in asking or (len(low) < 2 and not low.isdigit() and not letter):
             if named:
                 spare[low] = [word, *_stem(low)]
@@ -108,6 +126,9 @@ def _stem(low: str) -> tuple[str, str]:
 def is_unspaced(text: str) -> bool:
     """Scripts that put no spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese."""
     return any(
-        "\u0e00" <= c <= "\u0eff" or "\u1000" <= c <= "\u109f" or "\u1780" <= c <= "\u17ff" or "\u3040" <= c <= "\u9fff"
+        "\u0e00" <= c <= "\u0eff"
+        or "\u1000" <= c <= "\u109f"
+        or "\u1780" <= c <= "\u17ff"
+        or "\u3040" <= c <= "\u9fff"
         for c in text
     )

@@ -17,7 +17,8 @@ _SAID = re.compile(
     r"(?=[.!?;,]*$|[.;,!?]\s|[;,])"
 )
 _NO_VALUE = re.compile(
-    r"(?:not|no|never|also|only|as|in|on|at|by|to|from|there|[a-z]+(?:ed|en)|found|made|away|here|gone)\b", re.I
+    r"(?:not|no|never|also|only|as|in|on|at|by|to|from|there|[a-z]+(?:ed|en)|found|made|away|here|gone)\b",
+    re.I,
 )
 """What follows “is” and is no value: “is not recalled”, “is found”."""
 _KEYED = (
@@ -26,13 +27,19 @@ _KEYED = (
 )
 
 
-_WORDS = r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b"
+_WORDS = (
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b"
+)
 
 
 def value_in(quote: str, terms: list[str], form: str) -> str:
     """The value; '' when it is not plain to see."""
     if re.search(r"[{}]", quote):  # a value belongs to the record in which all the words stand
-        records = [piece for piece in re.split(r"[{}]", quote) if _ends(piece, terms) and -1 not in _ends(piece, terms)]
+        records = [
+            piece
+            for piece in re.split(r"[{}]", quote)
+            if _ends(piece, terms) and -1 not in _ends(piece, terms)
+        ]
         return value_in(records[0].strip(" ,"), terms, form) if len(records) == 1 else ""
     last = max(_ends(quote, terms), default=-1)
     if last < 0 or not form:
@@ -44,7 +51,9 @@ def value_in(quote: str, terms: list[str], form: str) -> str:
             return ""
         return match.group()
     keyed = [
-        match for term in terms for match in re.finditer(r"(?<![^\W_])" + re.escape(_stem(term)) + _KEYED, quote, re.I)
+        match
+        for term in terms
+        for match in re.finditer(r"(?<![^\W_])" + re.escape(_stem(term)) + _KEYED, quote, re.I)
     ]
     if len({match.start() for match in keyed}) == 1:
         return keyed[0][1] or keyed[0][2] or keyed[0][3].strip().rstrip(".")
@@ -59,7 +68,9 @@ def value_in(quote: str, terms: list[str], form: str) -> str:
     first, comma, _ = (match[5] + quote[match.end() : match.end() + 1]).partition(",")
     more = quote[match.start(5) + len(first) + 1 :].split(". ")[0]
     listed = bool(comma) and (" " in first or ", " in more)  # the first of several: no value
-    joined = re.search(r"\b(?:and|or)\s+\W?$", quote[:last])  # "a and b are …" says nothing of b alone
+    joined = re.search(
+        r"\b(?:and|or)\s+\W?$", quote[:last]
+    )  # "a and b are …" says nothing of b alone
     return "" if listed or joined or _NO_VALUE.match(match[5]) else first.rstrip(".!?;")
 
 
@@ -67,7 +78,9 @@ def number_before(quote: str, stem: str, terms: Sequence[str] = ()) -> str:
     """The number that counts a word: “300 soldiers”, “300 brave soldiers”; where more words are asked for, in a clause
     with most of them."""
     found = re.finditer(
-        rf"(?<![:/-])({NUMBER}|{_WORDS})((?:\s[^\W\d]+){{0,2}})\s{re.escape(stem)}\w{{0,4}}(?!\w)", quote, re.I
+        rf"(?<![:/-])({NUMBER}|{_WORDS})((?:\s[^\W\d]+){{0,2}})\s{re.escape(stem)}\w{{0,4}}(?!\w)",
+        quote,
+        re.I,
     )
     little = set(STOP_WORDS.split())
     for match in found:

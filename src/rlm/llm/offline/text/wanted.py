@@ -58,7 +58,11 @@ def version_asked(asked: str, terms: list[list[str]]) -> tuple[list[list[str]], 
 
 def measure_asked(asked: str, terms: list[list[str]]) -> tuple[list[list[str]], bool]:
     """The terms without the word of “how large”, “how long”, which an answer seldom repeats; whether it is such."""
-    found = re.match(r"how (old|long|far|tall|big|high|large|fast|heavy|wide|deep|small|slow|hot|cold)\b", asked, re.I)
+    found = re.match(
+        r"how (old|long|far|tall|big|high|large|fast|heavy|wide|deep|small|slow|hot|cold)\b",
+        asked,
+        re.I,
+    )
     if found is None:
         return terms, False
     others = [term for term in terms if term[0].lower() != found[1].lower()]
@@ -84,18 +88,31 @@ def needed(asked: str, terms: list[list[str]], extra: str) -> dict[str, str]:
         return {"must": _WHY, "what": "why"}
     if re.match(r"(?:since |until )?when\b", asked, re.I):
         return {"must": f"(?:{WHEN})|{_TIMES}".replace("(?i)", ""), "what": "when"}
-    names = "|".join(re.escape(stem) + (r"\w{0,4}" if mode == "stem" else "") for _, stem, mode in terms[:6])
+    names = "|".join(
+        re.escape(stem) + (r"\w{0,4}" if mode == "stem" else "") for _, stem, mode in terms[:6]
+    )
     if re.match(r"whom?\b(?! (?:is|are|was|were)\b)", asked, re.I):
         return {"must": rf"{_PERSON}|^\W*(?:[A-Z][\w.’'-]+ )+(?i:{names})", "what": "who"}
     plain = re.match(r"(?:what|who) (?:is|are|was|were) (?!there\b)(.+?)\W*$", asked, re.I)
-    if plain and extra.startswith("(?i)") and not re.search(r"\w\w(?:ed|ing)\b|\b(?:for|made|done|like)$", plain[1]):
-        more = r"[\"'`*”)\]]{0,3}(?:\s+(?:of|for|in|at|on|from|to|that|which|called|\()[^.!?]{0,40}?)?"
-        clause = "".join(rf"(?<!\b{word} the )" for word in ("while", "when", "if", "that", "because", "where"))
+    if (
+        plain
+        and extra.startswith("(?i)")
+        and not re.search(r"\w\w(?:ed|ing)\b|\b(?:for|made|done|like)$", plain[1])
+    ):
+        more = (
+            r"[\"'`*”)\]]{0,3}(?:\s+(?:of|for|in|at|on|from|to|that|which|called|\()[^.!?]{0,40}?)?"
+        )
+        clause = "".join(
+            rf"(?<!\b{word} the )" for word in ("while", "when", "if", "that", "because", "where")
+        )
         verb = r"\s(?:is|are|was|were|means?|refers? to)\s(?!\w+ed\b|not\b|found\b|away\b)"
         told = rf"(?i)\b{clause}(?:{names}){more}(?:{verb}|[ \t]*[=:]\s?)"
         row = rf"^\s*(?:\||#|\S{{0,6}}(?:{names})\S*(?:\s{{2,}}\S|\s+\())"
         apposed = rf"\b(?:{names})(?:,| [–—-]) (?:the|an?|one)\b"
-        return {"must": f"{told}|{row}|{apposed}", "what": "what it is" if asked[:4].lower() == "what" else "who"}
+        return {
+            "must": f"{told}|{row}|{apposed}",
+            "what": "what it is" if asked[:4].lower() == "what" else "who",
+        }
     return {}
 
 
@@ -118,7 +135,11 @@ def named_in(asked: str, terms: list[list[str]]) -> dict[str, str]:
 
 def fits(about: Mapping[str, str], item: Mapping[str, Any], quote: str) -> bool:
     """Whether a passage has what the question needs."""
-    if [label for label in about.get("exact", "").split("\n") if label and label not in item["terms"]]:
+    if [
+        label
+        for label in about.get("exact", "").split("\n")
+        if label and label not in item["terms"]
+    ]:
         return False
     patterns = [about.get("must", ""), *about.get("says", "").split("\n")]
     return all(re.search(pattern, quote) for pattern in patterns if pattern)

@@ -63,7 +63,11 @@ FORMS: tuple[tuple[str, str, str], ...] = (
     (r"e-?mails?(?: address(?:es)?)?", "e-mail addresses", EMAIL),
     (r"(?:urls?|web ?sites?|web (?:pages?|addresses))", "URLs", URL),
     (r"(?:hyper)?links?", "links", LINK),
-    (r"(?:ip|ipv4)s?(?: address(?:es)?)?", "IP addresses", r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"),
+    (
+        r"(?:ip|ipv4)s?(?: address(?:es)?)?",
+        "IP addresses",
+        r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])",
+    ),
     (r"dates?", "dates", DATE),
     (r"years?", "years", YEAR),
     (r"(?:percentages?|percents)", "percentages", r"(?<![\w.,])\d+(?:[.,]\d+)*[ \t]?%"),
@@ -73,7 +77,11 @@ FORMS: tuple[tuple[str, str, str], ...] = (
         r"[$€£¥][ \t]?\d+(?:[.,]\d+)*|(?<![\w.,])\d+(?:[.,]\d+)*[ \t]?(?:[$€£¥]|USD|EUR|GBP)(?!\w)",
     ),
     (r"hash ?tags?", "hashtags", r"(?<![\w#&])#\w*[^\W\d]\w*"),
-    (r"(?:times of day|clock times|timestamps?)", "times", r"(?<![\d:])\d{1,2}:\d\d(?::\d\d)?(?![\d:])"),
+    (
+        r"(?:times of day|clock times|timestamps?)",
+        "times",
+        r"(?<![\d:])\d{1,2}:\d\d(?::\d\d)?(?![\d:])",
+    ),
     (r"(?:numbers|integers|figures|numerals|number)", "numbers", NUMBER),
 )
 """What a question may call them, what we call them, and their form."""
