@@ -1,4 +1,5 @@
-"""`make bench`: run every part and write docs/benchmarks.md. `--only`, `--sizes` and `--out` are for trials."""
+"""`make bench`: run every part and write docs/benchmarks.md. `--only`, `--sizes` and `--out` are
+for trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Made-up memories with real words: a Zipf draw from the words that the embedder's vocabulary holds."""
+"""Made-up memories with real words: a Zipf draw from the words that the embedder's vocabulary
+holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The learning loop, offline: held-out tasks with and without memory, and what a run costs beyond sandbox and load."""
+"""The learning loop, offline: held-out tasks with and without memory, and what a run costs beyond
+sandbox and load."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def _interval(interval: Any) -> str:
 
 
 def overhead(folder: Path) -> str:
-    """One process, one store, warm: the whole run, and what is left of it without the sandbox and the ontology."""
+    """One process, one store, warm: the whole run, and what is left of it without the sandbox and
+    the ontology."""
     folder.mkdir(parents=True)
     whole, own = [], []
     with open_store(folder / "memory.db", embedder="static") as store, _timed() as spent:

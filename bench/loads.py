@@ -47,7 +47,8 @@ print(f"{worst:.3f}", flush=True)
 
 
 def imports(folder: Path, size: int = 100_000, lengths: tuple[int, ...] = (15, 25, 45)) -> str:
-    """Packs of `size` memories of so many words, beside two parts of the same job done by their own libraries."""
+    """Packs of `size` memories of so many words, beside two parts of the same job done by their own
+    libraries."""
     rows = []
     for words in lengths:
         rows += _imports(folder / str(words), size, words)
@@ -109,7 +110,8 @@ def _peer_words(path: Path, texts: list[str]) -> None:
 
 
 def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
-    """Eight processes write at once, each write its own transaction, beside bare FTS5 with a busy timeout."""
+    """Eight processes write at once, each write its own transaction, beside bare FTS5 with a busy
+    timeout."""
     folder.mkdir(parents=True)
     open_store(folder / "rlm.db").close()
     peer = apsw.Connection(str(folder / "plain.db"))
@@ -147,7 +149,8 @@ def _race(code: str, path: Path, processes: int, writes: int) -> tuple[float, fl
 
 
 def cold_start(folder: Path, runs: int = 15) -> str:
-    """Whole processes, warm disk cache: `rlm memory search`, fusion on, beside a Python that does nothing."""
+    """Whole processes, warm disk cache: `rlm memory search`, fusion on, beside a Python that does
+    nothing."""
     folder.mkdir(parents=True)
     rows = []
     for size in (100, 10_000, 100_000):

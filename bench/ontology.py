@@ -1,13 +1,15 @@
-"""Ontologies: the first load, GraphMeta, a three-hop query and opening again, beside rdflib in the same run.
+"""Ontologies: the first load, GraphMeta, a three-hop query and opening again, beside rdflib in the
+same run.
 
-Each side does the same work in the way its users would write it, by turns, each time in a new process. A load is from
-the file to the first moment at which it can be asked, by an engine that has started, and once more with its start: ours
-is a confined Python that imports the engine, rdflib's is the import of rdflib. GraphMeta is what `rlm.ontology.meta`
-holds, and its index by label: ours is gathered in the worker, sent over and read; rdflib's is built by `describe` below
-from the graph's own iterators, each walked once where that is possible.
+Each side does the same work in the way its users would write it, by turns, each time in a new
+process. A load is from the file to the first moment at which it can be asked, by an engine that has
+started, and once more with its start: ours is a confined Python that imports the engine, rdflib's
+is the import of rdflib. GraphMeta is what `rlm.ontology.meta` holds, and its index by label: ours
+is gathered in the worker, sent over and read; rdflib's is built by `describe` below from the
+graph's own iterators, each walked once where that is possible.
 
-Of several turns the least counts, on both sides: whatever else a machine does can only add to a time. The ratios of the
-single turns are told beside it.
+Of several turns the least counts, on both sides: whatever else a machine does can only add to a
+time. The ratios of the single turns are told beside it.
 """
 
 from __future__ import annotations
@@ -173,11 +175,13 @@ def _timed(job: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - start, value
 
 
-# -- the other side --------------------------------------------------------------------------------------
+# -- the other side
+# --------------------------------------------------------------------------------------
 
 
 def rdflib_side(path: str, query: str) -> None:
-    """Load, describe and ask with rdflib; prints what it took as JSON. Runs in a process of its own."""
+    """Load, describe and ask with rdflib; prints what it took as JSON. Runs in a process of its
+    own."""
 
     def imported() -> Any:
         import rdflib
@@ -201,7 +205,8 @@ def rdflib_side(path: str, query: str) -> None:
 
 
 def describe(graph: Any) -> dict[str, int]:
-    """What a GraphMeta holds, by rdflib. Returns the sizes of its parts, by which both sides are compared."""
+    """What a GraphMeta holds, by rdflib. Returns the sizes of its parts, by which both sides are
+    compared."""
     from rdflib import DC, DCTERMS, FOAF, OWL, RDF, RDFS, SDO, SKOS, BNode, Literal, URIRef
 
     class_types = {OWL.Class, RDFS.Class, OWL.DeprecatedClass}

@@ -1,12 +1,13 @@
 """Made-up ontologies of any size, written as a stream: memory does not grow with the file.
 
-The schema is a class tree with several roots, and properties with domains and ranges. The data are blocks of
-individuals. Every block is alike in shape: slot n of a block has always the same class and the same properties, only
-numbers and link targets differ. So it is known before the first line how many individuals there will be, no link
-leads nowhere, domains and ranges hold, and the number of triples is exact, none of them twice.
+The schema is a class tree with several roots, and properties with domains and ranges. The data are
+blocks of individuals. Every block is alike in shape: slot n of a block has always the same class
+and the same properties, only numbers and link targets differ. So it is known before the first line
+how many individuals there will be, no link leads nowhere, domains and ranges hold, and the number
+of triples is exact, none of them twice.
 
-The same number of triples, seed and format give the same bytes on every version of Python: of `random`, only
-`Random.random()` is used, whose sequence is promised to stay.
+The same number of triples, seed and format give the same bytes on every version of Python: of
+`random`, only `Random.random()` is used, whose sequence is promised to stay.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ Maker = Callable[[float], str]  # a number from 0 to 1 becomes a value or a targ
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was written. `root` and `link` are IRIs: from what is under `root`, `link` can be followed for ever."""
+    """What was written. `root` and `link` are IRIs: from what is under `root`, `link` can be
+    followed for ever."""
 
     path: Path
     triples: int
@@ -110,9 +112,11 @@ class Plan:
 def write_ontology(
     path: str | Path, triples: int, seed: int = 7, *, form: str | None = None
 ) -> Summary:
-    """Write exactly `triples` different triples to `path`, as N-Triples or Turtle (by the suffix, or `form` nt|ttl).
+    """Write exactly `triples` different triples to `path`, as N-Triples or Turtle (by the suffix,
+    or `form` nt|ttl).
 
-    The file appears under its name only when it is whole. ValueError when the size or the format is not possible.
+    The file appears under its name only when it is whole. ValueError when the size or the format is
+    not possible.
     """
     path = Path(path)
     form = form or path.suffix.lstrip(".")
@@ -196,7 +200,8 @@ def make_plan(triples: int, rng: random.Random) -> Plan:
 
 
 def make_parent(n: int, rng: random.Random) -> int | None:
-    """An earlier class, not of the first fifth, so that the tree gets deep; the first root gets its share."""
+    """An earlier class, not of the first fifth, so that the tree gets deep; the first root gets its
+    share."""
     if n < ROOTS:
         return None
     return 0 if n < 2 * ROOTS else n // 5 + int(rng.random() * (n - n // 5))
@@ -215,7 +220,8 @@ def spread(
 
 
 def make_shape(plan: Plan, node: int, rng: random.Random) -> list[Property]:
-    """Two to four links and one to three values whose domains take in the class; the first link where it applies."""
+    """Two to four links and one to three values whose domains take in the class; the first link
+    where it applies."""
     line = {None, *plan.line(node)}
     shape = []
     for properties, most in (

@@ -1,4 +1,5 @@
-"""Packs as people have them: written by a script, in the manner of those that ship, and running prose.
+"""Packs as people have them: written by a script, in the manner of those that ship, and running
+prose.
 
 Beside each, the library that our vectors come from alone, on the same texts and all cores.
 """
@@ -100,7 +101,8 @@ def shipped() -> Iterator[dict[str, object]]:
 
 
 def prose() -> Iterator[dict[str, object]]:
-    """Running text in which every tenth word is a new one: the worst case for anything that remembers words."""
+    """Running text in which every tenth word is a new one: the worst case for anything that
+    remembers words."""
     words: list[str] = []
     for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py")):
         tree = ast.parse(path.read_text("utf-8", "replace"))

@@ -1,8 +1,9 @@
 """Retrieval quality on the two development sets, through the real store.
 
-How a text is laid out in a memory must not matter much, so four layouts are tried. The constants were chosen
-with a view of both halves (docs/experiments.md), so the halves show the spread, not a clean test; that page
-also has the numbers of a setting tuned on one half only and reported on the other.
+How a text is laid out in a memory must not matter much, so four layouts are tried. The constants
+were chosen with a view of both halves (docs/experiments.md), so the halves show the spread, not a
+clean test; that page also has the numbers of a setting tuned on one half only and reported on the
+other.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def load(folder: Path) -> dict[str, tuple[Labelled, Labelled]]:
 
 
 def layout(kind: str, text: str, number: int) -> MemoryItem:
-    """One memory whose text lies in the description, the task, in both description and content, or in the content."""
+    """One memory whose text lies in the description, the task, in both description and content, or
+    in the content."""
     words = text.split()
     title, note = " ".join(words[:10])[:200], f"note {number}"
     if kind == "description":

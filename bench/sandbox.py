@@ -1,4 +1,5 @@
-"""The sealed REPL: starting it, running a block, calling a tool, beside what a bare Python takes for the same."""
+"""The sealed REPL: starting it, running a block, calling a tool, beside what a bare Python takes
+for the same."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ BANDS = ((0, 300), (30, 1_000), (200, 3_000), (1_000, 8_000), (3_000, 20_000))
 
 
 def by_rarity(folder: Path, size: int = 100_000, queries: int = 100) -> str:
-    """The same race with words of one rarity at a time: FTS5 is as slow as its words are common, we are not."""
+    """The same race with words of one rarity at a time: FTS5 is as slow as its words are common, we
+    are not."""
     folder.mkdir(parents=True)
     corpus = Corpus(size)
     rows = []

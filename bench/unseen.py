@@ -1,9 +1,10 @@
-"""A planner on ontologies that it has never seen: questions of every kind are made for any file, asked and checked.
+"""A planner on ontologies that it has never seen: questions of every kind are made for any file,
+asked and checked.
 
     python -m bench.unseen FILE… [--per-kind 3] [--seed 1] [--failures]
 
-The questions are drawn from several wordings a kind, with terms written as people write them (`bench.unseen_names`).
-The same file, seed and number give the same questions.
+The questions are drawn from several wordings a kind, with terms written as people write them
+(`bench.unseen_names`). The same file, seed and number give the same questions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""How people write the names of terms: label, local name, CURIE, plural, alternative label, with a slip of the keys.
+"""How people write the names of terms: label, local name, CURIE, plural, alternative label, with a
+slip of the keys.
 
-A way of writing is only taken when it can mean one term: no other term of the graph has that name, and for a slip no
-other has one nearly as close. What has a name is read from the engine, not from what the planner is told.
+A way of writing is only taken when it can mean one term: no other term of the graph has that name,
+and for a slip no other has one nearly as close. What has a name is read from the engine, not from
+what the planner is told.
 """
 
 from __future__ import annotations

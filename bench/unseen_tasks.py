@@ -1,7 +1,8 @@
-"""Questions of every kind for any ontology, drawn by a seed, each with the query that tells the right answer.
+"""Questions of every kind for any ontology, drawn by a seed, each with the query that tells the
+right answer.
 
-The queries follow the meaning of words in docs/curricula/README.md and are not how a planner would ask. What a file
-cannot be asked, for it has no instances or no two levels of classes, is said.
+The queries follow the meaning of words in docs/curricula/README.md and are not how a planner would
+ask. What a file cannot be asked, for it has no instances or no two levels of classes, is said.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Maker:
     def tasks(self) -> list[Task]:
         found: list[Task] = []
         for kind in KINDS:
-            # A text seeds the same in every Python; with the size in it each ontology gets wordings of its own.
+            # A text seeds the same in every Python; with the size in it each ontology gets wordings
+            # of its own.
             self.rng = random.Random(f"{self.seed}:{kind}:{self.meta.triple_count}")
             made = self._some(getattr(self, f"_{kind}")())
             for number, (query, verify, way) in enumerate(made, 1):
@@ -72,7 +74,8 @@ class Maker:
                 break
         return list(found.values())
 
-    # -- pieces ----------------------------------------------------------------------------------------------
+    # -- pieces
+    # ----------------------------------------------------------------------------------------------
 
     def _ask(self, sparql: str, limit: int = 2000) -> list[str]:
         rows = self.engine.query(sparql, limit=limit).rows
@@ -105,7 +108,8 @@ class Maker:
                 made += 1
                 yield next(wordings).format(x=written[1]), Verify(sparql, "set"), written[0]
 
-    # -- kinds -----------------------------------------------------------------------------------------------
+    # -- kinds
+    # -----------------------------------------------------------------------------------------------
 
     def _namespaces(self) -> Made:
         used = [
@@ -192,7 +196,8 @@ class Maker:
         return self._about("instances", "?a a {x}", self._typed(), bool)
 
     def _typed(self) -> list[Term]:
-        """The classes that have instances, declared or not; sorts of properties where there are none."""
+        """The classes that have instances, declared or not; sorts of properties where there are
+        none."""
         types = self._ask("SELECT DISTINCT ?t WHERE { ?x a ?t FILTER(isIRI(?x) && isIRI(?t)) }")
         own = [iri for iri in types if not v.is_machinery(iri)]
         other = [
@@ -236,7 +241,8 @@ class Maker:
         yield from alone
 
     def _undeclared(self, text: str) -> bool:
-        """Whether something is called so that has no type: whether it is a term can be seen both ways."""
+        """Whether something is called so that has no type: whether it is a term can be seen both
+        ways."""
         named = f"VALUES ?p {{ {LABELS} {ALTERNATIVES} }} ?x ?p ?n FILTER NOT EXISTS {{ ?x a ?t }}"
         sparql = f'ASK {{ {named} FILTER(isIRI(?x) && CONTAINS(LCASE(STR(?n)), "{text}")) }}'
         return bool(self.engine.query(sparql).boolean)
@@ -305,7 +311,8 @@ class Maker:
                     break
 
     def _absent(self) -> Made:
-        """Words that nothing here is called; every third as a sort of something that is there: `Submarine Vessel`."""
+        """Words that nothing here is called; every third as a sort of something that is there:
+        `Submarine Vessel`."""
         free = [name for name in STRANGERS if not self.terms.named(name)]
         labels = [
             term.labels[0] for term in self.classes if term.labels and term.labels[0].isalpha()
@@ -332,7 +339,8 @@ def _search_query(text: str, what: str) -> str:
 
 
 def _steps(start: str, end: str) -> str:
-    """Two statements from start to end over ?m, in any directions; the ways that say nothing are not taken."""
+    """Two statements from start to end over ?m, in any directions; the ways that say nothing are
+    not taken."""
     parts = []
     for one in (f"{start} ?p ?m", f"?m ?p {start}"):
         for two in (f"?m ?q {end}", f"{end} ?q ?m"):

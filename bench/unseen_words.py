@@ -1,4 +1,5 @@
-"""How people word their questions, several ways a kind. {x} and {y} are terms, {t} a piece of a name, {w} a sort."""
+"""How people word their questions, several ways a kind. {x} and {y} are terms, {t} a piece of a
+name, {w} a sort."""
 
 from __future__ import annotations
 

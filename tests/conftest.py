@@ -31,7 +31,8 @@ ENOUGH = 4 << 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Default tests write to memory where there is room: two thousand stores wait for a disk longer than they compute.
+    """Default tests write to memory where there is room: two thousand stores wait for a disk longer
+    than they compute.
 
     The slow tests, those of crashes among them, stay on the disk; so does whoever names a folder.
     """
@@ -43,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 WARM = ("agent", "llm")
-"""Tests in these folders ask the same ontologies again and again: they share a cache, so that each is parsed once.
-How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
+"""Tests in these folders ask the same ontologies again and again: they share a cache, so that each
+is parsed once. How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
 
 
 @pytest.fixture(scope="session")

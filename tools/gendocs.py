@@ -3,12 +3,12 @@
     python tools/gendocs.py            write them (`make docs`)
     python tools/gendocs.py --check    write nothing; exit 1 and say what is stale
 
-A page is a function that returns Markdown. Pages hold nothing that differs between machines: no time, no
-path, no width of a terminal, no wording of an installed library.
+A page is a function that returns Markdown. Pages hold nothing that differs between machines: no
+time, no path, no width of a terminal, no wording of an installed library.
 
-The requirement matrix joins docs/requirements.toml with the marks `@pytest.mark.req("ID")` in tests/. A mark
-that names no row is an error, and so is a row that was proven and has lost its last test: writing refuses
-too, so a proof cannot vanish unseen. `--forget ID` lets one go on purpose.
+The requirement matrix joins docs/requirements.toml with the marks `@pytest.mark.req("ID")` in
+tests/. A mark that names no row is an error, and so is a row that was proven and has lost its last
+test: writing refuses too, so a proof cannot vanish unseen. `--forget ID` lets one go on purpose.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Stale(Exception):
     """Something that `make docs` alone does not put right."""
 
 
-# -- the requirement matrix ----------------------------------------------------------------------------
+# -- the requirement matrix
+# ----------------------------------------------------------------------------
 
 
 @dataclass
@@ -71,7 +72,8 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 def read_marks(root: Path) -> Marks:
-    """The marks of every test under `root`/tests. A skipped test, or one expected to fail, proves nothing."""
+    """The marks of every test under `root`/tests. A skipped test, or one expected to fail, proves
+    nothing."""
     marks = Marks()
     for path in sorted((root / "tests").rglob("*.py")):
         name = path.relative_to(root).as_posix()
@@ -143,7 +145,8 @@ def written_states(page: Path) -> dict[str, str]:
 
 
 def requirements_page(root: Path = ROOT, forget: Collection[str] = ()) -> str:
-    """The matrix. Raises Stale for a mark without a row, and for a row that went or lost its last test."""
+    """The matrix. Raises Stale for a mark without a row, and for a row that went or lost its last
+    test."""
     groups = read_rows(root / "docs" / "requirements.toml")
     marks = read_marks(root)
     known = {name for _, rows in groups for name in rows}
@@ -186,7 +189,8 @@ def _row(name: str, text: str, proofs: list[str]) -> str:
     return f"| {name} | {text.replace('|', '/')} | {state} | {'<br>'.join(shown)} |"
 
 
-# -- the command line ------------------------------------------------------------------------------------
+# -- the command line
+# ------------------------------------------------------------------------------------
 
 
 CLI_PREFACE = (
@@ -200,7 +204,8 @@ CLI_PREFACE = (
 
 
 def cli_page() -> str:
-    """The help of every command. Rendered here, because a library's own wording changes with its version."""
+    """The help of every command. Rendered here, because a library's own wording changes with its
+    version."""
     from rlm.cli.app import app
 
     lines = ["# The command line", "", *CLI_PREFACE]
@@ -294,7 +299,8 @@ def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
     return lines
 
 
-# -- the schema ------------------------------------------------------------------------------------------
+# -- the schema
+# ------------------------------------------------------------------------------------------
 
 FTS5_SHADOWS = ("data", "idx", "content", "docsize", "config")
 KINDS = {"table": "Tables", "index": "Indexes", "view": "Views", "trigger": "Triggers"}
@@ -325,7 +331,8 @@ def schema_page() -> str:
     return "\n".join(lines)
 
 
-# -- settings, errors, names -----------------------------------------------------------------------------
+# -- settings, errors, names
+# -----------------------------------------------------------------------------
 
 
 def settings_page() -> str:
@@ -546,7 +553,8 @@ def _first_line(text: str | None) -> str:
     return " ".join(inspect.cleandoc(text or "").partition("\n\n")[0].split())
 
 
-# -- writing ---------------------------------------------------------------------------------------------
+# -- writing
+# ---------------------------------------------------------------------------------------------
 
 PAGES: dict[str, Callable[[], str]] = {
     "requirements.md": requirements_page,

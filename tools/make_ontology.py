@@ -1,4 +1,5 @@
-"""Writes a made-up ontology of a given size: `python tools/make_ontology.py --triples 1000000 --seed 7 --out big.nt`.
+"""Writes a made-up ontology of a given size: `python tools/make_ontology.py --triples 1000000
+--seed 7 --out big.nt`.
 
 The same size, seed and format give the same bytes. The work is done by bench/ontology_data.py.
 """

@@ -1,9 +1,9 @@
 """Writes the packs that ship with the package: `core_v1` and `prov_v1`.
 
-The seven general strategies of `core_v1` live here, readable. `prov_v1` is what training on the curriculum of that name
-teaches the offline planner: nobody wrote it. The JSONL is never edited by hand. The same sources give the same bytes:
-time and ids are held still. `--check` writes nothing and fails when a file is stale; `--core` leaves out the training,
-which takes some ten seconds.
+The seven general strategies of `core_v1` live here, readable. `prov_v1` is what training on the
+curriculum of that name teaches the offline planner: nobody wrote it. The JSONL is never edited by
+hand. The same sources give the same bytes: time and ids are held still. `--check` writes nothing
+and fails when a file is stale; `--core` leaves out the training, which takes some ten seconds.
 """
 
 from __future__ import annotations
@@ -194,7 +194,8 @@ def _bullets(text: str) -> str:
 
 
 def trained() -> list[MemoryItem]:
-    """What training on the shipped curriculum teaches, as a pack says it: without the ids of its runs."""
+    """What training on the shipped curriculum teaches, as a pack says it: without the ids of its
+    runs."""
     numbers = count(1)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -233,7 +234,8 @@ def build(*, core_only: bool = False) -> dict[str, bytes]:
             count=len(items),
             sha256=sha256(data).hexdigest(),
             kind=UNIVERSAL,
-            created_by="rlm",  # without the version, so that a release does not make the packs stale
+            # without the version, so that a release does not make the packs stale
+            created_by="rlm",
         )
         files[name + PACK_SUFFIX] = data
         files[name + MANIFEST_SUFFIX] = manifest.encode()

@@ -7,8 +7,8 @@
     >>> import rlm.agent
     >>> rlm.agent.run("How many …?", context=text, model="openai/…").answer       # doctest: +SKIP
 
-The names below are the public API; a test pins them. They are loaded when first used, because numpy and the
-driver would otherwise cost every command a tenth of a second.
+The names below are the public API; a test pins them. They are loaded when first used, because numpy
+and the driver would otherwise cost every command a tenth of a second.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Settings: the only module that reads environment variables and config files.
 
 A value comes from, in this order: the call (or the command-line flag), the environment, the config
-file, the default. The config file is TOML, at `RLM_CONFIG` or `~/.config/rlm/config.toml`; a missing
-file is fine, an unknown key is an error. Every setting is a field of `Settings`; its metadata holds
-the variable, and `docs/settings.md` is generated from it. Tables `[endpoints.NAME]` are read by `endpoints()`.
+file, the default. The config file is TOML, at `RLM_CONFIG` or `~/.config/rlm/config.toml`; a
+missing file is fine, an unknown key is an error. Every setting is a field of `Settings`; its
+metadata holds the variable, and `docs/settings.md` is generated from it. Tables `[endpoints.NAME]`
+are read by `endpoints()`.
 """
 
 from __future__ import annotations
@@ -273,7 +274,8 @@ def user_name() -> str | None:
 
 
 def git_project(start: Path | None = None) -> str | None:
-    """The name of the git repository around `start`: `owner/name` of its origin, else `git_local_name`.
+    """The name of the git repository around `start`: `owner/name` of its origin, else
+    `git_local_name`.
 
     Reads `.git` itself, because starting git costs more than a search. Never raises.
     """
@@ -284,7 +286,8 @@ def git_project(start: Path | None = None) -> str | None:
 def git_local_name(start: Path | None = None) -> str | None:
     """The name of a repository without an origin: its folder's, and a hash of where it lies.
 
-    So two repositories whose folders are named alike are two projects, and all worktrees of one are one.
+    So two repositories whose folders are named alike are two projects, and all worktrees of one are
+    one.
     """
     mark = _git_mark(start)
     if mark is None:

@@ -1,6 +1,7 @@
 """Messages on the pipe between host and worker: four bytes of length, then JSON in UTF-8.
 
-Both sides use this module; it imports nothing of ours. A reader refuses what is too long before it reads it.
+Both sides use this module; it imports nothing of ours. A reader refuses what is too long before it
+reads it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def read_exactly(fd: int, size: int) -> bytes:
 
 
 SPIN_S = 0.0001
-"""How long to look for an answer before sleeping. To be woken takes half of that; a whole call need take no more."""
+"""How long to look for an answer before sleeping. To be woken takes half of that; a whole call need
+take no more."""
 
 
 def read_now(fd: int) -> bytes | None:

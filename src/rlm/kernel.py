@@ -1,7 +1,9 @@
-"""Shutting a process in, by ctypes on the C library: limits, Landlock, seccomp. Linux only; elsewhere nothing holds.
+"""Shutting a process in, by ctypes on the C library: limits, Landlock, seccomp. Linux only;
+elsewhere nothing holds.
 
-Each function says whether its wall stands. A caller decides what it needs. Walls are for the process that builds them
-and cannot be taken down: build them in a worker, after everything is loaded.
+Each function says whether its wall stands. A caller decides what it needs. Walls are for the
+process that builds them and cannot be taken down: build them in a worker, after everything is
+loaded.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7), "arm64": (1,
 _PROT_EXEC = 4
 
 WORKER_CPU_S = 3_600
-"""Processor time of a sandbox worker's whole life: a hard limit. The host sets less for every block where it may."""
+"""Processor time of a sandbox worker's whole life: a hard limit. The host sets less for every block
+where it may."""
 
 _LD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _EPERM = 0x7FFF0000, 0x80000000, 0x00050000 | 1
@@ -46,7 +49,8 @@ _NR, _ARCH, _ARG2 = 0, 4, 32
 
 
 def set_limits(values: Mapping[str, int]) -> None:
-    """Limits by their names (`RLIMIT_DATA`), soft and hard; what this machine does not know is left out."""
+    """Limits by their names (`RLIMIT_DATA`), soft and hard; what this machine does not know is left
+    out."""
     for name, value in values.items():
         number = getattr(resource, name, None)
         if number is None:
@@ -58,7 +62,8 @@ def set_limits(values: Mapping[str, int]) -> None:
 
 
 def no_new_privileges() -> bool:
-    """No program that is started from here on can gain rights; needed before the other two. No core, no ptrace."""
+    """No program that is started from here on can gain rights; needed before the other two. No
+    core, no ptrace."""
     libc = _libc()
     if libc is None:
         return False
@@ -67,13 +72,15 @@ def no_new_privileges() -> bool:
 
 
 def end_with_parent() -> bool:
-    """Be killed when the thread that started this process ends. After the last change of user, which undoes it."""
+    """Be killed when the thread that started this process ends. After the last change of user,
+    which undoes it."""
     libc = _libc()
     return libc is not None and bool(libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0) == 0)
 
 
 def landlock(*, readable: Iterable[str] = (), writable: Iterable[str] = ()) -> bool:
-    """Refuse every right on files and TCP that this kernel knows, but for these folders and what is below them."""
+    """Refuse every right on files and TCP that this kernel knows, but for these folders and what is
+    below them."""
     libc = _libc()
     if libc is None:
         return False
@@ -125,7 +132,8 @@ def seccomp(program: bytes | None) -> bool:
 
 
 def allow_only(names: Iterable[str], *, machine: str | None = None) -> bytes | None:
-    """A filter: listed calls pass, memory that can be run does not, any other call is EPERM. None: unknown machine."""
+    """A filter: listed calls pass, memory that can be run does not, any other call is EPERM. None:
+    unknown machine."""
     found = _MACHINES.get(machine or os.uname().machine)
     if found is None:
         return None
@@ -149,7 +157,8 @@ def allow_only(names: Iterable[str], *, machine: str | None = None) -> bytes | N
 
 
 def refuse(names: Iterable[str], *, machine: str | None = None) -> bytes | None:
-    """A filter: listed calls are EPERM, any other passes. For a library that needs more than can be listed."""
+    """A filter: listed calls are EPERM, any other passes. For a library that needs more than can be
+    listed."""
     found = _MACHINES.get(machine or os.uname().machine)
     if found is None:
         return None

@@ -1,8 +1,10 @@
-"""Teaching: every task of a curriculum that is not held out is run, judged and learnt from, one after the other.
+"""Teaching: every task of a curriculum that is not held out is run, judged and learnt from, one
+after the other.
 
-Everything that can be known to be wrong is known before the first question is asked: the file, the ontology, every
-`verify` query, the name of the model, the folder for logs. What is done is in the store, run by run, so a training that
-was killed goes on where it was: a task that this model was judged on, and that has not changed since, is not run again.
+Everything that can be known to be wrong is known before the first question is asked: the file, the
+ontology, every `verify` query, the name of the model, the folder for logs. What is done is in the
+store, run by run, so a training that was killed goes on where it was: a task that this model was
+judged on, and that has not changed since, is not run again.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ UNKIND = "other"
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What one task came to. `earlier`: it was done before and not run again, so it taught nothing new."""
+    """What one task came to. `earlier`: it was done before and not run again, so it taught nothing
+    new."""
 
     task_id: str
     kind: str
@@ -120,8 +123,9 @@ def train(
 ) -> TrainReport:
     """Run the tasks that may be trained on, or `all`, and keep what they teach in `store`.
 
-    Without `resume` tasks that are done are run again. Ctrl-C, or a model that fails, ends it with a report of what is
-    done. Raises RLMError before anything is asked when something is wrong, and when the first call to a model fails.
+    Without `resume` tasks that are done are run again. Ctrl-C, or a model that fails, ends it with
+    a report of what is done. Raises RLMError before anything is asked when something is wrong, and
+    when the first call to a model fails.
     """
     lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
     chosen = chosen_tasks(lesson, tasks)
@@ -163,7 +167,8 @@ def _opened(stack: ExitStack, model: str | None, options: RunOptions | None) -> 
 def run_task(lesson: Curriculum, task: Task, *, options: RunOptions, **more: Any) -> AgentResult:
     """Ask one task as `agent.run` does, with its own check.
 
-    Raises KeyboardInterrupt and ModelError: then the run came to no end of its own, and says nothing of the task.
+    Raises KeyboardInterrupt and ModelError: then the run came to no end of its own, and says
+    nothing of the task.
     """
     told = replace(options, ontology_name=lesson.ontology_name, verify=task.verify)
     result = agent.run(task.query, lesson.ontology_path, options=told, **more)
@@ -174,7 +179,8 @@ def run_task(lesson: Curriculum, task: Task, *, options: RunOptions, **more: Any
     return result
 
 
-# -- before anything is spent ------------------------------------------------------------------------------
+# -- before anything is spent
+# ------------------------------------------------------------------------------
 
 
 def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
@@ -190,7 +196,8 @@ def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
 
 
 def checked(lesson: Curriculum, log_dir: str | Path | None = None, model: str = "") -> str:
-    """The hash of the ontology, after every `verify` was asked of it and the folder for logs was written to.
+    """The hash of the ontology, after every `verify` was asked of it and the folder for logs was
+    written to.
 
     `model` is who will be asked: offline reads English only, and so must every task be.
     """
@@ -217,7 +224,8 @@ def task_hash(lesson: Curriculum, task: Task, content: str) -> str:
     return hashlib.sha256(canonical_json(told).encode()).hexdigest()[:16]
 
 
-# -- what was done before ----------------------------------------------------------------------------------
+# -- what was done before
+# ----------------------------------------------------------------------------------
 
 
 def _done(

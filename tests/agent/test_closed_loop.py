@@ -116,7 +116,8 @@ def test_an_answer_that_nothing_stands_behind_is_a_failure_and_is_not_learnt_as_
     assert all(store.get(made["memory_id"]).outcome == "failure" for made in result.new_memories)
 
 
-# -- what harms ------------------------------------------------------------------------------------------------
+# -- what harms
+# ------------------------------------------------------------------------------------------------
 
 
 def harmful(number, steps):
@@ -156,7 +157,8 @@ def test_a_store_full_of_harm_answers_as_well_and_loses_belief_in_it(ask, store)
     assert last.memories_used == []
 
 
-# -- what ends badly -------------------------------------------------------------------------------------------
+# -- what ends badly
+# -------------------------------------------------------------------------------------------
 
 
 def test_a_run_that_is_cancelled_is_kept_whole(ask, store):
@@ -244,7 +246,8 @@ def test_another_model_may_be_asked_in_any_language_and_so_may_a_text_that_has_t
     assert "1890" in found.answer
 
 
-# -- several attempts ------------------------------------------------------------------------------------------
+# -- several attempts
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("RB-24")
@@ -369,7 +372,8 @@ def test_several_attempts_that_are_cancelled_are_kept(ask, store):
         )
 
 
-# -- the seeds' own names --------------------------------------------------------------------------------------
+# -- the seeds' own names
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("PM-08", "PM-09")

@@ -1,4 +1,5 @@
-"""Credit goes to what was used, and nothing is recalled where its scope says that it cannot be of use."""
+"""Credit goes to what was used, and nothing is recalled where its scope says that it cannot be of
+use."""
 
 from __future__ import annotations
 

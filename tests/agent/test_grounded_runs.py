@@ -1,4 +1,5 @@
-"""An answer stands on the ontology: what a run made up itself is no evidence, however it comes to be printed."""
+"""An answer stands on the ontology: what a run made up itself is no evidence, however it comes to
+be printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Ontologies whose texts want to be more than texts: an answer is judged by what it says, not by what a label says."""
+"""Ontologies whose texts want to be more than texts: an answer is judged by what it says, not by
+what a label says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a run was given is in use: the same run does not rewrite it; and a model that is dead is not asked again."""
+"""What a run was given is in use: the same run does not rewrite it; and a model that is dead is not
+asked again."""
 
 from __future__ import annotations
 

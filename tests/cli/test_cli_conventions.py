@@ -36,7 +36,8 @@ def commands(
 
 ALL = dict(commands())
 
-# One line that succeeds for each command; {id}, {old}, {held}, {node}, {edge} and the files are made by `filled`.
+# One line that succeeds for each command; {id}, {old}, {held}, {node}, {edge} and the files are
+# made by `filled`.
 LINES: dict[str, tuple[str, ...]] = {
     "memory add": ("--title", "New", "--content", "Do it."),
     "memory search": ("subclasses", "--explain"),
@@ -102,7 +103,8 @@ def made(*line: str) -> str:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder with a store that has one of everything, and the ids in it: made once, copied for every test."""
+    """A folder with a store that has one of everything, and the ids in it: made once, copied for
+    every test."""
     folder = tmp_path_factory.mktemp("filled")
     db = str(folder / "store.db")
     with pytest.MonkeyPatch.context() as patch:
@@ -173,8 +175,8 @@ NO_MEMORY = ("memory review", "memory stats", "memory train", "memory insights")
 def test_json_is_one_document_in_which_an_id_has_one_name(
     rlm: Run, home: Path, db: str, filled: dict[str, str], name: str
 ) -> None:
-    """`memory_id` for a memory, as in packs and in seed 000; `id` for nodes and edges, as in seed 004. And the default
-    store is never touched."""
+    """`memory_id` for a memory, as in packs and in seed 000; `id` for nodes and edges, as in seed
+    004. And the default store is never touched."""
     line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
     done = rlm(*name.split(), *line, "--db", db, "--json")
     assert done.code == 0, done.err

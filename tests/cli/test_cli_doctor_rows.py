@@ -1,4 +1,5 @@
-"""`rlm doctor` on a sound file whose content is not: damaged rows, lost tables, lost vectors, no right to write."""
+"""`rlm doctor` on a sound file whose content is not: damaged rows, lost tables, lost vectors, no
+right to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Nothing there, nothing found, nothing given: one short line says so, and the exit code stays what it was."""
+"""Nothing there, nothing found, nothing given: one short line says so, and the exit code stays what
+it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`rlm ontology`: what a person sees of a file and of an endpoint, what goes to a file, and what bad input gets."""
+"""`rlm ontology`: what a person sees of a file and of an endpoint, what goes to a file, and what
+bad input gets."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def harmless(text: str) -> bool:
     return not any(mark in text for mark in ("\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\x7f"))
 
 
-# -- what is in it ---------------------------------------------------------------------------------------
+# -- what is in it
+# ---------------------------------------------------------------------------------------
 
 
 def test_stats_tells_sizes_roots_languages_and_prefixes(rlm: Run, harbour: str) -> None:
@@ -180,7 +182,8 @@ def test_card_is_what_a_model_gets(rlm: Run, prov: str) -> None:
     )
 
 
-# -- query -----------------------------------------------------------------------------------------------
+# -- query
+# -----------------------------------------------------------------------------------------------
 
 
 def test_a_pipe_gets_one_line_a_row_and_is_told_what_was_cut(rlm: Run, harbour: str) -> None:
@@ -251,7 +254,8 @@ def test_on_a_terminal_rows_are_a_table_with_its_header(harbour: str) -> None:
     assert shown[1].split("  ")[0] == "harbour:CargoVessel"
 
 
-# -- files -----------------------------------------------------------------------------------------------
+# -- files
+# -----------------------------------------------------------------------------------------------
 
 
 def test_rows_go_to_csv_tsv_and_json(rlm: Run, harbour: str, tmp_path: Path) -> None:
@@ -360,7 +364,8 @@ def test_an_iri_of_a_stranger_cannot_end_its_token() -> None:
     )
 
 
-# -- what bad input gets ---------------------------------------------------------------------------------
+# -- what bad input gets
+# ---------------------------------------------------------------------------------
 
 BAD = {
     "empty.ttl": (b"", "NotRDF", "0 bytes"),
@@ -450,7 +455,8 @@ def test_text_of_an_ontology_does_not_steer_the_terminal(
     assert done.code == (1 if "\x1b" in line[-1] else 0)
 
 
-# -- time ------------------------------------------------------------------------------------------------
+# -- time
+# ------------------------------------------------------------------------------------------------
 
 
 def test_the_second_question_parses_nothing(
@@ -491,7 +497,8 @@ def test_what_takes_long_says_so_on_a_terminal(
     assert "loading slow[red].ttl (the next time it is cached)" in sent
 
 
-# -- an endpoint -----------------------------------------------------------------------------------------
+# -- an endpoint
+# -----------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -236,7 +236,8 @@ def test_candidates_go_out_and_come_back_edited(
 def test_an_import_of_candidates_says_how_to_bring_them_back(
     rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
 ) -> None:
-    """It is no pack: that would be a copy in quarantine. Nor may a mark in a file change what is trusted here."""
+    """It is no pack: that would be a copy in quarantine. Nor may a mark in a file change what is
+    trusted here."""
     add("Find the subclasses", "First start at the root.")
     file = tmp_path / "my candidates.jsonl"
     told = rlm("pack", "candidates", str(file), "--db", db).err

@@ -70,7 +70,8 @@ def test_a_reader_that_went_away_ends_it_quietly(add: Callable[..., str], db: st
 def test_ctrl_c_ends_with_130_and_no_traceback(db: str, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    # without -W error: an interrupt between open() and `with` leaves the file to the collector, rightly
+    # without -W error: an interrupt between open() and `with` leaves the file to the collector,
+    # rightly
     line = [
         sys.executable,
         "-m",

@@ -1,4 +1,5 @@
-"""`rlm run` and `rlm logs show`: the answer on stdout, talk on stderr, exit codes that mean something."""
+"""`rlm run` and `rlm logs show`: the answer on stdout, talk on stderr, exit codes that mean
+something."""
 
 from __future__ import annotations
 
@@ -341,12 +342,14 @@ def test_a_success_that_nobody_checked_says_so(success, reason, said):
     assert _verdict({"is_success": success, "reason": reason, "confidence": "medium"}) == said
 
 
-# -- over an ontology, with memory ------------------------------------------------------------------------------
+# -- over an ontology, with memory
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.req("RB-15", "RB-17")
 def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path, capsys):
-    """`rlm-agent run --ontology … --ontology-name … --query … --db … --json`, as a coding agent calls it."""
+    """`rlm-agent run --ontology … --ontology-name … --query … --db … --json`, as a coding agent
+    calls it."""
     prov = str(root / "ontology" / "prov.ttl")
     line = [
         "run",

@@ -1,4 +1,5 @@
-"""Tables on a terminal: readable at 80 columns and below, ids whole, titles never a column of letters."""
+"""Tables on a terminal: readable at 80 columns and below, ids whole, titles never a column of
+letters."""
 
 from __future__ import annotations
 

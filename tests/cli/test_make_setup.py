@@ -1,4 +1,5 @@
-"""`make demo` on a fresh machine: one line beforehand, and only what the demo needs. Nothing is installed here."""
+"""`make demo` on a fresh machine: one line beforehand, and only what the demo needs. Nothing is
+installed here."""
 
 from __future__ import annotations
 

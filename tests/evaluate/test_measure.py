@@ -65,7 +65,8 @@ def test_trials_repeat_and_a_kept_training_is_used(lesson, tmp_path):
 
 
 class Watched(OfflineClient):
-    """The offline model under another name, as a real one is treated; `asked` are the schemas that it was given."""
+    """The offline model under another name, as a real one is treated; `asked` are the schemas that
+    it was given."""
 
     def __init__(self):
         super().__init__()

@@ -155,7 +155,8 @@ def test_an_evaluation_without_a_run_can_be_shown():
     assert "It ended early" in page(empty)
 
 
-# -- the page ----------------------------------------------------------------------------------------------
+# -- the page
+# ----------------------------------------------------------------------------------------------
 
 
 class Reader(HTMLParser):

@@ -1,4 +1,5 @@
-"""What the sandbox's texts ask of the host: bounded, checked, and metered apart from what a prompt gets."""
+"""What the sandbox's texts ask of the host: bounded, checked, and metered apart from what a prompt
+gets."""
 
 from __future__ import annotations
 

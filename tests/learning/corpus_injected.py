@@ -1,4 +1,5 @@
-"""Texts that try to steer whoever reads a trajectory: orders, fake marks, fake verdicts, other languages, odd signs."""
+"""Texts that try to steer whoever reads a trajectory: orders, fake marks, fake verdicts, other
+languages, odd signs."""
 
 from __future__ import annotations
 

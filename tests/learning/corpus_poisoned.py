@@ -1,4 +1,5 @@
-"""Instructions that somebody hid in data: a label, a comment, a passage, a tool's error, a recalled memory.
+"""Instructions that somebody hid in data: a label, a comment, a passage, a tool's error, a recalled
+memory.
 
 None of them may come out of an extractor as something that is recalled.
 """

@@ -1,4 +1,5 @@
-"""Runs to learn from: real tools over a real graph, their trace, and a model that believes everything it reads."""
+"""Runs to learn from: real tools over a real graph, their trace, and a model that believes
+everything it reads."""
 
 from __future__ import annotations
 
@@ -72,17 +73,19 @@ def learnt(
     )
 
 
-# -- models over HTTP ------------------------------------------------------------------------------------
+# -- models over HTTP
+# ------------------------------------------------------------------------------------
 
 
 @contextmanager
 def serving(
     reply: Callable[[dict[str, Any], int], Any],
 ) -> Iterator[tuple[OpenAIClient, list[dict[str, Any]]]]:
-    """A client of an OpenAI-compatible server whose text is `reply(body, number)`; and the bodies that it got.
+    """A client of an OpenAI-compatible server whose text is `reply(body, number)`; and the bodies
+    that it got.
 
-    A reply that is an int is sent as that HTTP status; one that is a pair, as a status and what the server says, or as
-    how the reply ended and its text.
+    A reply that is an int is sent as that HTTP status; one that is a pair, as a status and what the
+    server says, or as how the reply ended and its text.
     """
     bodies: list[dict[str, Any]] = []
 

@@ -1,4 +1,5 @@
-"""A run in little: the seed's keys and bounds, the telling part of a block, nothing that must not be kept."""
+"""A run in little: the seed's keys and bounds, the telling part of a block, nothing that must not
+be kept."""
 
 from __future__ import annotations
 
@@ -167,7 +168,8 @@ def test_a_long_question_and_a_long_answer_are_cut():
     )
 
 
-# -- the telling part --------------------------------------------------------------------------------------
+# -- the telling part
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -233,7 +235,8 @@ def test_a_block_of_the_offline_planner_tells_its_step():
     }
 
 
-# -- with a trace ------------------------------------------------------------------------------------------
+# -- with a trace
+# ------------------------------------------------------------------------------------------
 
 
 def test_the_calls_that_the_host_saw_are_the_action():
@@ -313,7 +316,8 @@ def test_pages_give_way_to_the_query_and_iris_to_their_ends():
     assert step["action"].endswith('x#One", "prov:Agent")') and len(step["action"]) <= 80
 
 
-# -- what must not be in it --------------------------------------------------------------------------------
+# -- what must not be in it
+# --------------------------------------------------------------------------------
 
 
 def test_secrets_do_not_get_into_an_artifact():

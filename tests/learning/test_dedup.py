@@ -175,7 +175,8 @@ def test_a_merged_one_still_fits_a_prompt_and_loses_nothing_of_the_old(old, new)
     assert merged.content == before.content or shown_whole(merged)
 
 
-# -- plans -----------------------------------------------------------------------------------------------
+# -- plans
+# -----------------------------------------------------------------------------------------------
 
 
 def kept(store, plan):

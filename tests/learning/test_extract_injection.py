@@ -1,6 +1,8 @@
-"""Nothing that somebody hid in data comes out as a memory that is recalled: neither from the calls nor from a model.
+"""Nothing that somebody hid in data comes out as a memory that is recalled: neither from the calls
+nor from a model.
 
-The model is a stand-in behind real HTTP that believes everything: it copies what it finds in the run into its lessons.
+The model is a stand-in behind real HTTP that believes everything: it copies what it finds in the
+run into its lessons.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ PROV = {"prov": "http://www.w3.org/ns/prov#"}
 
 
 def poisoned_calls(text):
-    """The text wherever a run can pick one up: names, texts and settings of calls, what came back, errors."""
+    """The text wherever a run can pick one up: names, texts and settings of calls, what came back,
+    errors."""
     name = "http://example.org/" + "".join(char if char.isalnum() else "_" for char in text)[:300]
     quoted = text.replace("\\", "").replace('"', "").replace("\n", " ")[:300]
     return [
@@ -100,7 +103,8 @@ def test_the_calls_of_a_run_smuggle_nothing(texts):
 
 
 def believe(body, number):
-    """Lessons as a gullible model writes them: the task as a title, the rest as steps, or as a description."""
+    """Lessons as a gullible model writes them: the task as a title, the rest as steps, or as a
+    description."""
     found = data_in(body)
     run = found[0] if isinstance(found, list) else found
     poison = run["final_answer"].removeprefix("prov:Person ")

@@ -1,4 +1,5 @@
-"""The extractor with a model, over real HTTP: asked by schema, repaired once, and never the end of a run."""
+"""The extractor with a model, over real HTTP: asked by schema, repaired once, and never the end of
+a run."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def trace(prov):
 
 @pytest.fixture
 def learn(prov, trace):
-    """Extract with a server that says these replies, the last one again and again; the items and what it was asked."""
+    """Extract with a server that says these replies, the last one again and again; the items and
+    what it was asked."""
 
     def run(*replies, judgment=GOOD, **options):
         with serving(lambda body, number: replies[min(number, len(replies)) - 1]) as (

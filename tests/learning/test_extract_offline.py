@@ -1,4 +1,5 @@
-"""Procedures from the calls of real runs: the decisive call, no specifics, whole in a prompt, the same each time."""
+"""Procedures from the calls of real runs: the decisive call, no specifics, whole in a prompt, the
+same each time."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def agents(prov, **options):
     )
 
 
-# -- successes -------------------------------------------------------------------------------------------
+# -- successes
+# -------------------------------------------------------------------------------------------
 
 
 def test_linking_then_the_decisive_call_then_what_to_do_with_it(prov):
@@ -330,7 +332,8 @@ def test_nothing_of_the_question_or_of_the_answer_is_in_it(prov):
     assert not re.search(r"prov|Agent|Person|Organization", text)
 
 
-# -- failures --------------------------------------------------------------------------------------------
+# -- failures
+# --------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
@@ -417,7 +420,8 @@ def test_without_a_trace_there_is_nothing_to_learn_from():
     assert extract_memories(artifact("What is X?", "prov:X"), GOOD) == []
 
 
-# -- several runs ----------------------------------------------------------------------------------------
+# -- several runs
+# ----------------------------------------------------------------------------------------
 
 
 def test_of_several_runs_the_shortest_success_and_what_the_failures_did_otherwise(prov):
@@ -454,11 +458,13 @@ def test_contrast_wants_as_many_of_each():
         extract_contrast([artifact("q", "a")], [GOOD, BAD], traces=[None])
 
 
-# -- in a prompt -----------------------------------------------------------------------------------------
+# -- in a prompt
+# -----------------------------------------------------------------------------------------
 
 
 def _uncut(item):
-    """Every call of the item stands whole in a prompt with two entries, and the queries in it can run."""
+    """Every call of the item stands whole in a prompt with two entries, and the queries in it can
+    run."""
     text = "\n".join(line for line in pack([item, item]).splitlines() if line.startswith("- "))
     calls = re.findall(r"`([^`]*\([^`]*\))`", text)
     for found in re.findall(r'sparql_query\("(.*?)"', text):

@@ -1,4 +1,5 @@
-"""The gates: procedures pass, stories and smuggled instructions do not, and nothing is lost without a word."""
+"""The gates: procedures pass, stories and smuggled instructions do not, and nothing is lost without
+a word."""
 
 from __future__ import annotations
 

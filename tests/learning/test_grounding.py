@@ -121,7 +121,8 @@ def test_both_ways_of_writing_are_the_same_term(name, frame):
     assert all(ungrounded(one, [two], BOUND) == [] for one in written for two in written)
 
 
-# -- evidence ----------------------------------------------------------------------------------------------
+# -- evidence
+# ----------------------------------------------------------------------------------------------
 
 
 def test_what_was_seen_grounds_an_answer_and_nothing_else_does():
@@ -226,7 +227,8 @@ def test_prefixes_that_a_query_declared_are_known():
     assert ungrounded("mine:b", [], BOUND, trace) == ["mine:b"]
 
 
-# -- the question ------------------------------------------------------------------------------------------
+# -- the question
+# ------------------------------------------------------------------------------------------
 
 
 def asked(answer, *calls, question="How many subclasses has prov:Foo?", printed=("3",)):
@@ -294,7 +296,8 @@ def test_saying_that_it_is_not_there_needs_a_look():
     assert ungrounded(said, ["not found"], BOUND, question="What is prov:Foo?") == []
 
 
-# -- whole runs --------------------------------------------------------------------------------------------
+# -- whole runs
+# --------------------------------------------------------------------------------------------
 
 
 def code(*lines):

@@ -1,4 +1,5 @@
-"""The judge: rules before opinions, one repair, in doubt a failure, never an exception that loses a run."""
+"""The judge: rules before opinions, one repair, in doubt a failure, never an exception that loses a
+run."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def model(*replies):
     return ScriptedClient(replies, model="a-model")
 
 
-# -- rules -------------------------------------------------------------------------------------------------
+# -- rules
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verdict", [None, RIGHT, WRONG])
@@ -114,7 +116,8 @@ def test_without_a_model_the_rules_alone_decide(client):
     assert (doubt.is_success, doubt.confidence) == (False, "low")  # nobody looked
 
 
-# -- the model ---------------------------------------------------------------------------------------------
+# -- the model
+# ---------------------------------------------------------------------------------------------
 
 
 def test_a_model_judges_what_the_rules_leave_open():
@@ -213,7 +216,8 @@ def test_what_a_model_says_is_bounded_and_clean():
     assert len(found.missing) == 20 and all(len(part) <= 200 for part in found.missing)
 
 
-# -- the prompt --------------------------------------------------------------------------------------------
+# -- the prompt
+# --------------------------------------------------------------------------------------------
 
 
 def test_the_same_run_gives_the_same_prompt_so_that_it_can_be_replayed():

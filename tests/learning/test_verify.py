@@ -1,4 +1,5 @@
-"""Answers held against real graphs: what is right, what is missing, what is too much, and a verify that is wrong."""
+"""Answers held against real graphs: what is right, what is missing, what is too much, and a verify
+that is wrong."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def check(prov):
     return check
 
 
-# -- set ---------------------------------------------------------------------------------------------------
+# -- set
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,8 @@ def test_a_set_is_right_only_when_it_is_the_same(prov, names, joint):
     assert set(found.missing) == set(NAMES) - names and set(found.extra) == names - set(NAMES)
 
 
-# -- count, boolean, absent --------------------------------------------------------------------------------
+# -- count, boolean, absent
+# --------------------------------------------------------------------------------
 
 
 def test_count(check):
@@ -259,7 +262,8 @@ def test_no_answer_is_never_right(check, compare):
         assert not check(answer, query, compare).ok
 
 
-# -- a verify that is wrong --------------------------------------------------------------------------------
+# -- a verify that is wrong
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

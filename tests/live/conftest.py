@@ -27,7 +27,8 @@ def no_keys_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """The server, started once. Who asked for live tests and has no server is told, not passed over."""
+    """The server, started once. Who asked for live tests and has no server is told, not passed
+    over."""
     try:
         running = LiveServer(tmp_path_factory.mktemp("live") / "server.log")
     except CannotServe as exc:

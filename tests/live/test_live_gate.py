@@ -1,4 +1,5 @@
-"""The live tests stay out of the way until a marker and a variable ask for them. These tests need no model."""
+"""The live tests stay out of the way until a marker and a variable ask for them. These tests need
+no model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The judge, the extractor and the whole loop with a real model. It is dull: tested is what the host promises.
+"""The judge, the extractor and the whole loop with a real model. It is dull: tested is what the
+host promises.
 
-Whatever the model says, a judgment is valid, a lesson passes the gates or is kept apart, a run is stored whole.
+Whatever the model says, a judgment is valid, a lesson passes the gates or is kept apart, a run is
+stored whole.
 """
 
 from __future__ import annotations
@@ -108,7 +110,8 @@ def check_item(item):
         )
 
 
-# -- the judge ---------------------------------------------------------------------------------------------------------
+# -- the judge
+# ---------------------------------------------------------------------------------------------------------
 
 
 def test_whatever_a_model_says_of_a_run_is_a_valid_judgment(live):
@@ -157,7 +160,8 @@ def test_a_reply_that_is_no_json_is_asked_for_once_more_and_then_a_failure_of_lo
     assert asked.calls == usage.calls == 2
 
 
-# -- the extractor -----------------------------------------------------------------------------------------------------
+# -- the extractor
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_success", [True, False])
@@ -203,7 +207,8 @@ def test_an_instruction_in_a_run_becomes_no_procedure(live, store):
             assert hit.item.trust != "quarantined"
 
 
-# -- whole runs --------------------------------------------------------------------------------------------------------
+# -- whole runs
+# --------------------------------------------------------------------------------------------------------
 
 
 def rows(store, table):
@@ -211,7 +216,8 @@ def rows(store, table):
 
 
 def check_stored(result, store):
-    """A run is stored whole: the run, its trajectory and its judgment, with what it cost and what was shown."""
+    """A run is stored whole: the run, its trajectory and its judgment, with what it cost and what
+    was shown."""
     row = store.db.row(
         "SELECT r.model, t.artifact_json, j.is_success, j.confidence, j.reason FROM trajectories t "
         "JOIN runs r USING (run_id) JOIN judgments j USING (trajectory_id) WHERE t.trajectory_id = ?",
@@ -292,7 +298,8 @@ def test_a_window_that_is_too_small_is_told_and_the_judge_asks_in_little(root, s
     assert 1 <= usage.calls <= 2 and usage.input_tokens < 2 * 2048
 
 
-# -- the command line --------------------------------------------------------------------------------------------------
+# -- the command line
+# --------------------------------------------------------------------------------------------------
 
 TASKS = """\
 id: live
@@ -313,7 +320,8 @@ tasks:
 
 @pytest.fixture
 def rlm(server, tmp_path):
-    """`rlm … --json` with the model; every turn is a few words. Returns the exit code and what stdout says."""
+    """`rlm … --json` with the model; every turn is a few words. Returns the exit code and what
+    stdout says."""
 
     def run(*arguments, base_url):
         command = [

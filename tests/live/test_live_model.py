@@ -1,4 +1,5 @@
-"""The OpenAI-compatible client against a real model: text, tokens, JSON, limits, and what goes wrong."""
+"""The OpenAI-compatible client against a real model: text, tokens, JSON, limits, and what goes
+wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Runs of the loop with a real model that is too weak for them: they end well, with a reason and a log."""
+"""Runs of the loop with a real model that is too weak for them: they end well, with a reason and a
+log."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ THOUGHT = {
     "required": ["thought"],
     "additionalProperties": False,
 }
-"""Of an answer in this form no line begins with FINAL or a fence: a run of such answers has no end of its own."""
+"""Of an answer in this form no line begins with FINAL or a fence: a run of such answers has no end
+of its own."""
 
 
 def test_a_run_that_never_converges_is_kept_as_such(live, tmp_path):

@@ -1,6 +1,8 @@
-"""Questions as people put them, with what each one asks for. Written before the rules were seen at work.
+"""Questions as people put them, with what each one asks for. Written before the rules were seen at
+work.
 
-A row is the question, its kind (empty: not understood), the names in it, and the rest of what is expected.
+A row is the question, its kind (empty: not understood), the names in it, and the rest of what is
+expected.
 """
 
 from __future__ import annotations
@@ -783,7 +785,8 @@ HELD: list[Row] = [
         ("How is the weather?",),
     ),
 ]
-"""Written when the rules were done: 52 of 85 were understood at the first try; then the rules were mended."""
+"""Written when the rules were done: 52 of 85 were understood at the first try; then the rules were
+mended."""
 
 AGAIN: list[Row] = [
     *_r(

@@ -1,5 +1,6 @@
-"""More batches of questions, each written before the rules were run on it. As `corpus_questions`, in the voices of many
-people: engineers, biologists, librarians, students; terse, polite, not native, with slips of the pen.
+"""More batches of questions, each written before the rules were run on it. As `corpus_questions`,
+in the voices of many people: engineers, biologists, librarians, students; terse, polite, not
+native, with slips of the pen.
 """
 
 from __future__ import annotations
@@ -1120,7 +1121,8 @@ ASIDES: list[Row] = [
         ("Is it wise to use subclasses of Vessel?",),
     ),
 ]
-"""Words that are not known around a question: some say nothing, others make another question of it."""
+"""Words that are not known around a question: some say nothing, others make another question of it.
+"""
 
 OTHER: list[Row] = _r(
     "",

@@ -1,4 +1,5 @@
-"""Queries of procedures that look like what a question asks and ask something else: none of them may be followed."""
+"""Queries of procedures that look like what a question asks and ask something else: none of them
+may be followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Runs of `offline` over an ontology, for tests: a real engine, the real tools, the real loop and REPL."""
+"""Runs of `offline` over an ontology, for tests: a real engine, the real tools, the real loop and
+REPL."""
 
 from __future__ import annotations
 

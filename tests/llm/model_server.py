@@ -125,7 +125,8 @@ def refusal(message: str, status: int = 400, **fields: Any) -> tuple[int, dict[s
     return status, {}, {"error": {"message": message, "type": "invalid_request_error", **fields}}
 
 
-# -- answers that are none --------------------------------------------------------------------------------
+# -- answers that are none
+# --------------------------------------------------------------------------------
 
 
 def hang(handler: Handler) -> None:
@@ -182,7 +183,8 @@ def flood(handler: Handler) -> None:
         handler.wfile.write(b" " * (1 << 20))
 
 
-# -- the other side ---------------------------------------------------------------------------------------
+# -- the other side
+# ---------------------------------------------------------------------------------------
 
 
 class Naps:
@@ -196,7 +198,8 @@ class Naps:
 
 
 def failure(client: Any, kind: type[ModelError], messages: Any = ASK, **options: Any) -> str:
-    """The message of the error, which is of exactly this kind, names server and model, and hides the key."""
+    """The message of the error, which is of exactly this kind, names server and model, and hides
+    the key."""
     with pytest.raises(ModelError) as caught:
         client.complete(messages, **options)
     assert type(caught.value) is kind, caught.value

@@ -146,7 +146,8 @@ def test_no_key_on_the_tape(tape, server: ModelServer):
     assert len(tape.read_text().splitlines()) == 2 and KEY[3:] not in tape.read_text()
 
 
-# -- divergence -------------------------------------------------------------------------------------------
+# -- divergence
+# -------------------------------------------------------------------------------------------
 
 
 def divergence(tape: Path, messages: list[dict[str, str]], **options) -> str:
@@ -211,7 +212,8 @@ def test_an_empty_cassette(tape):
     assert ReplayClient(tape).model == "replay"
 
 
-# -- damage -----------------------------------------------------------------------------------------------
+# -- damage
+# -----------------------------------------------------------------------------------------------
 
 
 def test_a_torn_last_line_is_left_out_with_a_notice(tape):
@@ -292,7 +294,8 @@ def test_files_that_cannot_be(tmp_path):
         ReplayClient(tmp_path / "missing.jsonl")
 
 
-# -- whatever is said -------------------------------------------------------------------------------------
+# -- whatever is said
+# -------------------------------------------------------------------------------------
 
 texts = st.text(max_size=20)
 requests = st.lists(

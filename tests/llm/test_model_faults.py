@@ -49,7 +49,8 @@ def busy(status: int = 429, **headers: str) -> tuple:
     )
 
 
-# -- tried again ------------------------------------------------------------------------------------------
+# -- tried again
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,8 @@ def test_a_key_press_while_a_server_hangs(server, openai):
     assert client.complete(ASK).text == "after"
 
 
-# -- the deadline -----------------------------------------------------------------------------------------
+# -- the deadline
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("play", [hang, drip_body, drip_headers])
@@ -209,7 +211,8 @@ def test_all_the_time_in_the_world(server, openai, seconds):
     assert openai().complete(ASK, timeout_s=seconds).text == "hi"
 
 
-# -- not tried again --------------------------------------------------------------------------------------
+# -- not tried again
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,8 @@ def test_a_redirect_is_not_followed(server, openai, status):
         assert other.requests == [] and len(server.requests) == 1
 
 
-# -- none is missing, and no key is shown -----------------------------------------------------------------
+# -- none is missing, and no key is shown
+# -----------------------------------------------------------------
 
 
 PASSING = (

@@ -175,7 +175,8 @@ def test_a_lone_surrogate_is_sent_as_a_question_mark(server, openai):
     assert server.bodies()[0]["messages"][0]["content"] == "a?b é"
 
 
-# -- JSON -------------------------------------------------------------------------------------------------
+# -- JSON
+# -------------------------------------------------------------------------------------------------
 
 
 def test_json_is_asked_for_by_schema(server, openai):
@@ -252,7 +253,8 @@ def test_a_server_that_refuses_limits_in_a_schema_gets_the_schema_without_them(s
     assert asked == [bounded(maxLength=9), bounded(), bounded()]
 
 
-# -- habits of servers ------------------------------------------------------------------------------------
+# -- habits of servers
+# ------------------------------------------------------------------------------------
 
 
 def test_the_token_limit_has_two_names(server, openai):

@@ -41,7 +41,8 @@ def go_on(
 
 
 def play(question: str, context: Any, *, turns: int = 4) -> tuple[str, int]:
-    """A run with Python itself as the REPL: the code is offline's own. Gives the answer and the turn."""
+    """A run with Python itself as the REPL: the code is offline's own. Gives the answer and the
+    turn."""
     messages = begin(question)
     for turn in range(1, turns + 1):
         reply = next_reply(messages)

@@ -176,7 +176,9 @@ def test_a_quoted_name_survives_whatever_is_in_it(form, kind):
         if (quotes == "<>" and not name.startswith("http")) or (
             quotes == "''" and re.search(r"['?!]", name)
         ):
-            continue  # angle brackets are for IRIs; an apostrophe or the end of a sentence ends a single quote
+            # angle brackets are for IRIs; an apostrophe or the end of a sentence ends a single
+            # quote
+            continue
         asked = understand(form.format(f"{quotes[0]}{name}{quotes[1]}"))
         assert asked is not None, (name, quotes)
         assert (asked.kind, asked.mentions) == (kind, (name,)), (name, quotes)
@@ -218,7 +220,8 @@ def test_of_two_kinds_the_likelier_one(question, kind):
 
 
 def test_each_rule_needs_only_what_its_matches_have():
-    """A form is not compiled when words are missing, nor its group looked at. No question may be lost by that."""
+    """A form is not compiled when words are missing, nor its group looked at. No question may be
+    lost by that."""
     groups = (
         ABOUT,
         NAMESPACES,

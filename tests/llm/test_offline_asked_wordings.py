@@ -1,4 +1,5 @@
-"""Freer wordings: half of them the rules were made with, half they were not. What is not understood is not guessed."""
+"""Freer wordings: half of them the rules were made with, half they were not. What is not understood
+is not guessed."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def test_the_corpus_has_every_kind_in_both_halves():
 
 
 def test_freer_wordings_are_understood_or_not_answered():
-    """The floors are a little below what was measured: the held out half is never mended one by one."""
+    """The floors are a little below what was measured: the held out half is never mended one by
+    one."""
     own, others = figures(held_out=False), figures(held_out=True)
     assert own["wrong"] == 0 and own["right"] >= 0.98 * own.total()
     assert others["right"] >= 0.86 * others.total() and others["wrong"] <= 0.045 * others.total()

@@ -1,4 +1,5 @@
-"""From a name in a question to the term that it means: the functions that run in the REPL, over a real graph."""
+"""From a name in a question to the term that it means: the functions that run in the REPL, over a
+real graph."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Whatever is done to a good query: it is refused, or it finds what the good one finds.
 
-The good queries of every kind are changed in many small ways. What is still accepted is run, as the program that
-follows a procedure would, over real ontologies and over a graph of odd cases: the planner's own query finds the same.
+The good queries of every kind are changed in many small ways. What is still accepted is run, as the
+program that follows a procedure would, over real ontologies and over a graph of odd cases: the
+planner's own query finds the same.
 """
 
 from __future__ import annotations
@@ -180,7 +181,8 @@ def accepted(asked: Asked, queries: Iterator[str]) -> list[Plan]:
 
 
 class Graph:
-    """An engine that answers as the program that follows a procedure does; every query is asked once."""
+    """An engine that answers as the program that follows a procedure does; every query is asked
+    once."""
 
     def __init__(self, engine: Any) -> None:
         self.engine, self.prefixes, self._known = engine, engine.meta().prefixes, dict[str, Any]()

@@ -1,4 +1,5 @@
-"""Procedures in the prompt: the one that applies is followed at once, the harmful and the unfit are not."""
+"""Procedures in the prompt: the one that applies is followed at once, the harmful and the unfit are
+not."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def asking(query: str, title: str = "Find all subclasses of a class") -> MemoryI
     return procedure(title, FINDING, query_step(query))
 
 
-# -- followed ----------------------------------------------------------------------------------------------
+# -- followed
+# ----------------------------------------------------------------------------------------------
 
 FOLLOWED = [
     ("List all subclasses of Influence", asking(ALL_SUBCLASSES)),
@@ -170,7 +172,8 @@ def test_procedures_in_people_s_words(root: Path, title: str, question: str) -> 
     )
 
 
-# -- not followed ------------------------------------------------------------------------------------------
+# -- not followed
+# ------------------------------------------------------------------------------------------
 
 ALL = "SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1"
 HARMFUL = {
@@ -229,7 +232,8 @@ def test_with_a_harmful_procedure_the_answer_is_the_same(prov: Any, name: str) -
 
 
 def test_what_leads_nowhere_is_left_for_exploring(prov: Any) -> None:
-    """The query asks the right thing but leaves out what is not declared; the ontology's own count says so."""
+    """The query asks the right thing but leaves out what is not declared; the ontology's own count
+    says so."""
     lost = asking("SELECT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 ; a rdfs:Class }")
     without, with_it = (
         ask(prov, "List all subclasses of Influence", items) for items in ([], [lost])
@@ -244,7 +248,8 @@ def test_the_name_of_nothing_is_said_to_be_none_with_a_procedure_too(prov: Any) 
     assert len(result.iterations) == 2
 
 
-# -- reading the prompt ------------------------------------------------------------------------------------
+# -- reading the prompt
+# ------------------------------------------------------------------------------------
 
 
 def test_tools_are_those_of_the_prompt_and_no_others() -> None:

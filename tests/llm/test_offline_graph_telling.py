@@ -177,7 +177,8 @@ def test_names_that_were_cut_are_not_counted(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-# -- what could not be looked up is not said to be none -----------------------------------------------------
+# -- what could not be looked up is not said to be none
+# -----------------------------------------------------
 
 
 def reported(made: tuple[list[str], list[str]], **tools: Any) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Queries that nearly ask the question are refused, and what is followed is brought to the same answer."""
+"""Queries that nearly ask the question are refused, and what is followed is brought to the same
+answer."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def test_what_a_pack_teaches_with_a_query_can_be_followed(root: Path) -> None:
     assert taken == set(range(len(kinds)))
 
 
-# -- whole runs --------------------------------------------------------------------------------------------
+# -- whole runs
+# --------------------------------------------------------------------------------------------
 
 COUNT = "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {} FILTER(isIRI(?x)) }}"
 ABOVE, BELOW = "$ENTITY_1 rdfs:subClassOf+ ?x", "?x rdfs:subClassOf+ $ENTITY_1"

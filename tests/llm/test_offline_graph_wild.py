@@ -28,7 +28,8 @@ def asked(
     return result
 
 
-# -- namespaces --------------------------------------------------------------------------------------------
+# -- namespaces
+# --------------------------------------------------------------------------------------------
 
 
 def spaces(number: int, bound: int = 0) -> tuple[str, list[str]]:
@@ -75,7 +76,8 @@ def test_namespaces_that_are_not_shown_are_counted(tmp_path: Path) -> None:
     )  # six are in the head of every test
 
 
-# -- roots, instances, subclasses --------------------------------------------------------------------------
+# -- roots, instances, subclasses
+# --------------------------------------------------------------------------
 
 ROOTS = (
     "SELECT DISTINCT ?x WHERE { VALUES ?t { owl:Class rdfs:Class } ?x a ?t FILTER(isIRI(?x)) "
@@ -157,7 +159,8 @@ def test_a_class_is_none_of_its_own_subclasses(
     assert listed(taught.answer) == {"ex:B"}
 
 
-# -- names -------------------------------------------------------------------------------------------------
+# -- names
+# -------------------------------------------------------------------------------------------------
 
 SYNONYM = "<http://www.geneontology.org/formats/oboInOwl#hasExactSynonym>"
 SEARCH = (
@@ -253,7 +256,8 @@ def test_a_name_with_dots_in_it(tmp_path: Path, taught: bool) -> None:
     assert listed(result.answer) == {"ex:B"} and (len(result.iterations) == 2) is taught
 
 
-# -- vocabularies that say things in their own way ---------------------------------------------------------
+# -- vocabularies that say things in their own way
+# ---------------------------------------------------------
 
 
 SCHEMA_ORG = """

@@ -1,4 +1,5 @@
-"""What a newcomer asks of a log, a table, JSON, a chapter: no number without its cause, no quote but the text."""
+"""What a newcomer asks of a log, a table, JSON, a chapter: no number without its cause, no quote
+but the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The programs that offline writes, run on plain strings: they count what is there, at the lines where it is."""
+"""The programs that offline writes, run on plain strings: they count what is there, at the lines
+where it is."""
 
 from __future__ import annotations
 

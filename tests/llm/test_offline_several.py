@@ -1,4 +1,5 @@
-"""Questions about several names at once: read as one name that may be several, answered name by name."""
+"""Questions about several names at once: read as one name that may be several, answered name by
+name."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ def test_all_joined_names_are_kept_in_order(names: list[str]) -> None:
     assert asked is not None and asked.several == tuple(names)
 
 
-# -- answered --------------------------------------------------------------------------------------------------
+# -- answered
+# --------------------------------------------------------------------------------------------------
 
 TURTLE = """
 @prefix dct: <http://purl.org/dc/terms/> .
@@ -209,7 +211,8 @@ def test_nothing_is_learnt_from_what_others_of_its_kind_are_not_answered_by(ques
     assert extract_offline(artifact, judged, trace=trace, **plain)
 
 
-# -- what else is asked of properties, and of the ontology -----------------------------------------------------
+# -- what else is asked of properties, and of the ontology
+# -----------------------------------------------------
 
 
 @pytest.mark.parametrize(

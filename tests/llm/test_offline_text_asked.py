@@ -1,5 +1,5 @@
-"""What people ask of a README and its neighbours: whole sentences, no heading for an answer, no passage that lacks
-what was asked for."""
+"""What people ask of a README and its neighbours: whole sentences, no heading for an answer, no
+passage that lacks what was asked for."""
 
 from __future__ import annotations
 

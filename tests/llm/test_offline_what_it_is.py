@@ -1,4 +1,5 @@
-"""What a thing is (an instance, a subclass, its types), the kinds of properties, and names that are none."""
+"""What a thing is (an instance, a subclass, its types), the kinds of properties, and names that are
+none."""
 
 from __future__ import annotations
 
@@ -43,12 +44,14 @@ def craft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
          "No: ex:Otter is no direct instance of ex:Vessel; it is a direct instance of ex:Tug."),
         ("Is Otter an instance of Ferry?", "No: ex:Otter is no instance of ex:Ferry; it is an instance of ex:Tug."),
         ("Is Tug a Craft?", "Yes: ex:Tug is a subclass of ex:Craft."),
-        ("Is Tug a Tariff?", "Yes: ex:Tug is an instance of ex:Tariff."),  # both a class and an individual
+        # both a class and an individual
+        ("Is Tug a Tariff?", "Yes: ex:Tug is an instance of ex:Tariff."),
         ("Is Tug an instance of Vessel?", "No: ex:Tug is no instance of ex:Vessel; it is a subclass of it."),
         ("Is Silvermouht a Ferry?", "Yes (“Silvermouht” is taken for “Silvermouth”, the nearest name): "
          "ex:Silvermouth is an instance of ex:Ferry."),
         ("Is Unicorn a Ferry?", "No. There is no class or individual called “Unicorn” in this ontology."),
-        ("Is Otter a Unit?", "There is no class called “Unit” in this ontology."),  # the ontology is none
+        # the ontology is none
+        ("Is Otter a Unit?", "There is no class called “Unit” in this ontology."),
         ("What type is Otter?", "1 type of ex:Otter:\n- ex:Tug\nBy their superclasses also: ex:Craft, ex:Vessel"),
         ("What instances does Tug have, and how many are there?", "2 instances of “Tug”:\n- ex:Badger\n- ex:Otter"),
         ("Is towed an object property?",

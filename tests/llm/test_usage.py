@@ -69,7 +69,8 @@ def test_four_characters_are_a_token(text):
     assert 4 * estimate_tokens(text) - 3 <= len(text) <= 4 * estimate_tokens(text) or not text
 
 
-# -- prices -----------------------------------------------------------------------------------------------
+# -- prices
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

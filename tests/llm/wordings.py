@@ -22,7 +22,8 @@ MENDED = frozenset((
     "what's the license",
     "subproperties of prov:wasInfluencedBy",
 ))  # fmt: skip
-"""Read wrongly when they were held out, and put right since: they prove nothing of wordings that are new."""
+"""Read wrongly when they were held out, and put right since: they prove nothing of wordings that
+are new."""
 
 
 class Wording(NamedTuple):

@@ -1,4 +1,5 @@
-"""What the tests of the loop share: a run with scripted replies, and a model server that speaks real HTTP."""
+"""What the tests of the loop share: a run with scripted replies, and a model server that speaks
+real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What bad input gets: every run ends, with a trajectory that is stored and a reason that a person understands."""
+"""What bad input gets: every run ends, with a trajectory that is stored and a reason that a person
+understands."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def stored(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return read_log(next(folder.glob("*.jsonl")))
 
 
-# -- replies ---------------------------------------------------------------------------------------------
+# -- replies
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,8 @@ def test_a_worker_that_was_killed_is_replaced_and_the_context_is_there_again():
     assert result.converged
 
 
-# -- servers ---------------------------------------------------------------------------------------------
+# -- servers
+# ---------------------------------------------------------------------------------------------
 
 FAST = Wire(retry=Retry(tries=2, first_s=0.001))
 

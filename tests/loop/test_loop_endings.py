@@ -78,7 +78,8 @@ def test_the_result_unpacks_into_answer_iterations_and_namespace():
     assert isinstance(ns["f"], str)
 
 
-# -- ends without an answer ------------------------------------------------------------------------------
+# -- ends without an answer
+# ------------------------------------------------------------------------------
 
 
 def test_out_of_iterations_one_last_call_asks_for_the_answer():
@@ -154,7 +155,8 @@ def test_a_final_var_that_is_no_name_is_told():
     assert "that is no name of a variable" in told(client)
 
 
-# -- interruption ----------------------------------------------------------------------------------------
+# -- interruption
+# ----------------------------------------------------------------------------------------
 
 
 def interrupt(_: object) -> str:
@@ -185,7 +187,8 @@ def test_ctrl_c_in_the_callback_ends_the_run():
     assert result.interrupted and len(client.calls) == 1
 
 
-# -- callbacks and arguments -----------------------------------------------------------------------------
+# -- callbacks and arguments
+# -----------------------------------------------------------------------------
 
 
 def test_every_step_is_told_and_what_the_callback_raises_is_ours():

@@ -111,7 +111,8 @@ def test_limits_that_make_no_sense_are_refused(wrong):
         Limits(**wrong)
 
 
-# -- what the model is shown -----------------------------------------------------------------------------
+# -- what the model is shown
+# -----------------------------------------------------------------------------
 
 
 def test_output_is_cut_with_a_note_and_the_names_are_listed():

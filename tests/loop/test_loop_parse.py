@@ -22,7 +22,8 @@ def final(reply: str) -> Final | None:
     return parse_reply(reply).final
 
 
-# -- blocks ----------------------------------------------------------------------------------------------
+# -- blocks
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,8 @@ def test_ten_thousand_blocks_are_bounded_and_noted():
     assert "10000 blocks" in parsed.notes[0] and "first 7" in parsed.notes[0]
 
 
-# -- final answers ---------------------------------------------------------------------------------------
+# -- final answers
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,8 @@ def test_lone_surrogates_are_replaced_and_pairs_are_joined():
     assert final("FINAL('\\ud800')") == Final("�")
 
 
-# -- properties ------------------------------------------------------------------------------------------
+# -- properties
+# ------------------------------------------------------------------------------------------
 
 MARKS = ["```", "```repl", "```python", "~~~", "~~~repl", '"""', "'''", '"', "'", "#", "\\"]
 PIECES = st.sampled_from([*MARKS, "FINAL(", "FINAL_VAR(x", ")", "(", "x = 1", " "])

@@ -139,7 +139,8 @@ def test_a_fault_of_a_client_is_masked_in_the_sandbox():
     assert "/secret" not in told(client)
 
 
-# -- recursion -------------------------------------------------------------------------------------------
+# -- recursion
+# -------------------------------------------------------------------------------------------
 
 
 def test_a_run_within_a_run_has_its_own_repl_and_answers():

@@ -1,4 +1,5 @@
-"""Answers of two engines made comparable: as multisets, numbers by value, blank nodes by what is said of them."""
+"""Answers of two engines made comparable: as multisets, numbers by value, blank nodes by what is
+said of them."""
 
 from __future__ import annotations
 
@@ -104,8 +105,8 @@ def their_rows(result: Result) -> list[Row]:
 def multiset(rows: Iterable[Row]) -> Counter[Row]:
     """The rows with every blank node replaced by a number that says where it stands beside what.
 
-    The number is refined along the rows that two blank nodes share, so that chains of them are told apart. Equal
-    multisets are what isomorphic answers have.
+    The number is refined along the rows that two blank nodes share, so that chains of them are told
+    apart. Equal multisets are what isomorphic answers have.
     """
     rows = list(rows)
     colours: dict[str, int] = {
@@ -125,7 +126,8 @@ def multiset(rows: Iterable[Row]) -> Counter[Row]:
 
 
 def _coloured(row: Row, colours: dict[str, int]) -> Row:
-    """The colour, and where in the row the node comes first: so a node beside itself is not one beside its twin."""
+    """The colour, and where in the row the node comes first: so a node beside itself is not one
+    beside its twin."""
     return tuple(
         (BLANK, row.index(term), colours[term[1]])
         if term is not None and term[0] == "bnode"

@@ -1,7 +1,8 @@
-"""Queries that two engines have to answer alike: over any ontology, and over small graphs of odd values.
+"""Queries that two engines have to answer alike: over any ontology, and over small graphs of odd
+values.
 
-Data only. `keys` are the variables that an ORDER BY goes by: their sequence has to agree, rows that tie may change
-places.
+Data only. `keys` are the variables that an ORDER BY goes by: their sequence has to agree, rows that
+tie may change places.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Ask:
         return self.body if self.bare else PREFIXES + self.body
 
 
-# -- over any ontology -----------------------------------------------------------------------------------
+# -- over any ontology
+# -----------------------------------------------------------------------------------
 
 ANYWHERE = (
     Ask("everything", "SELECT ?s ?p ?o { ?s ?p ?o }"),
@@ -100,7 +102,8 @@ ANYWHERE = (
     Ask("describe", "DESCRIBE ?c { ?c a owl:Class FILTER isIRI(?c) }"),
 )  # fmt: skip
 
-# -- over odd values -------------------------------------------------------------------------------------
+# -- over odd values
+# -------------------------------------------------------------------------------------
 
 ODD = r"""
 @prefix ex: <http://example.org/odd#> .
@@ -203,7 +206,8 @@ OVER_ODD = (
     Ask("ask for a text", "ASK { ?s ex:text 'Cat' }"),
 )  # fmt: skip
 
-# -- over named graphs -----------------------------------------------------------------------------------
+# -- over named graphs
+# -----------------------------------------------------------------------------------
 
 NAMED = """
 @prefix ex: <http://example.org/odd#> .

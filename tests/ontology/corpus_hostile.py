@@ -1,8 +1,9 @@
 """Queries that must be refused: a regression corpus for the guard.
 
-Data only. `says` is part of the message that the caller gets. Those of `CALLS` were seen to make pyoxigraph open a
-connection, or to parse as SERVICE, when they are not guarded; they point at port 1, which its HTTP client refuses
-before a packet leaves. The names of prefixes and hosts are made up.
+Data only. `says` is part of the message that the caller gets. Those of `CALLS` were seen to make
+pyoxigraph open a connection, or to parse as SERVICE, when they are not guarded; they point at port
+1, which its HTTP client refuses before a packet leaves. The names of prefixes and hosts are made
+up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Queries of every form, over the small data below: each must be accepted, and limited without a change of meaning.
+"""Queries of every form, over the small data below: each must be accepted, and limited without a
+change of meaning.
 
-Data only. `by_hand` is the same query with `LIMIT @n` put where a person would put it; it is there for the forms whose
-limit counts solutions and not results. `own` is the LIMIT that a query brings along. None of them asks for random
-values or new blank nodes, so that two runs give the same rows.
+Data only. `by_hand` is the same query with `LIMIT @n` put where a person would put it; it is there
+for the forms whose limit counts solutions and not results. `own` is the LIMIT that a query brings
+along. None of them asks for random values or new blank nodes, so that two runs give the same rows.
 """
 
 from __future__ import annotations

@@ -210,7 +210,8 @@ class Naps(list[float]):
 
 
 def engine(url: str, naps: Naps | None = None, **settings: Any) -> RemoteEngine:
-    """An engine for a server on the loopback; `resolver` and `tls` go to the engine, the rest is settings."""
+    """An engine for a server on the loopback; `resolver` and `tls` go to the engine, the rest is
+    settings."""
     own = {name: settings.pop(name) for name in ("resolver", "tls") if name in settings}
     given = EndpointSettings(
         "boats", **{"url": url, "allow_private": True, "timeout_s": 10.0, **settings}

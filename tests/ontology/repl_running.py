@@ -14,7 +14,8 @@ from rlm.tools import sparql_tools, view_tools
 def in_the_repl(
     engine: Engine, *lines: str, memory: MemoryBackend | None = None, views: Views | None = None
 ) -> str:
-    """What the next prompt says of these lines; each is a block of its own, so that an error ends only itself."""
+    """What the next prompt says of these lines; each is a block of its own, so that an error ends
+    only itself."""
     blocks = "\n".join(f"```repl\n{line}\n```" for line in lines)
     client, meter = ScriptedClient([blocks, "FINAL(done)"]), Meter()
     with Store() as handles:

@@ -1,4 +1,5 @@
-"""Our engine and rdflib, asked the same of the same data, give the same answers: query by query, file by file."""
+"""Our engine and rdflib, asked the same of the same data, give the same answers: query by query,
+file by file."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ LEFT_OUT = {
     "domain or range": "pyoxigraph gives a pair once that both sides of a path p|q give; SPARQL has it twice",
     "all graphs as one": "pyoxigraph gives a statement once for each graph that it is in; SPARQL has a set",
 }
-"""Query → why the two engines need not agree on it. Beside these, pyoxigraph keeps xsd:int and its like as xsd:integer:
-rdflib is given them so."""
+"""Query → why the two engines need not agree on it. Beside these, pyoxigraph keeps xsd:int and its
+like as xsd:integer: rdflib is given them so."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,8 @@ def test_the_corpus_is_large_and_what_is_left_out_is_in_it() -> None:
     assert len(LEFT_OUT) < 20 and all(len(reason) > 20 for reason in LEFT_OUT.values())
 
 
-# -- the comparison itself -------------------------------------------------------------------------------
+# -- the comparison itself
+# -------------------------------------------------------------------------------
 
 
 def _node(name: str) -> tuple[str, str]:

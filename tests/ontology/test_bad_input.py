@@ -1,6 +1,8 @@
-"""What bad input gets, in the three places where somebody can meet it: the command line, Python, and the REPL.
+"""What bad input gets, in the three places where somebody can meet it: the command line, Python,
+and the REPL.
 
-The REPL opens no files itself: a run opens its ontology first, and says what is wrong before a model is asked anything.
+The REPL opens no files itself: a run opens its ontology first, and says what is wrong before a
+model is asked anything.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def bad(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
     return tmp_path / name, said
 
 
-# -- files -----------------------------------------------------------------------------------------------
+# -- files
+# -----------------------------------------------------------------------------------------------
 
 
 def test_a_bad_file_on_the_command_line(cli: Any, bad: tuple[Path, str]) -> None:
@@ -122,7 +125,8 @@ def test_a_run_over_a_bad_file_says_so_before_a_model_is_asked(
 
 @pytest.mark.parametrize("name", ["not RDF", "truncated gzip", "0 bytes"])
 def test_a_file_that_turns_bad_under_a_run_is_told_in_the_repl(name: str, tmp_path: Path) -> None:
-    """Its worker is gone and so is the cache: it would have to be read again, and is not what it was."""
+    """Its worker is gone and so is the cache: it would have to be read again, and is not what it
+    was."""
     good = tmp_path / "good.ttl"
     good.write_text(TURTLE, "utf-8")
     with LocalEngine(good, cache_dir=tmp_path / "own") as opened:
@@ -165,7 +169,8 @@ def test_an_extension_that_lies_about_what_is_no_rdf_helps_nobody(cli: Any, tmp_
     assert "zip archive" in cli("ontology", "stats", "zip.ttl")[2]
 
 
-# -- names -----------------------------------------------------------------------------------------------
+# -- names
+# -----------------------------------------------------------------------------------------------
 
 MISSING = "there is no term harbour:Vesel in this graph; did you mean harbour:Vessel?"
 UNBOUND = "the prefix 'habour:' of 'habour:Vessel' is not bound: did you mean harbour: "
@@ -234,7 +239,8 @@ def test_a_prefix_that_is_not_bound_in_python_and_in_the_repl(harbour: LocalEngi
     assert said.count(UNBOUND) == len(lines)
 
 
-# -- endpoints -------------------------------------------------------------------------------------------
+# -- endpoints
+# -------------------------------------------------------------------------------------------
 
 PAGE = {"Content-Type": "text/html"}
 ENDPOINTS = {

@@ -1,4 +1,5 @@
-"""Values for variables of a query over a file: returned or not, they mean what the value itself would mean there."""
+"""Values for variables of a query over a file: returned or not, they mean what the value itself
+would mean there."""
 
 from __future__ import annotations
 

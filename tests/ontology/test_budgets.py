@@ -1,4 +1,5 @@
-"""Every layer of a context keeps its budget, whatever the ontology, the budget, the language, memories and guide."""
+"""Every layer of a context keeps its budget, whatever the ontology, the budget, the language,
+memories and guide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The small working data of a session: graphs, provenance, bounds, and queries that cannot hurt the host."""
+"""The small working data of a session: graphs, provenance, bounds, and queries that cannot hurt the
+host."""
 
 from __future__ import annotations
 

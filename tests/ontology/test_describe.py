@@ -1,4 +1,5 @@
-"""What a description says: true totals, definitions wherever they stand, and nothing that the file does not state."""
+"""What a description says: true totals, definitions wherever they stand, and nothing that the file
+does not state."""
 
 from __future__ import annotations
 

@@ -91,7 +91,8 @@ def past_the_guard(engine: LocalEngine, text: str, wait_s: float = 10.0):
     return engine._answer(order, Checked("SELECT", text, ()), wait_s)
 
 
-# -- files -----------------------------------------------------------------------------------------------
+# -- files
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,8 @@ def test_an_empty_graph_is_noted(make):
     assert not engine.query("SELECT * { ?s ?p ?o }")
 
 
-# -- answers ---------------------------------------------------------------------------------------------
+# -- answers
+# ---------------------------------------------------------------------------------------------
 
 
 def test_each_kind_of_query_has_its_answer(many):
@@ -334,7 +336,8 @@ def test_a_limit_below_zero_is_refused(many):
         many.query("ASK { ?s ?p ?o }", limit=-1)
 
 
-# -- what goes wrong -------------------------------------------------------------------------------------
+# -- what goes wrong
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -481,7 +484,8 @@ def _cpu_ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-# -- no network, no files --------------------------------------------------------------------------------
+# -- no network, no files
+# --------------------------------------------------------------------------------
 
 
 class Canary:
@@ -592,7 +596,8 @@ def test_the_walls_hold(tmp_path, root):
     assert done.stdout == "rlimits no_new_privs landlock seccomp\n"
 
 
-# -- opening ---------------------------------------------------------------------------------------------
+# -- opening
+# ---------------------------------------------------------------------------------------------
 
 
 def test_what_is_neither_a_file_nor_an_endpoint_is_told(tmp_path):

@@ -92,7 +92,8 @@ def test_the_same_seed_gives_the_same_bytes(data, tmp_path, form):
 
 
 def test_the_bytes_stay_the_same_from_version_to_version(data, tmp_path):
-    """Numbers in the benchmarks are compared over time. Who changes the generator on purpose changes this line."""
+    """Numbers in the benchmarks are compared over time. Who changes the generator on purpose
+    changes this line."""
     made = data.write_ontology(tmp_path / "pinned.nt", 10_000, 7)
     assert made.sha256 == "0b9695de2287f57494d2d1b1b0bb6b0032f94e9b0323c33b5ce1e1cf0af5eb07"
 

@@ -1,4 +1,5 @@
-"""The guard lets reading queries pass and stops everything else, whatever way an engine reads the text."""
+"""The guard lets reading queries pass and stops everything else, whatever way an engine reads the
+text."""
 
 from __future__ import annotations
 
@@ -303,7 +304,8 @@ _CALLS = [hostile.text.removeprefix(PREFIXES) for hostile in CALLS]
 def test_nothing_that_passes_calls_out(
     engine: Store, call: str, edits: list[tuple[float, str, int]]
 ) -> None:
-    """Calls, cut and patched at random: what the guard lets pass does not make pyoxigraph open a connection."""
+    """Calls, cut and patched at random: what the guard lets pass does not make pyoxigraph open a
+    connection."""
     for where, piece, cut in edits:
         at = int(where * len(call))
         call = call[:at] + piece + call[at + cut :]

@@ -154,7 +154,8 @@ def test_prefixes_are_read() -> None:
     assert enforce_limit(PREFIXES + "SELECT * {}", 1).startswith(PREFIXES)
 
 
-# -- on its way to the worker ----------------------------------------------------------------------------
+# -- on its way to the worker
+# ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +168,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the worker is sent. It cuts rows too, so the answer does not tell which query it was asked."""
+    """What the worker is sent. It cuts rows too, so the answer does not tell which query it was
+    asked."""
     noted: list[dict[str, Any]] = []
     send = Worker.send
 

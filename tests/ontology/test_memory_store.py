@@ -1,4 +1,5 @@
-"""Small graphs are answered from memory, large ones from the disk, and the cache is written beside the work."""
+"""Small graphs are answered from memory, large ones from the disk, and the cache is written beside
+the work."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ def until_in_memory(engine: LocalEngine, wait_s: float) -> bool:
     return engine.in_memory
 
 
-# -- where answers come from -----------------------------------------------------------------------------
+# -- where answers come from
+# -----------------------------------------------------------------------------
 
 
 def test_a_small_file_is_answered_from_memory_before_the_cache_is_written(opening, folder, held):
@@ -170,7 +172,8 @@ def test_named_graphs_are_copied_as_they_are(opening):
     assert counted(second) == counted(opening(text, "x.trig", memory_triples=0))
 
 
-# -- names of blank nodes --------------------------------------------------------------------------------
+# -- names of blank nodes
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -343,7 +346,8 @@ def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(
             engine.triples  # noqa: B018
 
 
-# -- what goes wrong -------------------------------------------------------------------------------------
+# -- what goes wrong
+# -------------------------------------------------------------------------------------
 
 
 def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, held, monkeypatch):

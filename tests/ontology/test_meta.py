@@ -30,7 +30,8 @@ from rlm.ontology.meta import GraphMeta, IRISet
 SHARED = ("prov", "skos", "void")
 
 
-# -- classes -------------------------------------------------------------------------------------------------
+# -- classes
+# -------------------------------------------------------------------------------------------------
 
 
 def test_blank_classes_are_not_classes_and_restrictions_are_no_superclass() -> None:
@@ -114,7 +115,8 @@ def test_disjointness_in_all_three_forms() -> None:
     assert meta.subs[EX + "F"] == ex("G", "H")
 
 
-# -- properties ----------------------------------------------------------------------------------------------
+# -- properties
+# ----------------------------------------------------------------------------------------------
 
 
 def test_several_domains_and_unions_are_kept_apart() -> None:
@@ -182,7 +184,8 @@ def test_deprecated_terms_and_their_successors() -> None:
     assert meta.replaced_by == {EX + "Old": ex("New"), EX + "older": ex("newer")}
 
 
-# -- labels --------------------------------------------------------------------------------------------------
+# -- labels
+# --------------------------------------------------------------------------------------------------
 
 
 def test_labels_come_from_five_vocabularies_and_in_a_chosen_language() -> None:
@@ -268,7 +271,8 @@ def test_definitions_beat_comments_and_boilerplate_is_no_purpose() -> None:
     assert meta.ontology_iris == ["http://example.org/zoo"]
 
 
-# -- the whole -----------------------------------------------------------------------------------------------
+# -- the whole
+# -----------------------------------------------------------------------------------------------
 
 
 def test_no_namespace_is_given_the_prefix_of_another_vocabulary() -> None:
@@ -439,7 +443,8 @@ def test_any_graph_gives_a_sound_meta(triples: list[tuple[str, str, str]]) -> No
     assert meta.summary()
 
 
-# -- real ontologies, counted again by rdflib -----------------------------------------------------------------
+# -- real ontologies, counted again by rdflib
+# -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SHARED)

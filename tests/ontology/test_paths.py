@@ -63,7 +63,8 @@ def test_through_a_blank_node(family: Views) -> None:
 
 
 def test_ways_that_say_nothing_are_not_taken(family: Views) -> None:
-    """No shared type, no shared literal, not through owl:Class, owl:Thing or the file that defines both."""
+    """No shared type, no shared literal, not through owl:Class, owl:Thing or the file that defines
+    both."""
     assert texts(family.find_path("ex:Person", "ex:Dog", max_depth=4)) == []
     assert not any(
         "born" in text or "rdf:type" in text
@@ -119,7 +120,8 @@ def test_out_of_time_keeps_what_was_found_and_says_so(family: Views) -> None:
 
 
 def test_no_path_is_missed_or_given_twice(tmp_path: Path) -> None:
-    """Against a walk over the same triples in Python, for all pairs of a random graph, blank nodes included."""
+    """Against a walk over the same triples in Python, for all pairs of a random graph, blank nodes
+    included."""
     rng = random.Random(7)
     names = [f"ex:n{i}" for i in range(7)] + ["_:b0", "_:b1"]
     triples = {(rng.choice(names), f"ex:p{rng.randrange(3)}", rng.choice(names)) for _ in range(16)}

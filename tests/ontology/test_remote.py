@@ -42,7 +42,8 @@ def names(answer, variable="x"):
     return [row[variable]["v"].rpartition("/")[2] for row in answer.rows]
 
 
-# -- a real server ---------------------------------------------------------------------------------------
+# -- a real server
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +163,8 @@ def test_meta_of_an_endpoint_that_answers_little():
         opened.meta()
 
 
-# -- how it is asked -------------------------------------------------------------------------------------
+# -- how it is asked
+# -------------------------------------------------------------------------------------
 
 
 def test_get_and_its_headers():
@@ -235,7 +237,8 @@ def test_it_can_be_asked_from_many_threads():
     assert found == [["a"]] * 8
 
 
-# -- answers that are none -------------------------------------------------------------------------------
+# -- answers that are none
+# -------------------------------------------------------------------------------
 
 
 def text(status, body=b"", **headers):
@@ -383,7 +386,8 @@ def test_a_closed_engine_says_so():
             opened.query(SELECT)
 
 
-# -- trying again ----------------------------------------------------------------------------------------
+# -- trying again
+# ----------------------------------------------------------------------------------------
 
 
 def test_too_many_requests_are_waited_out():
@@ -439,7 +443,8 @@ def test_a_dropped_connection_is_tried_again():
     assert len(naps) == 1
 
 
-# -- where it goes ---------------------------------------------------------------------------------------
+# -- where it goes
+# ---------------------------------------------------------------------------------------
 
 
 def to(location, status=302):
@@ -529,7 +534,8 @@ def test_private_addresses_get_nothing_unless_allowed(host):
 
 
 def test_a_name_that_changes_its_address_gains_nothing():
-    """What the first look-up gave is checked and used; what a second one would give is never connected to."""
+    """What the first look-up gave is checked and used; what a second one would give is never
+    connected to."""
     asked = []
 
     def rebinding(host, port):
@@ -573,7 +579,8 @@ def test_no_proxy_and_no_netrc_takes_part(monkeypatch, clean_environment):
         assert "authorization" not in server.requests[0][2]
 
 
-# -- TLS -------------------------------------------------------------------------------------------------
+# -- TLS
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -631,7 +638,8 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(certifi
         over_tls(certificate, "other.test")
 
 
-# -- values for variables --------------------------------------------------------------------------------
+# -- values for variables
+# --------------------------------------------------------------------------------
 
 
 IRI = {"t": "iri", "v": "http://example.org/north"}

@@ -1,4 +1,5 @@
-"""The tools of an ontology over a real endpoint: they answer as over a file, from inside the REPL too."""
+"""The tools of an ontology over a real endpoint: they answer as over a file, from inside the REPL
+too."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def boats(real: str) -> Iterator[RemoteEngine]:
 def calls(
     boats: RemoteEngine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Call, Call]]:
-    """The tools over the endpoint, and over the same data in a file whose prefix is the one that the endpoint gets."""
+    """The tools over the endpoint, and over the same data in a file whose prefix is the one that
+    the endpoint gets."""
     path = tmp_path_factory.mktemp("file") / "boats.ttl"
     path.write_text(DATA.replace("ex:", "example:"), "utf-8")
     with (
@@ -180,7 +182,8 @@ def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:
     assert "Gull" not in said, "what nobody printed"
 
 
-# -- prefixes --------------------------------------------------------------------------------------------
+# -- prefixes
+# --------------------------------------------------------------------------------------------
 
 
 def test_known_prefixes_are_declared_and_others_are_left_to_the_server() -> None:

@@ -114,7 +114,8 @@ def test_ask():
             read_boolean(body)
 
 
-# -- N-Triples -------------------------------------------------------------------------------------------
+# -- N-Triples
+# -------------------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 IRIS = st.builds(
@@ -256,7 +257,8 @@ def test_a_long_literal_takes_linear_time():
         read_triples(body[:-3], 10)
 
 
-# -- strangers' words ------------------------------------------------------------------------------------
+# -- strangers' words
+# ------------------------------------------------------------------------------------
 
 
 @given(st.binary(max_size=200))

@@ -68,7 +68,8 @@ def classes_of(graph: Graph) -> set[Node]:
 
 
 def shown(graph: Graph, node: Node) -> object:
-    """A term as something to compare: a union by its members, a list by its order, a blank node by its content."""
+    """A term as something to compare: a union by its members, a list by its order, a blank node by
+    its content."""
     if not isinstance(node, BNode):
         return str(node)
     if (members := graph.value(node, OWL.unionOf)) is not None:
@@ -90,7 +91,8 @@ def shape_of(
 
 
 def sentences(graph: Graph) -> set[str]:
-    """The sentences of more than six words in comments, definitions and notes; lower case, without punctuation."""
+    """The sentences of more than six words in comments, definitions and notes; lower case, without
+    punctuation."""
     found = set()
     said = (RDFS.comment, PROV.definition, PROV.editorsDefinition, PROV.editorialNote)
     for predicate in (*said, SKOS.definition, SKOS.scopeNote, SKOS.example):

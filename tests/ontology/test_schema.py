@@ -1,4 +1,5 @@
-"""Schema constraints: what may be linked with what, what is disjoint, what to avoid; in 400 characters."""
+"""Schema constraints: what may be linked with what, what is disjoint, what to avoid; in 400
+characters."""
 
 from __future__ import annotations
 

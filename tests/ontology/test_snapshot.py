@@ -1,4 +1,5 @@
-"""A dataset in a file: what goes in comes back, the same data is the same bytes, anything else is refused."""
+"""A dataset in a file: what goes in comes back, the same data is the same bytes, anything else is
+refused."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from rlm.ontology.terms import XSD, iri, literal
 
 A, P = "http://e/a", "http://e/p"
 
-# -- round trips -----------------------------------------------------------------------------------------
+# -- round trips
+# -----------------------------------------------------------------------------------------
 
 IRIS = st.builds(
     "http://e/{}".format,
@@ -176,7 +178,8 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-# -- what is refused -------------------------------------------------------------------------------------
+# -- what is refused
+# -------------------------------------------------------------------------------------
 
 
 def sealed(body: str | bytes, version: int = 1) -> bytes:
@@ -305,7 +308,8 @@ def test_foreign_newer_large_and_missing_files_are_refused(tmp_path, monkeypatch
 
 
 def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
-    """Graphs with the longest names, and not one byte more room: what is around the statements has its own."""
+    """Graphs with the longest names, and not one byte more room: what is around the statements has
+    its own."""
     dataset = DatasetMeta("d" * 64, session_id="\U0001f600" * 200)
     for number in range(254):
         dataset.work_create(f"{number:064d}")
@@ -316,7 +320,8 @@ def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
     assert load_snapshot(path).graphs() == dataset.graphs()
 
 
-# -- around a run ----------------------------------------------------------------------------------------
+# -- around a run
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("PM-09")

@@ -1,4 +1,5 @@
-"""The bounded views over the real engine: what they find, how they rank it, what they say when there is nothing."""
+"""The bounded views over the real engine: what they find, how they rank it, what they say when
+there is nothing."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def hits(found: list[dict[str, object]]) -> list[tuple[object, object, object]]:
     return [(hit["curie"], hit["match_type"], hit["match_in"]) for hit in found]
 
 
-# -- search --------------------------------------------------------------------------------------------------
+# -- search
+# --------------------------------------------------------------------------------------------------
 
 
 def test_search_ranks_by_how_it_matched_and_puts_the_deprecated_last(zoo: Views) -> None:
@@ -177,7 +179,8 @@ def test_every_name_finds_its_own_term(prov: Views) -> None:
         assert any(hit["uri"] == iri and hit["match_type"] == "exact" for hit in found), iri
 
 
-# -- describe and probe --------------------------------------------------------------------------------------
+# -- describe and probe
+# --------------------------------------------------------------------------------------
 
 
 def test_describe_a_class(zoo: Views) -> None:
@@ -289,7 +292,8 @@ def test_probe_counts_agree_with_rdflib(prov: Views, shared_dir: Path, name: str
     assert len(found["incoming"]) == min(25, found["incoming_count"])
 
 
-# -- names ---------------------------------------------------------------------------------------------------
+# -- names
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -360,7 +364,8 @@ def test_nothing_is_near_to_nonsense(zoo: Views) -> None:
     assert nearest(zoo.meta, "") == []
 
 
-# -- numbers -------------------------------------------------------------------------------------------------
+# -- numbers
+# -------------------------------------------------------------------------------------------------
 
 
 def test_predicate_frequency_counts_every_statement(zoo: Views) -> None:

@@ -1,4 +1,5 @@
-"""The shipped curricula: every query has an answer worth asking for, both halves ask every kind, nothing twice."""
+"""The shipped curricula: every query has an answer worth asking for, both halves ask every kind,
+nothing twice."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def test_no_question_is_asked_twice(suite):
 
 
 def test_what_is_held_out_is_about_other_terms(suite):
-    """Of the same kind of question, that is. Roots, prefixes and names that nobody has are the same for all."""
+    """Of the same kind of question, that is. Roots, prefixes and names that nobody has are the same
+    for all."""
     asked = [
         task
         for task in suite.curriculum.tasks

@@ -1,4 +1,5 @@
-"""A curriculum is read strictly: what is wrong is told with its line, before anything is opened or asked."""
+"""A curriculum is read strictly: what is wrong is told with its line, before anything is opened or
+asked."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def test_line_endings_and_byte_order_marks_do_not_matter(folder, ending, before)
     assert [task.line for task in read_curriculum(folder / "a.yaml").tasks] == [7, 13]
 
 
-# -- what is wrong, and where ------------------------------------------------------------------------------
+# -- what is wrong, and where
+# ------------------------------------------------------------------------------
 
 WRONG = [
     # what is replaced, by what, where it is told, what is told
@@ -386,7 +388,8 @@ def test_a_tag_that_is_nearly_a_kind_is_told(folder):
     assert "task shop-02" in free and "it counts as 'other'. The kinds: namespaces" in free
 
 
-# -- the tree ----------------------------------------------------------------------------------------------
+# -- the tree
+# ----------------------------------------------------------------------------------------------
 
 
 def test_every_part_of_the_tree_knows_its_place():

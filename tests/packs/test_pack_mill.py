@@ -1,4 +1,5 @@
-"""Large imports are done by several processes: the same result, the same errors, and nobody left behind."""
+"""Large imports are done by several processes: the same result, the same errors, and nobody left
+behind."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def children():
 
 @needs_fork
 def test_workers_and_one_process_give_the_same_store(big, tmp_path):
-    """The same rows, vectors too, the same answers and the same pack; also as adding each memory by itself."""
+    """The same rows, vectors too, the same answers and the same pack; also as adding each memory by
+    itself."""
     from rlm.packs.format import PackReader, item_of
 
     columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding"

@@ -248,7 +248,8 @@ def test_a_line_that_was_deleted_is_counted_and_its_memory_stays(tmp_path: Path,
 
 @pytest.mark.req("RB-11")
 def test_candidates_are_known_by_the_memories_they_name(tmp_path: Path, db: Any) -> None:
-    """Also after an edit, which gives a new id; not in another store, not once sealed, not for words in a text."""
+    """Also after an edit, which gives a new id; not in another store, not once sealed, not for
+    words in a text."""
     path = tmp_path / "reviewed.jsonl"
     shared(db)
     write_candidates(db, path)

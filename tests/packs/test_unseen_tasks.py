@@ -1,4 +1,5 @@
-"""Questions made for any ontology: the same by the same seed, of every kind, and each with an answer that fits."""
+"""Questions made for any ontology: the same by the same seed, of every kind, and each with an
+answer that fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The house rules of docs/design.md, read from the source: imports go down, edges print, config reads."""
+"""The house rules of docs/design.md, read from the source: imports go down, edges print, config
+reads."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Fin
 
 
 def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list[Finding]:
-    """Imports that do not go down. The package's own `__init__` is the public API and may name anything."""
+    """Imports that do not go down. The package's own `__init__` is the public API and may name
+    anything."""
     if module == "rlm":
         return []
     room = room_of(module)
@@ -193,7 +195,8 @@ def test_no_module_is_too_long(modules, root):
     assert not {name: lines for name, lines in long.items() if lines > MAX_LINES}
 
 
-# -- the checks themselves can fail ----------------------------------------------------------------------
+# -- the checks themselves can fail
+# ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -252,7 +255,8 @@ def test_a_print_or_exit_is_found(source):
     assert prints_and_exits(source)
 
 
-# -- dependencies ----------------------------------------------------------------------------------------
+# -- dependencies
+# ----------------------------------------------------------------------------------------
 
 
 IMPORTED_AS = {"pyyaml": "yaml"}

@@ -56,7 +56,8 @@ def wheel(root, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
-    """The Python of an environment that holds the wheel, and sees our dependencies but not our source."""
+    """The Python of an environment that holds the wheel, and sees our dependencies but not our
+    source."""
     home = tmp_path_factory.mktemp("bare") / "env"
     venv.create(home, with_pip=False, system_site_packages=False)
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -66,7 +67,8 @@ def installed(wheel, tmp_path_factory) -> Path:
     target = run(
         [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], cwd=home
     ).strip()
-    # A .pth adds folders after our own, and .pth files in those are not read: an editable rlm stays unseen.
+    # A .pth adds folders after our own, and .pth files in those are not read: an editable rlm stays
+    # unseen.
     Path(target, "dependencies.pth").write_text(
         f"{paths['purelib']}\n{paths['platlib']}\n", "utf-8"
     )

@@ -125,7 +125,8 @@ def test_two_numbers_say_all_of_a_chunk(chunks: list[str]) -> None:
 
 
 def test_chunks_that_were_made_to_have_one_hash_stay_apart() -> None:
-    """A word of Thue and Morse and its mirror share every hash that is a sum of powers of an odd number."""
+    """A word of Thue and Morse and its mirror share every hash that is a sum of powers of an odd
+    number."""
     bits = [0]
     for _ in range(11):
         bits += [1 - bit for bit in bits]

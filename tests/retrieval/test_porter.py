@@ -18,8 +18,8 @@ pytestmark = pytest.mark.req("RB-04")
 CHECK = settings(deadline=None, database=None, max_examples=300)
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
-# Stems printed in the paper, so that a mistake shared with FTS5 would still show. Where the paper shows a
-# single step, the word here has gone through all of them.
+# Stems printed in the paper, so that a mistake shared with FTS5 would still show. Where the paper
+# shows a single step, the word here has gone through all of them.
 PAPER = """
 caresses:caress ponies:poni ties:ti caress:caress cats:cat feed:feed agreed:agre plastered:plaster bled:bled
 motoring:motor sing:sing conflated:conflat troubled:troubl sized:size hopping:hop tanned:tan falling:fall

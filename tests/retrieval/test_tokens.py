@@ -1,8 +1,8 @@
 """Words, tokens, grams and queries, held against the real FTS5.
 
-No code point is excluded from the comparison: the tables of unicode61 are copied as measured and do not
-depend on the Unicode version of the Python that runs. Only lone surrogates are left out, as they cannot be
-encoded and so never reach SQLite; a test of their own says what becomes of them.
+No code point is excluded from the comparison: the tables of unicode61 are copied as measured and do
+not depend on the Unicode version of the Python that runs. Only lone surrogates are left out, as
+they cannot be encoded and so never reach SQLite; a test of their own says what becomes of them.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def test_tokens_are_those_of_fts5(db: apsw.Connection, text: str) -> None:
 @given(ANY_TEXT)
 @example("before\0after the NUL")
 def test_tokens_are_those_in_a_real_index(db: apsw.Connection, text: str) -> None:
-    """By way of a table, where FTS5 also sees NUL bytes; U+FFFD stands for letters that it cut in half."""
+    """By way of a table, where FTS5 also sees NUL bytes; U+FFFD stands for letters that it cut in
+    half."""
     with db:
         db.execute("INSERT INTO notes(content) VALUES (?)", (text,))
         indexed = db.execute("SELECT CAST(term AS BLOB) FROM seen ORDER BY offset").fetchall()

@@ -1,18 +1,20 @@
 """Attempts to get out of the sandbox: a regression corpus for our own walls.
 
-Data only. Every payload is inert: all that it can do outside is to create or append to `{canary_file}`, to read
-`{secret_file}`, to connect to 127.0.0.1:`{canary_port}`, to start a process that creates the canary file, or to send
-signal 0 to `{host_pid}`. `fill` puts the real values in. An attempt that worked prints `ESCAPED:` and what it reached;
-one that did not stays silent or fails.
+Data only. Every payload is inert: all that it can do outside is to create or append to
+`{canary_file}`, to read `{secret_file}`, to connect to 127.0.0.1:`{canary_port}`, to start a
+process that creates the canary file, or to send signal 0 to `{host_pid}`. `fill` puts the real
+values in. An attempt that worked prints `ESCAPED:` and what it reached; one that did not stays
+silent or fails.
 
-`code` is what a model would write; the language layer stops it, or what lies below. `raw` needs no tricks: it runs
-with the language layer switched off, in a locked worker, and shows that the layers below hold by themselves. It prints
-`UNABLE:` where the worker lacks a module that it needs.
+`code` is what a model would write; the language layer stops it, or what lies below. `raw` needs no
+tricks: it runs with the language layer switched off, in a locked worker, and shows that the layers
+below hold by themselves. It prints `UNABLE:` where the worker lacks a module that it needs.
 
-The code finds these names: `echo(value)`, a tool that gives its argument back; `fail()`, a tool that raises ValueError
-on the host; `ToolError`; and `doc`, a handle to a text. The host should hold the secret file open for reading and the
-canary file open for appending, both inheritable, while the worker starts: the descriptor attempts look for them.
-After every attempt the same REPL must still answer `print(1)`, with a new worker if need be.
+The code finds these names: `echo(value)`, a tool that gives its argument back; `fail()`, a tool
+that raises ValueError on the host; `ToolError`; and `doc`, a handle to a text. The host should hold
+the secret file open for reading and the canary file open for appending, both inheritable, while the
+worker starts: the descriptor attempts look for them. After every attempt the same REPL must still
+answer `print(1)`, with a new worker if need be.
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ NOWHERE = ""
 class Attempt:
     """One attempt. `works` says where it was seen to succeed, so that none is a blank.
 
-    `bare`: in an interpreter without a sandbox. `guards`: under RestrictedPython that checks no names. Empty: it needs
-    what not every machine has, or it would exhaust the machine. `ends` lists the `error` values that a run may end
-    with, when the attempt has to end in one of them.
+    `bare`: in an interpreter without a sandbox. `guards`: under RestrictedPython that checks no
+    names. Empty: it needs what not every machine has, or it would exhaust the machine. `ends` lists
+    the `error` values that a run may end with, when the attempt has to end in one of them.
     """
 
     name: str
@@ -106,9 +108,9 @@ _HEADS = {"": "", "ctypes": RAW_HEAD, "pipes": RAW_HEAD + PIPES}
 def _read(family: str, text: str, works: str = BARE) -> tuple[Attempt, ...]:
     """Attempts written one below the other.
 
-    Each begins with a line `#: name`, which may go on with `| works ...` and `| ends ...`. A line `#: raw` begins the
-    version without tricks: `raw ctypes` finds `libc` and `call(x86, arm, *args)` ready, `raw pipes` also `frame` and
-    `send`, and `raw same` is the same code again.
+    Each begins with a line `#: name`, which may go on with `| works ...` and `| ends ...`. A line
+    `#: raw` begins the version without tricks: `raw ctypes` finds `libc` and `call(x86, arm,
+    *args)` ready, `raw pipes` also `frame` and `send`, and `raw same` is the same code again.
     """
     found: list[Attempt] = []
     for part in re.split(r"^#: (?!raw)", text, flags=re.MULTILINE)[1:]:

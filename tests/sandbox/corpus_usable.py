@@ -1,8 +1,8 @@
 """Everyday Python that language models write in a REPL, with the stdout that each piece must give.
 
-Data only: the tests run every case in the sandbox, and `test_corpora.py` runs it with plain `exec()` to show that
-`expect` is what Python itself prints. A case is one block or several that share their variables. Nothing here
-expects a bare expression to be echoed: only `print` speaks.
+Data only: the tests run every case in the sandbox, and `test_corpora.py` runs it with plain
+`exec()` to show that `expect` is what Python itself prints. A case is one block or several that
+share their variables. Nothing here expects a bare expression to be echoed: only `print` speaks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ class Case:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The blocks in the order in which they run, without the line break after the opening quotes."""
+        """The blocks in the order in which they run, without the line break after the opening
+        quotes."""
         blocks = (self.code,) if isinstance(self.code, str) else self.code
         return tuple(block.removeprefix("\n") for block in blocks)
 

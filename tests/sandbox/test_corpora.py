@@ -1,8 +1,8 @@
 """The corpora themselves: complete, inert, and no blanks.
 
-A usable case prints in plain Python what it must print in the sandbox. An escape attempt works where nothing stops it:
-in a bare interpreter, or, where it is about the guards, under a RestrictedPython that checks no names. An attempt that
-works nowhere would prove nothing.
+A usable case prints in plain Python what it must print in the sandbox. An escape attempt works
+where nothing stops it: in a bare interpreter, or, where it is about the guards, under a
+RestrictedPython that checks no names. An attempt that works nowhere would prove nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from corpus_escape import (
 from corpus_usable import CASES
 
 SEEN_ON = (3, 11)
-"""The Python whose library the attempts on modules were written for; others have lost some of these ways."""
+"""The Python whose library the attempts on modules were written for; others have lost some of these
+ways."""
 
 RUNNER = r"""
 import ast, json, operator, os, select, signal, sys, time
@@ -128,7 +129,8 @@ for line in sys.stdin:
 def run_bare(
     jobs: list[dict[str, object]], folder: Path, descriptors: tuple[int, ...] = ()
 ) -> dict[str, str]:
-    """What each job prints in a process of its own, forked from an interpreter that no sandbox holds."""
+    """What each job prints in a process of its own, forked from an interpreter that no sandbox
+    holds."""
     runner = folder / "runner.py"
     runner.write_text(RUNNER)
     told = subprocess.run(
@@ -220,7 +222,8 @@ def test_what_lies_below_the_language_is_attempted_without_it():
 
 
 def test_an_attempt_says_when_it_worked():
-    """Exhaustion and forged frames are seen from outside: by how the run ends, and by a host that stands."""
+    """Exhaustion and forged frames are seen from outside: by how the run ends, and by a host that
+    stands."""
     for attempt in ATTEMPTS:
         if attempt.family not in (EXHAUSTION, FRAMES):
             assert "ESCAPED" in attempt.code, attempt.name

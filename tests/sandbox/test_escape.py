@@ -1,4 +1,5 @@
-"""Every attempt of the corpus, against every layer together and against each layer of the operating system alone."""
+"""Every attempt of the corpus, against every layer together and against each layer of the operating
+system alone."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ class Yard:
         self.fresh = False
 
     def attempt(self, code: str, name: str, **words: object) -> tuple[str, str | None, list[str]]:
-        """What it printed, the error it ended with, what it reached. The REPL must still answer afterwards."""
+        """What it printed, the error it ended with, what it reached. The REPL must still answer
+        afterwards."""
         repl = self._repls.get(name) or self._repls.setdefault(name, open_one(**words))
         result = repl.run(fill(code, self.outside.places))
         after = repl.run("print(1)")
@@ -127,7 +129,8 @@ def check(said: str, reached: list[str]) -> None:
 RAW = [attempt for attempt in ATTEMPTS if attempt.raw is not None]
 DEEP = [attempt for attempt in RAW if attempt.family in (KERNEL, DESCRIPTORS)]
 UNSEEN_BY_LANDLOCK = ("connect by fast open",)
-"""Connecting and sending in one call passes Landlock's check of connections; seccomp has no socket at all."""
+"""Connecting and sending in one call passes Landlock's check of connections; seccomp has no socket
+at all."""
 EXHAUSTING = [attempt for attempt in RAW if attempt.family == EXHAUSTION]
 ONE_FOR_EACH_LIMIT = {
     "endless loop that catches everything", "endless generator in C", "time limit caught", "memory by doubling",
@@ -135,7 +138,8 @@ ONE_FOR_EACH_LIMIT = {
     "deep brackets in the source", "crash by abort", "a few forks",
 }  # fmt: skip
 AGAIN = [one for one in EXHAUSTING if one.raw == one.code and one.name not in ONE_FOR_EACH_LIMIT]
-"""Code that the language layer lets pass meets the same limits with and without it: by default once is enough."""
+"""Code that the language layer lets pass meets the same limits with and without it: by default once
+is enough."""
 
 
 def every(attempts: list[Attempt]) -> pytest.MarkDecorator:

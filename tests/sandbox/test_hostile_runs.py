@@ -1,4 +1,5 @@
-"""A thousand hostile runs in a row: nothing is left running, nothing fails on the host, nobody overstays."""
+"""A thousand hostile runs in a row: nothing is left running, nothing fails on the host, nobody
+overstays."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ def monty():
         repl.close()
 
 
-# -- both engines ----------------------------------------------------------------------------------------
+# -- both engines
+# ----------------------------------------------------------------------------------------
 
 
 def test_state_stays_from_block_to_block(opened):
@@ -148,7 +149,8 @@ def test_time_in_tools_counts_unless_they_are_patient(opened):
 
     code = "for i in range({}):\n    slow()\nprint('done')"
     limits = {"block_s": 0.6}
-    # More calls than needed: a worker that answers before the host has looked at the clock is stopped one call later.
+    # More calls than needed: a worker that answers before the host has looked at the clock is
+    # stopped one call later.
     assert opened({"slow": slow}, limits=limits).run(code.format(6)).error == "timeout"
     assert (
         opened({"slow": slow}, limits=limits, patient=frozenset({"slow"}))
@@ -270,7 +272,8 @@ def test_a_closed_repl_starts_anew_with_what_was_set(opened):
     assert repl.variables() == {"given": "1"}
 
 
-# -- both engines: texts on the host ---------------------------------------------------------------------
+# -- both engines: texts on the host
+# ---------------------------------------------------------------------
 
 
 class _Texts:
@@ -402,7 +405,8 @@ def test_what_is_wrong_with_a_text_is_told(opened):
         assert not texts.seen
 
 
-# -- monty alone -----------------------------------------------------------------------------------------
+# -- monty alone
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -415,7 +419,8 @@ def test_a_construct_that_monty_lacks_is_refused_by_name(monty, code):
 
 
 def test_a_text_too_long_to_hold_has_methods_and_says_so(monty):
-    """The memory of the sandbox decides: with 32 MB a text of more than a million characters is not held."""
+    """The memory of the sandbox decides: with 32 MB a text of more than a million characters is not
+    held."""
     with _Texts() as texts:
         repl = texts.open(monty, limits={"memory_mb": 32})
         repl.set("context", texts.put("Hay" * 500_000 + "Needle"))

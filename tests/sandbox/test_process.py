@@ -49,7 +49,8 @@ def test_code_that_is_too_long_is_refused(make_repl):
     assert result.error == "refused" and "over the limit of 100" in result.stderr
 
 
-# -- tools -----------------------------------------------------------------------------------------------
+# -- tools
+# -----------------------------------------------------------------------------------------------
 
 
 def test_a_tool_is_called_with_its_arguments(make_repl):
@@ -167,7 +168,8 @@ def test_ctrl_c_in_a_tool_ends_the_worker_and_reaches_the_caller(make_repl):
     assert repl.run("print(1)").stdout == "1\n"
 
 
-# -- limits ----------------------------------------------------------------------------------------------
+# -- limits
+# ----------------------------------------------------------------------------------------------
 
 
 def test_time_over_keeps_the_variables_when_the_code_can_stop(make_repl):
@@ -266,7 +268,8 @@ def test_the_worker_has_no_environment_and_no_open_files(make_repl, monkeypatch)
     assert len(eval(rest.splitlines()[0])) <= 6
 
 
-# -- variables -------------------------------------------------------------------------------------------
+# -- variables
+# -------------------------------------------------------------------------------------------
 
 
 def test_variables_can_be_set_read_and_listed(repl):

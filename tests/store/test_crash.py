@@ -1,7 +1,7 @@
 """Eight processes write, some are killed at random: nothing that was acknowledged is lost.
 
-Slow: `make test-slow`. A writer prints an id only after `add` has returned; whatever was printed must be in
-the file at the end. A killed writer is replaced at once.
+Slow: `make test-slow`. A writer prints an id only after `add` has returned; whatever was printed
+must be in the file at the end. A killed writer is replaced at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ for n in range(first, count):
 
 
 class Writer:
-    """One logical writer: a chain of processes, each going on where the last acknowledged write was."""
+    """One logical writer: a chain of processes, each going on where the last acknowledged write
+    was."""
 
     def __init__(self, path, name, folder):
         self.path, self.name, self.log = path, name, folder / f"{name}.log"

@@ -1,4 +1,5 @@
-"""Rows that SQLite stores and no memory or node can be made of: an error of ours that says which one."""
+"""Rows that SQLite stores and no memory or node can be made of: an error of ours that says which
+one."""
 
 from __future__ import annotations
 

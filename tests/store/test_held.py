@@ -109,7 +109,8 @@ print("sound", db.stats()["memories"] >= 120)
 
 
 def test_ctrl_c_anywhere_leaves_no_transaction_open(tmp_path):
-    """An alarm strikes at random, in a process of its own; after each strike both connections can write."""
+    """An alarm strikes at random, in a process of its own; after each strike both connections can
+    write."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     args = [sys.executable, "-c", STRUCK, str(tmp_path / "m.db")]
     done = subprocess.run(args, capture_output=True, text=True, env=env, check=False, timeout=120)

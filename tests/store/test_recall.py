@@ -65,7 +65,8 @@ def agree(*all_answers):
 
 @pytest.mark.req("RB-03", "RB-04")
 def test_three_engines_one_answer(tmp_path):
-    """Tail through FTS5, sealed segments, and a plain scan without FTS5 agree to the last digit that matters."""
+    """Tail through FTS5, sealed segments, and a plain scan without FTS5 agree to the last digit
+    that matters."""
     items = corpus(90)
     with open_store(tmp_path / "tail.db") as tail, open_store(tmp_path / "sealed.db") as sealed:
         plain = MemoryStore(embedder=tail.embedder)
@@ -99,7 +100,8 @@ def test_without_fts5_the_same_is_found(tmp_path):
 def test_any_history_of_sealing_edits_and_deaths_gives_the_same_answers(
     tmp_path_factory, cuts, data
 ):
-    """A store with segments cut anywhere, edited and archived rows, against a fresh one with the same rows."""
+    """A store with segments cut anywhere, edited and archived rows, against a fresh one with the
+    same rows."""
     items = corpus(60, seed=3)
     folder = tmp_path_factory.mktemp("history")
     with open_store(folder / "a.db") as worn, open_store(folder / "b.db") as fresh:
@@ -265,7 +267,8 @@ def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
 
 
 def test_whoever_seals_does_not_chase_the_others(tmp_path, monkeypatch):
-    """While one process seals, others write on. What they add is for the next seal, however long that goes on."""
+    """While one process seals, others write on. What they add is for the next seal, however long
+    that goes on."""
     with open_store(tmp_path / "m.db") as mine, open_store(tmp_path / "m.db") as other:
         arriving = iter(corpus(400, seed=8))
         mine.add_many(corpus(1_000, seed=7))

@@ -1,7 +1,7 @@
 """What `scrub` must take out and what it must leave alone.
 
-Every secret here is made at run time from a prefix and a seeded random body, so that no scanner finds one
-in this repository.
+Every secret here is made at run time from a prefix and a seeded random body, so that no scanner
+finds one in this repository.
 """
 
 import base64
@@ -40,7 +40,8 @@ def jwt(*, parts: int = 3) -> str:
     return ".".join([*encoded, body(URLSAFE, 43)][:parts])
 
 
-TOKENS = {  # a name: the kind, the secret. These are known by their shape, whatever stands around them.
+# a name: the kind, the secret. These are known by their shape, whatever stands around them.
+TOKENS = {
     "aws id": ("aws-access-key", "AK" + "IA" + body(UPPER, 16)),
     "aws temporary id": ("aws-access-key", "AS" + "IA" + body(UPPER, 16)),
     "google": ("gcp-api-key", "AI" + "za" + body(URLSAFE, 35)),
@@ -647,7 +648,8 @@ def test_one_replacement_does_not_call_for_another_pass() -> None:
 
 
 def test_a_secret_that_another_had_hidden_goes_too() -> None:
-    # The token takes the second fence with it, and only then are the lines below part of the private key.
+    # The token takes the second fence with it, and only then are the lines below part of the
+    # private key.
     opening = "-----BEGIN PRIVATE" + " KEY-----"
     hidden = f'{opening}"{TOKENS["heroku"][1]}_-----BEGIN PUBLIC KEY-----\n{PEM_BODY}\n-----END PUBLIC KEY-----'
     assert scrub(hidden) == ("[redacted:private-key]", ("heroku-key", "private-key"))
@@ -729,7 +731,8 @@ def test_a_name_spelled_with_the_sign_of_kelvin_is_a_name(name: str) -> None:
 
 @pytest.mark.parametrize("end", [*secrets._NAMES, "pass"])
 def test_the_first_look_misses_no_name(end: str) -> None:
-    """What may end a secret-like name is seen in any case, parted or quoted, before either separator."""
+    """What may end a secret-like name is seen in any case, parted or quoted, before either
+    separator."""
     parted = (end, end.upper(), end.title(), "_".join(end), f"{end[:-2]}-{end[-2:]}", f"my_{end}")
     for name in parted:
         for text in (f"{name}=", f"{name}:", f'"{name}": ', f"x: 1\n**{name}** = ", f"`{name}`\t:"):

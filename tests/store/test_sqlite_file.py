@@ -521,7 +521,8 @@ def test_a_count_does_not_wait_for_another_thread(tmp_path):
 
 
 def test_an_old_sqlite_is_refused(monkeypatch):
-    """The only stand-in in this file: a library version that cannot be installed beside the real one."""
+    """The only stand-in in this file: a library version that cannot be installed beside the real
+    one."""
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
     with pytest.raises(EngineUnfit, match=r"SQLite 3.51.2 can lose committed data.*pip install"):
         connection.check_engine()

@@ -1,4 +1,5 @@
-"""Fixtures for the tools' tests: real stores of both kinds, a meter, and payloads in memory and on disk."""
+"""Fixtures for the tools' tests: real stores of both kinds, a meter, and payloads in memory and on
+disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a query leaves in memory: its shape and the words of the schema, and nothing of what was asked."""
+"""What a query leaves in memory: its shape and the words of the schema, and nothing of what was
+asked."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def text(query, **options):
     return found and found.text
 
 
-# -- the pattern -----------------------------------------------------------------------------------------
+# -- the pattern
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,8 @@ def test_what_may_not_run_has_no_pattern_either():
         pattern_of("SELECT * { SERVICE <http://x/> { ?s ?p ?o } }", EX)
 
 
-# -- into memory -----------------------------------------------------------------------------------------
+# -- into memory
+# -----------------------------------------------------------------------------------------
 
 
 def test_a_query_that_found_something_becomes_a_procedure(engine, backend):

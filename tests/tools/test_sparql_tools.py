@@ -1,4 +1,5 @@
-"""The SPARQL tools over real graphs: handles instead of rows, pages with bounds, schemas kept by content."""
+"""The SPARQL tools over real graphs: handles instead of rows, pages with bounds, schemas kept by
+content."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def call(harbour, handles, meter):
     return tools(harbour, handles, meter)
 
 
-# -- sparql_query ----------------------------------------------------------------------------------------
+# -- sparql_query
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("UT-13")
@@ -197,7 +199,8 @@ def test_a_query_may_come_as_a_handle(call, handles):
     assert call("query", View(query.key, 0, query.sz)) == {"boolean": True}
 
 
-# -- sparql_slice ----------------------------------------------------------------------------------------
+# -- sparql_slice
+# ----------------------------------------------------------------------------------------
 
 
 def test_pages_make_up_the_whole(call, handles):
@@ -280,7 +283,8 @@ def test_long_values_are_cut_and_long_rows_come_in_smaller_pages(handles, tmp_pa
         )
 
 
-# -- sparql_schema ---------------------------------------------------------------------------------------
+# -- sparql_schema
+# ---------------------------------------------------------------------------------------
 
 
 def test_the_overview_is_short_and_true(each, handles, meter):
@@ -391,7 +395,8 @@ def test_the_cache_holds_so_many_and_lets_the_oldest_go():
     assert cache.get(("b",), lambda: {"made": "again"}) == {"made": "again"}
 
 
-# -- sparql_peek -----------------------------------------------------------------------------------------
+# -- sparql_peek
+# -----------------------------------------------------------------------------------------
 
 
 def test_a_class_is_sampled_with_its_subclasses(call):

@@ -43,7 +43,8 @@ def call(prov, meter):
     return lambda name, *args, **kw: box.functions[name](*args, **kw)
 
 
-# -- as tools --------------------------------------------------------------------------------------------
+# -- as tools
+# --------------------------------------------------------------------------------------------
 
 
 def test_every_view_is_a_tool_that_says_what_it_does(prov, meter):
@@ -127,7 +128,8 @@ def test_long_names_and_labels_are_bounded(tmp_path, cache, meter):
             assert found and len(rendered(found)) <= VIEW_CHARS
 
 
-# -- into so many characters -----------------------------------------------------------------------------
+# -- into so many characters
+# -----------------------------------------------------------------------------
 
 texts = st.text(max_size=9).map(lambda text: text * 20)
 json_values = st.recursive(
@@ -165,7 +167,8 @@ def test_taking_stops_where_the_room_ends_but_takes_one():
     assert take(iter([]), 100) == []
 
 
-# -- in a namespace --------------------------------------------------------------------------------------
+# -- in a namespace
+# --------------------------------------------------------------------------------------
 
 
 def test_an_ontology_is_mounted_in_a_namespace(root):

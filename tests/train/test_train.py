@@ -1,4 +1,5 @@
-"""Training: every task once, what it teaches is kept, and a training that was stopped goes on where it was."""
+"""Training: every task once, what it teaches is kept, and a training that was stopped goes on where
+it was."""
 
 from __future__ import annotations
 
@@ -179,7 +180,8 @@ def test_done_is_what_came_to_an_end_of_its_own(reason, judged, done):
     )
 
 
-# -- bad input: an error before anything is spent, nothing stored ------------------------------------------
+# -- bad input: an error before anything is spent, nothing stored
+# ------------------------------------------
 
 
 def a_typo(path):
@@ -261,7 +263,8 @@ def test_a_full_disk_is_found_before_anything_is_asked(store, lesson, tmp_path):
     assert not client.calls and not list((tmp_path / "logs").iterdir())
 
 
-# -- a real kill -------------------------------------------------------------------------------------------
+# -- a real kill
+# -------------------------------------------------------------------------------------------
 
 WORKER = """
 import sys

@@ -1,7 +1,8 @@
 """The one place that wires the parts: retrieve, inject, interact, judge, extract, store.
 
-`run` answers one question and learns from it. Whatever happens in a run, what there is of it is stored, in one
-transaction: an answer or a partial one, why it ended, what it was given, the verdict, the lessons.
+`run` answers one question and learns from it. Whatever happens in a run, what there is of it is
+stored, in one transaction: an answer or a partial one, why it ended, what it was given, the
+verdict, the lessons.
 """
 
 from rlm.agent.attempt import OnStep

@@ -1,4 +1,5 @@
-"""What is known to be wrong before anything is spent: the question, its language, the folder for logs."""
+"""What is known to be wrong before anything is spent: the question, its language, the folder for
+logs."""
 
 from __future__ import annotations
 
@@ -37,9 +38,11 @@ def check_lang(tag: str | None) -> None:
 
 
 def check_language(query: str, model: str, *, ontology: bool, context: Any = None) -> None:
-    """ConfigError for a question that `offline` cannot read; every other model may be asked in any language.
+    """ConfigError for a question that `offline` cannot read; every other model may be asked in any
+    language.
 
-    Over a text, `offline` looks for the words of a question in any language, so one of them must be there.
+    Over a text, `offline` looks for the words of a question in any language, so one of them must be
+    there.
     """
     if model != OFFLINE:
         return

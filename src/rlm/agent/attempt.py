@@ -90,7 +90,8 @@ class Attempt:
         for item in recalled.injected:
             self.repeats.note(item.content)
 
-    # -- asking ----------------------------------------------------------------------------------------------
+    # -- asking
+    # ----------------------------------------------------------------------------------------------
 
     def toolbox(self) -> Toolbox:
         """Every tool that this run has something for."""
@@ -192,7 +193,8 @@ class Attempt:
         finally:
             self.uses = uses_in(turn.response for turn in self.result.iterations)
 
-    # -- judging ---------------------------------------------------------------------------------------------
+    # -- judging
+    # ---------------------------------------------------------------------------------------------
 
     def judge(self) -> None:
         """The verdict: what can be checked first, then the model where one is asked."""
@@ -213,7 +215,8 @@ class Attempt:
         )
 
     def judge_client(self) -> Client | None:
-        """Who is asked for an opinion: the run's own model, unless it has none or has spent what it may."""
+        """Who is asked for an opinion: the run's own model, unless it has none or has spent what it
+        may."""
         spent = (
             self.result.error is not None or self.result.interrupted or not self.result.converged
         )
@@ -236,7 +239,8 @@ class Attempt:
     def succeeded(self) -> bool:
         return self.judgment is not None and self.judgment.is_success
 
-    # -- what is kept ----------------------------------------------------------------------------------------
+    # -- what is kept
+    # ----------------------------------------------------------------------------------------
 
     def artifact(self) -> dict[str, Any]:
         result = self.result
@@ -251,7 +255,8 @@ class Attempt:
         )
 
     def kept(self, others: Sequence[str] = ()) -> Trajectory:
-        """The trajectory with everything that is stored of it. `others` are further attempts of the same run."""
+        """The trajectory with everything that is stored of it. `others` are further attempts of the
+        same run."""
         result, made, task = self.result, self.trajectory, self.options.task
         made.final_answer, made.iteration_count = result.answer, len(result.iterations)
         made.converged = result.converged

@@ -1,4 +1,5 @@
-"""EXTRACT and what to STORE: from judged attempts to new memories, and to what they change in those that are there."""
+"""EXTRACT and what to STORE: from judged attempts to new memories, and to what they change in those
+that are there."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def learn(
 ) -> Learned:
     """What the attempts at one question teach, the chosen attempt first. Writes nothing.
 
-    A run that a person, a limit or a dead model ended says nothing of its memories, and teaches nothing.
+    A run that a person, a limit or a dead model ended says nothing of its memories, and teaches
+    nothing.
     """
     lessons = [_moved(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
@@ -48,14 +50,16 @@ def learn(
 
 
 def _moved(attempt: Attempt) -> Lessons:
-    """What an attempt says of the memories in its prompt. `offline` says what it follows: its silence is no use."""
+    """What an attempt says of the memories in its prompt. `offline` says what it follows: its
+    silence is no use."""
     recalled, reads = attempt.recalled, attempt.models.root.model != NO_MODEL
     signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=reads)
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
 def _own_end(attempt: Attempt) -> bool:
-    """Whether it ended by itself: with an answer, in circles, or without one after a fair number of turns."""
+    """Whether it ended by itself: with an answer, in circles, or without one after a fair number of
+    turns."""
     result = attempt.result
     if result.converged:
         return True
@@ -64,7 +68,8 @@ def _own_end(attempt: Attempt) -> bool:
 
 
 def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:
-    """A success that leads to a memory which is there, and was not followed, speaks for that memory."""
+    """A success that leads to a memory which is there, and was not followed, speaks for that
+    memory."""
     followed = followed_of(best.recalled.ids, best.uses)
     for outcome in outcomes:
         known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY

@@ -46,15 +46,17 @@ def run(
     on_step: OnStep | None = None,
     options: RunOptions | None = None,
 ) -> AgentResult:
-    """Answer a question over a text of any length, or over an ontology; judge the run, learn from it, and keep it.
+    """Answer a question over a text of any length, or over an ontology; judge the run, learn from
+    it, and keep it.
 
-    `context` is text, bytes, a path, or several of them. The store is `store`, or the one at `db_path`, or the default
-    one; a function that opens it is called once all else is accepted. `client` goes before `model`; `on_start` is told
-    then which model is asked. The best `memory_k` memories are retrieved and the first of them injected; with
-    `enable_extraction` the run leaves memories of its own. A run that did not converge is no error: `converged` is
-    False and `reason` says why. Raises ConfigError, OntologyError and ModelAuthError before anything is asked,
-    ModelError when the server refuses the very first call, SandboxError when code cannot be confined here: then nothing
-    is kept.
+    `context` is text, bytes, a path, or several of them. The store is `store`, or the one at
+    `db_path`, or the default one; a function that opens it is called once all else is accepted.
+    `client` goes before `model`; `on_start` is told then which model is asked. The best `memory_k`
+    memories are retrieved and the first of them injected; with `enable_extraction` the run leaves
+    memories of its own. A run that did not converge is no error: `converged` is False and `reason`
+    says why. Raises ConfigError, OntologyError and ModelAuthError before anything is asked,
+    ModelError when the server refuses the very first call, SandboxError when code cannot be
+    confined here: then nothing is kept.
     """
     options = options or RunOptions()
     _check(query, context, ontology_path, memory_k, options)
@@ -189,7 +191,8 @@ class Job:
         attempt.judge()
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
-        """Store all that there is, or nothing. The best attempt goes first; it carries what was learnt."""
+        """Store all that there is, or nothing. The best attempt goes first; it carries what was
+        learnt."""
         if not attempts:
             return _NOTHING
         ordered = best_of(attempts)
@@ -243,7 +246,8 @@ class Job:
 
 
 def _raise_refused(attempts: list[Attempt]) -> None:
-    """A server that refuses the very first call has no such model: an error, not a run. One that is down may be."""
+    """A server that refuses the very first call has no such model: an error, not a run. One that is
+    down may be."""
     if not any(attempt.result.iterations for attempt in attempts):
         for attempt in attempts:
             if type(attempt.result.error) is ModelError:

@@ -1,4 +1,5 @@
-"""The seeds' own names for the loop with memory: over any context, with a namespace that a caller has made."""
+"""The seeds' own names for the loop with memory: over any context, with a namespace that a caller
+has made."""
 
 from __future__ import annotations
 
@@ -54,12 +55,13 @@ def rlm_run_with_memory(
     guidance: str = "",
     **kwargs: Any,
 ) -> Answered:
-    """Retrieve, inject, run, judge, extract, store: the answer, the turns, the REPL's variables, the new memories.
+    """Retrieve, inject, run, judge, extract, store: the answer, the turns, the REPL's variables,
+    the new memories.
 
-    `ns` may hold what `setup_ontology_context` mounted: its ontology is asked by the usual tools. Functions in it
-    become tools, plain values variables; anything else stays outside. With `persist_dataset`, the snapshot at
-    `dataset_path` is loaded before the run and saved after it, if it was changed, and new memories name it. `kwargs`
-    are those of `rlm_run`.
+    `ns` may hold what `setup_ontology_context` mounted: its ontology is asked by the usual tools.
+    Functions in it become tools, plain values variables; anything else stays outside. With
+    `persist_dataset`, the snapshot at `dataset_path` is loaded before the run and saved after it,
+    if it was changed, and new memories name it. `kwargs` are those of `rlm_run`.
     """
     if persist_dataset and dataset_path is None:
         raise ConfigError("persist_dataset needs a dataset_path: where the snapshot lies")
@@ -95,7 +97,8 @@ def rlm_run_enhanced(
     ns: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> tuple[str, list[RLMIteration], dict[str, Any]]:
-    """The same with every layer of context: `sense` is a sense card, or the GraphMeta that it is made from."""
+    """The same with every layer of context: `sense` is a sense card, or the GraphMeta that it is
+    made from."""
     card = (
         sense_card(sense, budget=SENSE_CHARS)
         if isinstance(sense, GraphMeta)
@@ -110,7 +113,8 @@ def rlm_run_enhanced(
 
 
 def _taken(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
-    """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain values."""
+    """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain
+    values."""
     name, engine = next(
         ((name, value) for name, value in ns.items() if _is_engine(value)), ("", None)
     )

@@ -1,4 +1,5 @@
-"""What a run is given: clients, an ontology, a text, a store. Each is opened once and closed at the end."""
+"""What a run is given: clients, an ontology, a text, a store. Each is opened once and closed at the
+end."""
 
 from __future__ import annotations
 

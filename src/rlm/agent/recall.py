@@ -1,4 +1,5 @@
-"""RETRIEVE and INJECT: what earlier runs learnt, chosen for one question and put into its prompt within bounds."""
+"""RETRIEVE and INJECT: what earlier runs learnt, chosen for one question and put into its prompt
+within bounds."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ ONTOLOGY_KINDS = frozenset(
         *(f"list_{name}" for name in (*PLURALS.values(), "terms")),
     )
 ) - {"counting", "orientation"}
-"""Kinds of questions that only an ontology answers; the others may be words of a person for a text."""
+"""Kinds of questions that only an ontology answers; the others may be words of a person for a text.
+"""
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
 
@@ -62,7 +64,8 @@ class Recalled:
         ]
 
     def told(self, followed: Sequence[int]) -> list[dict[str, Any]]:
-        """The retrieved memories for people and for JSON; `followed` are numbers of the prompt, from 1."""
+        """The retrieved memories for people and for JSON; `followed` are numbers of the prompt,
+        from 1."""
         used = {memory_id for number, memory_id in enumerate(self.ids, 1) if number in followed}
         return [
             {
@@ -87,16 +90,19 @@ def recall(
     skip: int = 0,
     text: bool = False,
 ) -> Recalled:
-    """The memories for a question and the context that holds the best of them. `k` 0 recalls nothing.
+    """The memories for a question and the context that holds the best of them. `k` 0 recalls
+    nothing.
 
-    `skip` leaves out the best ones: so further attempts at one question try something else. `text`: there is a text to
-    ask about. What is for ontologies alone is not recalled where there is none, nor what is for texts alone.
+    `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
+    there is a text to ask about. What is for ontologies alone is not recalled where there is none,
+    nor what is for texts alone.
     """
     asked = understand(query) if graph is not None else None
     scope = _scope(asked, graph)
     hits: list[Hit] = []
     if k:
-        # A procedure is titled by the kind of question that it answers; people put one in many ways.
+        # A procedure is titled by the kind of question that it answers; people put one in many
+        # ways.
         task = query if asked is None else f"{generalised(query, asked)}: {query}"
         found = store.retrieve(task, k + SPARE + skip, scope=scope)
         fit = [hit for hit in found if _is_fit(hit.item, graph, text=text)]
@@ -127,7 +133,8 @@ def _is_fit(item: MemoryItem, graph: Graph | None, *, text: bool) -> bool:
 
 
 def _chosen(items: list[MemoryItem]) -> list[MemoryItem]:
-    """The best that the prompt has room for. Things to avoid say what not to do: beside one, a way that worked."""
+    """The best that the prompt has room for. Things to avoid say what not to do: beside one, a way
+    that worked."""
     best = items[:AT_MOST]
     if best and all(item.outcome == "failure" for item in best):
         worked = next((item for item in items if item.outcome != "failure"), None)

@@ -1,8 +1,9 @@
-"""MaTTS, memory-aware test-time scaling (RB-24): several attempts at one question, and the best of them.
+"""MaTTS, memory-aware test-time scaling (RB-24): several attempts at one question, and the best of
+them.
 
-In parallel, each attempt is given other memories, and a model's own variety does the rest. In sequence, each attempt is
-told what the last one answered and what the judge said. What the attempts have in common and where they differ is what
-`learn` distils.
+In parallel, each attempt is given other memories, and a model's own variety does the rest. In
+sequence, each attempt is told what the last one answered and what the judge said. What the attempts
+have in common and where they differ is what `learn` distils.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Scaling:
         return cls(match[1] == "parallel", int(match[2]))
 
     def is_settled(self, attempt: Attempt) -> bool:
-        """Whether another attempt can gain nothing: a check of its own says that the answer is right."""
+        """Whether another attempt can gain nothing: a check of its own says that the answer is
+        right."""
         return attempt.verdict is not None and attempt.verdict.ok
 
     def run_all(
@@ -57,7 +59,8 @@ class Scaling:
         on_step: OnStep | None,
         done: list[Attempt],
     ) -> None:
-        """Every attempt at once; into `done` in their order. Raises when all of them failed, or when a callback did."""
+        """Every attempt at once; into `done` in their order. Raises when all of them failed, or
+        when a callback did."""
         stop, lock = threading.Event(), threading.Lock()
 
         def step(turn: RLMIteration) -> None:

@@ -70,7 +70,8 @@ class AgentResult:
     trajectory_id: str
     log_path: str | None
     memories_used: list[dict[str, Any]]
-    """Every memory that was retrieved: memory_id, title, rank, score, whether it was injected and followed."""
+    """Every memory that was retrieved: memory_id, title, rank, score, whether it was injected and
+    followed."""
     converged: bool
     reason: str
     judgment: dict[str, Any] | None

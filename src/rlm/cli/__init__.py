@@ -1,11 +1,11 @@
 """The command line: thin, and the only room that prints and exits.
 
-stdout is data, stderr is talk. With `--json` a command prints one JSON document and nothing else. Exit codes:
-0 done; 1 a check failed, or nothing was found where something was named; 2 usage, bad input or a store that
-cannot be used; 130 interrupted.
+stdout is data, stderr is talk. With `--json` a command prints one JSON document and nothing else.
+Exit codes: 0 done; 1 a check failed, or nothing was found where something was named; 2 usage, bad
+input or a store that cannot be used; 130 interrupted.
 
-A search should cost little more than starting Python, so a command imports what it needs when it runs: the
-imports inside functions of this package are there for that reason and for no other.
+A search should cost little more than starting Python, so a command imports what it needs when it
+runs: the imports inside functions of this package are there for that reason and for no other.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from collections.abc import Sequence
 AGENT = "rlm-agent"
 """The same program, by the name that coding agents call it by."""
 GC_THRESHOLD = 50_000
-"""Objects between two collections, instead of 700: starting makes many and drops few, and it saves 20 ms."""
+"""Objects between two collections, instead of 700: starting makes many and drops few, and it saves
+20 ms."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code. Every error is mapped here, by `failure.report`."""
+    """Run one command line and return its exit code. Every error is mapped here, by
+    `failure.report`."""
     if argv is None:  # this process is ours
         _start_fast()
     args = list(sys.argv[1:] if argv is None else argv)
@@ -40,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start_fast() -> None:
-    """numpy starts a thread for every core when it is imported; that costs 50 ms and nothing here needs it."""
+    """numpy starts a thread for every core when it is imported; that costs 50 ms and nothing here
+    needs it."""
     os.putenv("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(GC_THRESHOLD, 20, 20)

@@ -1,4 +1,5 @@
-"""The root command and what hangs below it. A group's module is read only when its name is on the line."""
+"""The root command and what hangs below it. A group's module is read only when its name is on the
+line."""
 
 from __future__ import annotations
 
@@ -47,15 +48,18 @@ class Rooms(click.Group):
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how: questions over ontologies and long texts in a sealed REPL, memory in one SQLite file.
+    """An agent that learns how: questions over ontologies and long texts in a sealed REPL, memory
+    in one SQLite file.
 
-    Start with `rlm run QUESTION --ontology FILE` or `--context FILE`. `rlm-agent` is the same program.
+    Start with `rlm run QUESTION --ontology FILE` or `--context FILE`. `rlm-agent` is the same
+    program.
     """
     context.obj = Session(db=db, json=json)
 
 
 def run(args: list[str], called: str = "rlm") -> int:
-    """Parse and run one line; the exit code. Raises what goes wrong: `main` maps it. `called` is for help and hints."""
+    """Parse and run one line; the exit code. Raises what goes wrong: `main` maps it. `called` is
+    for help and hints."""
     if not args or (len(args) == 1 and args[0] in GROUPS):
         args = [*args, "--help"]
     with app.make_context(called, list(args)) as context:

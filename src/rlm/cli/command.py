@@ -1,8 +1,8 @@
 """How a function becomes a command: the options that every command has are added here, once.
 
-A command is a function whose first parameter is the `Session`; click's decorators below `@command` declare
-the rest. What it returns is the exit code, None meaning 0. `--db` and `--json` also work before the
-subcommand; the nearer one wins.
+A command is a function whose first parameter is the `Session`; click's decorators below `@command`
+declare the rest. What it returns is the exit code, None meaning 0. `--db` and `--json` also work
+before the subcommand; the nearer one wins.
 
 click and not typer: typer 0.29 validates with pydantic, which alone costs every start 100 ms.
 """

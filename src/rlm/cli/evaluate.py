@@ -1,4 +1,5 @@
-"""`rlm eval`: does memory help? The same tasks without it, with the shipped packs, and with what training taught."""
+"""`rlm eval`: does memory help? The same tasks without it, with the shipped packs, and with what
+training taught."""
 
 from __future__ import annotations
 
@@ -57,8 +58,9 @@ def evaluate(
 ) -> int:
     """Measure a suite of tasks with and without memory.
 
-    The results stand side by side: memory off, the shipped packs, what training on the rest of the suite taught. Your
-    own store is not touched: every arm has one of its own. Only what is not held out is trained on.
+    The results stand side by side: memory off, the shipped packs, what training on the rest of the
+    suite taught. Your own store is not touched: every arm has one of its own. Only what is not held
+    out is trained on.
     """
     from rlm import evaluate as room
     from rlm.agent.types import RunOptions
@@ -109,7 +111,8 @@ def evaluate(
 
 
 def _check_writable(path: Path) -> None:
-    """Whether the report can be written at the end, before hours are spent. An old one is not touched yet."""
+    """Whether the report can be written at the end, before hours are spent. An old one is not
+    touched yet."""
     there = path.exists()
     if path.is_dir() or (there and not os.access(path, os.W_OK)):
         raise ConfigError(f"--html {path} cannot be written: name a file")

@@ -1,8 +1,9 @@
-"""What `rlm doctor` looks at, as one report. Nothing is made, and nothing is changed without `fix`, but that
-opening a small store brings its vectors up to date, whoever opens it.
+"""What `rlm doctor` looks at, as one report. Nothing is made, and nothing is changed without `fix`,
+but that opening a small store brings its vectors up to date, whoever opens it.
 
-The file is first read without the right to write. Only when its pages are sound is it opened as usual, which
-the comparison of the full-text index with the rows needs. A damaged file is therefore left byte for byte.
+The file is first read without the right to write. Only when its pages are sound is it opened as
+usual, which the comparison of the full-text index with the rows needs. A damaged file is therefore
+left byte for byte.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ PARTS = (
 
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
-    """The report. Raises only for settings that cannot be used and for a store that somebody else locks."""
+    """The report. Raises only for settings that cannot be used and for a store that somebody else
+    locks."""
     config_file = config.config_path()
     exists = session.path.exists()
     report: dict[str, Any] = {
@@ -132,7 +134,8 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
 
 
 def _damage(path: Path) -> Check | None:
-    """Read every page without the right to write; what is wrong, if it is not safe to open the file as usual."""
+    """Read every page without the right to write; what is wrong, if it is not safe to open the file
+    as usual."""
     with connection.mapped(path), closing(_open_untouched(path)) as file:
         found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
         schema = integrity.check_untouched(file) if found == ["ok"] else None
@@ -172,7 +175,8 @@ def _model(store: Store) -> Check:
 
 
 def _repair_schema(session: Session) -> list[str]:
-    """Make anew what the schema lacks and can be made; the store is opened again after, as it then is."""
+    """Make anew what the schema lacks and can be made; the store is opened again after, as it then
+    is."""
     with session.reading() as store:
         if not isinstance(store, SQLiteMemoryBackend) or store.db.read_only:
             return []

@@ -1,4 +1,5 @@
-"""From an exception to one line on stderr and an exit code. Nothing else in the package decides either."""
+"""From an exception to one line on stderr and an exit code. Nothing else in the package decides
+either."""
 
 from __future__ import annotations
 

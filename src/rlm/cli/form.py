@@ -1,7 +1,7 @@
 """A memory as a text to edit: TOML between two `+++` lines, then the content as it is.
 
-The form holds what a person may change, and reading it back gives only what was changed. It is written with
-JSON's string escapes, which TOML shares, so any title survives the round trip.
+The form holds what a person may change, and reading it back gives only what was changed. It is
+written with JSON's string escapes, which TOML shares, so any title survives the round trip.
 """
 
 from __future__ import annotations

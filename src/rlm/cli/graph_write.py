@@ -71,8 +71,8 @@ def _object(text: str | None) -> dict[str, Any] | None:
 def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
     """Join nodes with one edge. Prints the edge's id.
 
-    EDGE_TYPE is relation, composition, causation or context. ROLE is subject, object, context, participant,
-    cause or effect.
+    EDGE_TYPE is relation, composition, causation or context. ROLE is subject, object, context,
+    participant, cause or effect.
     """
     with session.changing() as store:
         graph = graph_of(store)

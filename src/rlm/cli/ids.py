@@ -31,7 +31,8 @@ def find_memory(store: Store, text: str) -> MemoryItem:
 
 
 def name_memory(store: Store, text: str) -> tuple[str, str]:
-    """The id and the title of that memory, for a command that needs no more: it may be one that cannot be read."""
+    """The id and the title of that memory, for a command that needs no more: it may be one that
+    cannot be read."""
     try:
         item = find_memory(store, text)
     except StoreCorrupt:

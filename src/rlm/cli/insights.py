@@ -26,9 +26,9 @@ VERDICTS: dict[Verdict, str] = {
 def insights(session: Session, limit: int, runs: int) -> None:
     """Say which memories help, and which harm.
 
-    Runs that used a memory, or did not say, are compared with runs of the same kind of question without it. Each has
-    one verdict: helps, harms, unused or unclear. Few runs prove little: until there are more, the two numbers are drawn
-    together, and the verdict is `unclear`.
+    Runs that used a memory, or did not say, are compared with runs of the same kind of question
+    without it. Each has one verdict: helps, harms, unused or unclear. Few runs prove little: until
+    there are more, the two numbers are drawn together, and the verdict is `unclear`.
     """
     from rlm.learning import insights as room
 

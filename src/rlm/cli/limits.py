@@ -18,7 +18,8 @@ _NAMES = {
 
 
 def limit_options(each: str = "") -> Decorator:
-    """The five options; `each` says what they hold for where one command makes several runs: " of a task"."""
+    """The five options; `each` says what they hold for where one command makes several runs: " of a
+    task"."""
     above_zero = click.FloatRange(0, min_open=True)
     made = (
         click.option(

@@ -60,7 +60,8 @@ def list_(session: Session, limit: int) -> None:
 def show(session: Session, run: str, full: bool) -> None:
     """Show a run step by step: what the model wrote, what its code printed, how it ended.
 
-    RUN is a log file, or the id of a run in the store (`rlm logs list`), which knows the steps also without a log.
+    RUN is a log file, or the id of a run in the store (`rlm logs list`), which knows the steps also
+    without a log.
     """
     from rlm.loop import read_log
 

@@ -111,8 +111,8 @@ def edit(
 ) -> None:
     """Change a memory; without options, in $EDITOR.
 
-    New words give it a new id, which is printed. A list option replaces the whole list; an empty text clears
-    a field.
+    New words give it a new id, which is printed. A list option replaces the whole list; an empty
+    text clears a field.
     """
     fields["content"] = read_text(content, file)
     changes = {name: _listed(value) for name, value in fields.items() if value not in (None, ())}
@@ -137,7 +137,8 @@ def _listed(value: Any) -> Any:
 
 
 def _from_editor(session: Session, item: MemoryItem, store: Store) -> dict[str, Any]:
-    """What a person changed in the form. A form that cannot be used is kept, and the error says where."""
+    """What a person changed in the form. A form that cannot be used is kept, and the error says
+    where."""
     from rlm.cli.form import edit_text, keep_form, read_form, write_form
     from rlm.store.gate import amend_item
 

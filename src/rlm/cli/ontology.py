@@ -1,7 +1,8 @@
 """`rlm ontology`: what an RDF file or a SPARQL endpoint holds, asked without writing code.
 
-Every command but `query` shows a bounded part with true counts, as the views of `rlm.ontology` do. A name that is not
-there exits with 1, and so does a search or a path that finds nothing; what cannot be read or asked exits with 2.
+Every command but `query` shows a bounded part with true counts, as the views of `rlm.ontology` do.
+A name that is not there exits with 1, and so does a search or a path that finds nothing; what
+cannot be read or asked exits with 2.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _views(session: Session, source: str, format_: str | None, lang: str | None)
 
 
 def _resolved(views: Views, name: str, *, predicate: bool = False) -> str:
-    """The <IRI> behind a name. NotFound where the name is understood and nothing has it; else OntologyError."""
+    """The <IRI> behind a name. NotFound where the name is understood and nothing has it; else
+    OntologyError."""
     from rlm.ontology.resolve import resolve, resolve_property
 
     find = resolve_property if predicate else resolve
@@ -67,7 +69,8 @@ def _resolved(views: Views, name: str, *, predicate: bool = False) -> str:
 
 
 def _understood(views: Views, name: str) -> bool:
-    """Whether a name is well formed: an IRI, a name with a prefix that is bound, or words that fit nothing."""
+    """Whether a name is well formed: an IRI, a name with a prefix that is bound, or words that fit
+    nothing."""
     from rlm.ontology.resolve import called
 
     if re.search("[:<>]", name):
@@ -100,7 +103,8 @@ def _part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
 def stats(session: Session, source: str, format_: str | None, lang: str | None) -> None:
     """Show how large SOURCE is and what it is made of.
 
-    Classes and properties count when they are declared, and also when they are only used or named, as an inverse is.
+    Classes and properties count when they are declared, and also when they are only used or named,
+    as an inverse is.
     """
     with _views(session, source, format_, lang) as views:
         found, predicates = views.graph_stats(), views.predicate_frequency(PREDICATES)
@@ -180,8 +184,8 @@ def search(
 ) -> int:
     """Find terms by a piece of their name.
 
-    The best come first: classes, properties and individuals whose label, alternative label, local name or IRI fits.
-    The exit code is 1 when nothing is found.
+    The best come first: classes, properties and individuals whose label, alternative label, local
+    name or IRI fits. The exit code is 1 when nothing is found.
     """
     with _views(session, source, format_, lang) as views:
         hits = views.search_entity(" ".join(text), limit, given["in"])
@@ -268,7 +272,8 @@ def relations(
 ) -> int:
     """Show what NAME points to, and what points to it.
 
-    Some of every predicate; where there is more, the counts are told. NAME is given as for `describe`.
+    Some of every predicate; where there is more, the counts are told. NAME is given as for
+    `describe`.
     """
     with _views(session, source, format_, lang) as views:
         by = given["predicate"] and _resolved(views, given["predicate"], predicate=True)
@@ -313,7 +318,8 @@ def path(
 ) -> int:
     """Show how FROM and TO are connected.
 
-    The shortest paths come first; statements are followed both ways. Names are given as for `describe`.
+    The shortest paths come first; statements are followed both ways. Names are given as for
+    `describe`.
     """
     with _views(session, source, format_, lang) as views:
         found = views.find_path(_resolved(views, start), _resolved(views, end), depth, limit)

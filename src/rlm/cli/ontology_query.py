@@ -1,10 +1,13 @@
 """`rlm ontology query`, and opening what all ontology commands ask.
 
-SPARQL is printed as a table on a terminal and as tab-separated lines elsewhere, with short names. `--json` and the
-files of `--out` are exact, in the formats that the W3C has for results, so that other programs read them:
+SPARQL is printed as a table on a terminal and as tab-separated lines elsewhere, with short names.
+`--json` and the files of `--out` are exact, in the formats that the W3C has for results, so that
+other programs read them:
 
-- `.json`: SPARQL 1.1 JSON results. On stdout `truncated` is added, and triples are rows of s, p and o.
-- `.csv`: SPARQL 1.1 CSV, for spreadsheets: plain values, a header, CRLF. Types and languages are lost.
+- `.json`: SPARQL 1.1 JSON results. On stdout `truncated` is added, and triples are rows of s, p and
+  o.
+- `.csv`: SPARQL 1.1 CSV, for spreadsheets: plain values, a header, CRLF. Types and languages are
+  lost.
 - `.tsv`: SPARQL 1.1 TSV: every term as N-Triples writes it, `?name` in the header.
 - `.nt`: N-Triples, for CONSTRUCT and DESCRIBE and for nothing else.
 """
@@ -65,7 +68,8 @@ def opened(
     limits: EngineLimits | None = None,
     with_meta: bool = True,
 ) -> Iterator[Engine]:
-    """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a bar says so."""
+    """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a
+    bar says so."""
     from rlm.ontology.engine import EngineLimits, open_engine
 
     with waiting(doing(source)):
@@ -115,9 +119,9 @@ def query(
 ) -> None:
     """Ask SOURCE in SPARQL: SELECT, ASK, CONSTRUCT or DESCRIBE.
 
-    SOURCE is an RDF file, or an endpoint that the config names. The query is given as it is, in a file (@FILE) or on
-    standard input (-). The prefixes of the file and the well-known ones need not be declared. An answer without rows
-    is an answer: the exit code is 0, also when an ASK says no.
+    SOURCE is an RDF file, or an endpoint that the config names. The query is given as it is, in a
+    file (@FILE) or on standard input (-). The prefixes of the file and the well-known ones need not
+    be declared. An answer without rows is an answer: the exit code is 0, also when an ASK says no.
     """
     from rlm.ontology.answer import EngineLimits
     from rlm.ontology.guard import check_query
@@ -245,7 +249,8 @@ def _cut(answer: Answer, limit: int, *, to_file: bool) -> str:
     return f"there is more: these are the first {got:,} {what}; --limit N gives more{more}"
 
 
-# -- exact forms -----------------------------------------------------------------------------------------
+# -- exact forms
+# -----------------------------------------------------------------------------------------
 
 
 def _rows(answer: Answer) -> list[dict[str, Term]]:

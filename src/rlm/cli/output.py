@@ -1,9 +1,9 @@
 """What is printed, and how it is made harmless.
 
-Stored text comes from models and from other people's packs, so nothing of it may steer a terminal: control
-characters, escape codes and marks that reorder text are shown as `\\x1b`, never sent. rich gets finished
-`Text` and no markup. It is imported only for a table on a terminal (`table.py`); a pipe gets the names of the columns,
-then one line a row, tabs between.
+Stored text comes from models and from other people's packs, so nothing of it may steer a terminal:
+control characters, escape codes and marks that reorder text are shown as `\\x1b`, never sent. rich
+gets finished `Text` and no markup. It is imported only for a table on a terminal (`table.py`); a
+pipe gets the names of the columns, then one line a row, tabs between.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def encode_json(value: Any) -> str:
-    """One line of JSON with real letters; what could steer a terminal is escaped, which JSON allows."""
+    """One line of JSON with real letters; what could steer a terminal is escaped, which JSON
+    allows."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -80,10 +81,11 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
 def print_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()
 ) -> None:
-    """A table on a terminal, tab-separated lines elsewhere, the first with the names of the columns.
+    """A table on a terminal, tab-separated lines elsewhere, the first with the names of the
+    columns.
 
-    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one, so that a program finds each
-    where it always is.
+    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one, so that a
+    program finds each where it always is.
     """
     cells = [[one_line(value) for value in row] for row in rows]
     if sys.stdout.isatty():
@@ -116,10 +118,11 @@ def progress(
     patience_s: float = PATIENCE_S,
     threads: bool = True,
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done. On a terminal a bar appears when patience runs out.
+    """Yields a function that is told how much is done. On a terminal a bar appears when patience
+    runs out.
 
-    Without `threads` it appears, and moves, only when that function is called: for work that forks. A total that takes
-    time to find is a function, called when the bar appears.
+    Without `threads` it appears, and moves, only when that function is called: for work that forks.
+    A total that takes time to find is a function, called when the bar appears.
     """
     target = sys.stderr if stream is None else stream
     if not target.isatty():

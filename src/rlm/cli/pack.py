@@ -81,7 +81,8 @@ def _same(session: Session) -> str:
 
 
 def _archived(store: Store, name: str, level: str) -> int:
-    """How many of a pack's memories somebody put away: an import finds them present, a search does not."""
+    """How many of a pack's memories somebody put away: an import finds them present, a search does
+    not."""
     return len(store.list_items(provenance={"pack": name}, level=level, archived=True, limit=2**31))
 
 
@@ -96,7 +97,8 @@ def _archived(store: Store, name: str, level: str) -> int:
 def export(
     session: Session, file: str, threshold: float | None, force: bool, **options: Any
 ) -> None:
-    """Write the memories that are fit to share to FILE, with its manifest; without those that came from a pack."""
+    """Write the memories that are fit to share to FILE, with its manifest; without those that came
+    from a pack."""
     from rlm.packs import export_pack
     from rlm.packs.export import FROM_A_PACK
     from rlm.packs.manifest import manifest_path
@@ -250,7 +252,8 @@ def candidates(
     ontology: str | None,
     threshold: float | None,
 ) -> None:
-    """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it back."""
+    """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it
+    back."""
     from rlm.packs import apply_candidates, write_candidates
 
     if apply:

@@ -75,8 +75,9 @@ def run(
 ) -> int:
     """Answer a question about a text of any length, or about an ontology, and learn from it.
 
-    The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to stdout. The exit code
-    is 1 when there is none: what there is of it is printed, and the reason on stderr. `rlm logs list` has earlier runs.
+    The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to
+    stdout. The exit code is 1 when there is none: what there is of it is printed, and the reason on
+    stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
     given["ontology"] = _one_ontology(given.pop("ontologies"), given["ontology_name"])
@@ -142,7 +143,8 @@ def _question(question: str | None, query: str | None) -> str:
 
 
 def _log_dir(session: Session, named: str | None) -> str | Path | None:
-    """Where the log goes. A coding agent is told where its log lies (seed 000 §6.1), so under its name there is one."""
+    """Where the log goes. A coding agent is told where its log lies (seed 000 §6.1), so under its
+    name there is one."""
     if named is not None:
         return named or None
     if (
@@ -155,7 +157,8 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
 
 @contextmanager
 def _talking(session: Session) -> Iterator[None]:
-    """What the model clients and the ontology have to say (a retry, a guess at a format) goes to stderr."""
+    """What the model clients and the ontology have to say (a retry, a guess at a format) goes to
+    stderr."""
     import logging
 
     class Talk(logging.Handler):
@@ -180,7 +183,8 @@ def _talking(session: Session) -> Iterator[None]:
 
 @contextmanager
 def _starting(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
-    """Yields what is told the model once everything was accepted; until then a bar shows that an ontology loads."""
+    """Yields what is told the model once everything was accepted; until then a bar shows that an
+    ontology loads."""
     with ExitStack() as waits:
         if source is not None:
             from rlm.cli.ontology_query import doing, waiting
@@ -296,7 +300,8 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
 
 
 def _verdict(judgment: dict[str, Any]) -> str:
-    """The verdict in words. Without a check of the task's own, nobody knows whether an answer is right."""
+    """The verdict in words. Without a check of the task's own, nobody knows whether an answer is
+    right."""
     if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
         return "success, unchecked"
     return f"{'success' if judgment['is_success'] else 'failure'} ({judgment['confidence']} confidence)"

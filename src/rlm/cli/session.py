@@ -70,7 +70,8 @@ class Session:
         return "://" not in self.settings.memory_db and not self.path.exists()
 
     def lacks_store(self) -> bool:
-        """Whether there is no file yet; says so. A command that lists has then nothing to list, and says no more."""
+        """Whether there is no file yet; says so. A command that lists has then nothing to list, and
+        says no more."""
         missing = self._missing
         if missing and self.db is not None and not self.path.parent.is_dir():
             self._require()  # a folder that is not there either is a slip in what was typed
@@ -95,13 +96,15 @@ class Session:
 
     @contextmanager
     def changing(self) -> Iterator[Store]:
-        """The store of a command that changes what it names: a missing file is NotFound and is not made."""
+        """The store of a command that changes what it names: a missing file is NotFound and is not
+        made."""
         self._require()
         with self.store() as store:
             yield store
 
     def _adopt(self, store: Store, *, wait_s: float | None = None) -> None:
-        """A repository that got its first origin is a project with a new name: what it knew comes along."""
+        """A repository that got its first origin is a project with a new name: what it knew comes
+        along."""
         former = None if self.settings.project else config.git_local_name()
         adopt = getattr(store, "adopt_project", None)
         if former is not None and adopt is not None and adopt(former, wait_s=wait_s):
@@ -111,8 +114,8 @@ class Session:
     def reading(self) -> Iterator[Store]:
         """The store of a command that changes nothing: a missing file is NotFound and is not made.
 
-        Access counts are written at the end if that is possible at once, and are dropped otherwise: a
-        search must not fail, or wait, because somebody else writes or the disk is full.
+        Access counts are written at the end if that is possible at once, and are dropped otherwise:
+        a search must not fail, or wait, because somebody else writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
@@ -141,7 +144,8 @@ def together(store: Store) -> AbstractContextManager[object]:
 
 
 def elsewhere(store: Store, table: str) -> str:
-    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none. A JSON store has none."""
+    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none. A JSON
+    store has none."""
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
     from rlm.store.sqlite.listing import other_projects
 

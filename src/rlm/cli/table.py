@@ -1,8 +1,9 @@
 """A table on a terminal, readable also where it is narrow.
 
-Ids, dates and single words are never cut. Prose (a title, a description) wraps at words, to three lines at most,
-the last ending in an ellipsis. Where too little room would be left for it, it goes below its row. rich measures
-the letters, some of which are two columns wide, and knows the width of the terminal.
+Ids, dates and single words are never cut. Prose (a title, a description) wraps at words, to three
+lines at most, the last ending in an ellipsis. Where too little room would be left for it, it goes
+below its row. rich measures the letters, some of which are two columns wide, and knows the width of
+the terminal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ MOST_LINES = 3
 def show_table(
     headers: Sequence[str], cells: Sequence[Sequence[str]], prose: Sequence[str]
 ) -> None:
-    """Print rows of text that is harmless and has no newline. A column that is empty throughout is left out."""
+    """Print rows of text that is harmless and has no newline. A column that is empty throughout is
+    left out."""
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
     kept = [place for place in range(len(headers)) if any(row[place] for row in cells)]
     widths = {

@@ -1,4 +1,5 @@
-"""Text that a command takes from an option, from stdin or from a file; never more than a store would hold."""
+"""Text that a command takes from an option, from stdin or from a file; never more than a store
+would hold."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ from pathlib import Path
 from rlm.errors import ValidationError
 
 MOST_BYTES = 4_000_000
-"""More than any field may hold: the gate has the real limits. This keeps `--file /dev/zero` out of memory."""
+"""More than any field may hold: the gate has the real limits. This keeps `--file /dev/zero` out of
+memory."""
 
 
 def read_text(given: str | None, file: str | None = None) -> str | None:
-    """The text itself, stdin for `-`, or a file's; None when neither was given. What was read must not be blank."""
+    """The text itself, stdin for `-`, or a file's; None when neither was given. What was read must
+    not be blank."""
     if given is not None and file is not None:
         raise ValidationError("give --content or --file, not both")
     if file is not None and file != "-":

@@ -43,8 +43,8 @@ def train(
 ) -> int:
     """Learn from the tasks of a curriculum.
 
-    Tasks that are held out are not run. Everything is checked before the first question. A training that was stopped
-    goes on where it was.
+    Tasks that are held out are not run. Everything is checked before the first question. A training
+    that was stopped goes on where it was.
     """
     from rlm.agent.types import RunOptions
     from rlm.packs.curriculum import read_curriculum
@@ -74,7 +74,8 @@ def tell_odd_tags(session: Session, lesson: Curriculum) -> None:
 
 
 def checked_first(model: str | None, options: Any) -> str:
-    """The name of the model; whether it and the scaling mean something, before anything is made or asked."""
+    """The name of the model; whether it and the scaling mean something, before anything is made or
+    asked."""
     from rlm.agent.scaling import Scaling
     from rlm.llm import open_client
 

@@ -1,7 +1,9 @@
-"""What a prompt is given beforehand: four layers, each with a budget in characters that is never exceeded.
+"""What a prompt is given beforehand: four layers, each with a budget in characters that is never
+exceeded.
 
-L0 says what the ontology is about, L1 what its properties join, L2 what earlier runs learnt, L3 what somebody wrote
-down about this ontology. None of them dumps triples, and none holds a whole memory.
+L0 says what the ontology is about, L1 what its properties join, L2 what earlier runs learnt, L3
+what somebody wrote down about this ontology. None of them dumps triples, and none holds a whole
+memory.
 """
 
 from rlm.context.build import BuiltContext, build_context

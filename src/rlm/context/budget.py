@@ -22,7 +22,8 @@ def clip(text: str, most: int) -> str:
 
 
 def fit(lines: Iterable[str], most: int) -> str:
-    """As many whole lines as fit, in order; a line that is too long is left out, and what follows it too."""
+    """As many whole lines as fit, in order; a line that is too long is left out, and what follows
+    it too."""
     kept: list[str] = []
     left = most
     for line in lines:

@@ -1,7 +1,8 @@
-"""A guide: what somebody wrote down about one ontology. Markdown beside its file, as `NAME.guide.md`.
+"""A guide: what somebody wrote down about one ontology. Markdown beside its file, as
+`NAME.guide.md`.
 
-The text before the first `##` heading is the summary. Every section below is a recipe: a way to do one kind of task
-with this ontology. A recipe is authored; what is learnt lives in memory.
+The text before the first `##` heading is the summary. Every section below is a recipe: a way to do
+one kind of task with this ontology. A recipe is authored; what is learnt lives in memory.
 """
 
 from __future__ import annotations

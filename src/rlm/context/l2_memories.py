@@ -1,7 +1,8 @@
 """L2: what earlier runs learnt, in at most 600 characters: two procedures of 300.
 
-Never a whole memory: title, description and a few of its steps. A failure is marked as something to avoid. The heading
-is known to the write gate, so that what stands below it is never stored again as something new.
+Never a whole memory: title, description and a few of its steps. A failure is marked as something to
+avoid. The heading is known to the write gate, so that what stands below it is never stored again as
+something new.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ EACH = 300
 AT_MOST = 2
 BULLETS = 3
 LEAST_DESCRIPTION = 20
-"""A description is left out rather than cut shorter than this, or than a step that would fit whole is cut."""
+"""A description is left out rather than cut shorter than this, or than a step that would fit whole
+is cut."""
 ASSESS = "Before taking action, briefly assess which of these strategies apply to your current task and which do not."
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
@@ -45,7 +47,8 @@ def pack(
 def format_memories_for_injection(
     memories: Sequence[MemoryItem], max_bullets: int = BULLETS
 ) -> str:
-    """All of these memories for a prompt, without a budget for the whole: heading, the assess line, and an entry each.
+    """All of these memories for a prompt, without a budget for the whole: heading, the assess line,
+    and an entry each.
 
     An entry has the title, the description and at most `max_bullets` steps; never the full content.
     """
@@ -75,7 +78,8 @@ def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
 
 
 def _steps(steps: list[str], most: int) -> list[str]:
-    """The steps as bullets in so many characters: short ones whole, the room that is left shared by the long ones."""
+    """The steps as bullets in so many characters: short ones whole, the room that is left shared by
+    the long ones."""
     left, shares = most - 3 * len(steps), [0] * len(steps)
     waiting = sorted(range(len(steps)), key=lambda place: len(steps[place]))
     while waiting:

@@ -1,4 +1,5 @@
-"""L3: what somebody wrote down about this ontology, in at most 200 characters: the recipe that fits, or the summary."""
+"""L3: what somebody wrote down about this ontology, in at most 200 characters: the recipe that
+fits, or the summary."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""Proof of help or harm: one suite of tasks with memory off, with the shipped packs, and with what training taught.
+"""Proof of help or harm: one suite of tasks with memory off, with the shipped packs, and with what
+training taught.
 
-- `measure`: runs the suite; every arm starts each run from the same frozen store, and no run leaves a memory.
-- `stats`: intervals. `report`: what the runs come to, side by side. `html` and `plots`: the same for people.
+- `measure`: runs the suite; every arm starts each run from the same frozen store, and no run leaves
+  a memory.
+- `stats`: intervals. `report`: what the runs come to, side by side. `html` and `plots`: the same
+  for people.
 """
 
 from rlm.evaluate.html import page

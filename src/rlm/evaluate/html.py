@@ -1,6 +1,8 @@
-"""One page about an evaluation: self-contained, without scripts, for light and dark screens and for paper.
+"""One page about an evaluation: self-contained, without scripts, for light and dark screens and for
+paper.
 
-Task texts come from other people: every text is escaped, and the page forbids itself to load or run anything.
+Task texts come from other people: every text is escaped, and the page forbids itself to load or run
+anything.
 """
 
 from __future__ import annotations
@@ -119,7 +121,8 @@ def _tile(name: str, place: int, each: Summary, gap: Difference | None) -> str:
 
 
 def _gap(gap: Difference) -> str:
-    """Both differences in words, each with its interval; what chance alone may make is not called a difference."""
+    """Both differences in words, each with its interval; what chance alone may make is not called a
+    difference."""
     points = f"{abs(round(100 * gap.success))} points"
     success = _told(
         gap.success,

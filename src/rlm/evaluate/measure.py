@@ -1,8 +1,10 @@
-"""Running a suite: the same tasks under several arms, each run from a store that is as it was at the start.
+"""Running a suite: the same tasks under several arms, each run from a store that is as it was at
+the start.
 
-A run changes its store (usage, confidence, the time of last use), and the next run would recall otherwise for it. So
-every run gets a copy of its arm's store, which is thrown away. Tasks come one after the other and the arms within a
-task: an evaluation that is cut short has compared what it has.
+A run changes its store (usage, confidence, the time of last use), and the next run would recall
+otherwise for it. So every run gets a copy of its arm's store, which is thrown away. Tasks come one
+after the other and the arms within a task: an evaluation that is cut short has compared what it
+has.
 """
 
 from __future__ import annotations
@@ -56,9 +58,10 @@ def evaluate(
 ) -> Evaluation:
     """Run the held-out tasks, or all, under each of `arms`, and set the results side by side.
 
-    `store_dir` keeps the stores of the arms; a training that is in there already is not done again. `scaling` holds for
-    training too. `on_task` is told of training, `on_run` of measuring. Ctrl-C, or a model that fails, ends it with what
-    there is. Raises RLMError before anything is asked when something is wrong.
+    `store_dir` keeps the stores of the arms; a training that is in there already is not done again.
+    `scaling` holds for training too. `on_task` is told of training, `on_run` of measuring. Ctrl-C,
+    or a model that fails, ends it with what there is. Raises RLMError before anything is asked when
+    something is wrong.
     """
     lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
     _check(lesson, arms, trials)
@@ -151,7 +154,8 @@ class _Stores:
             self._freeze(arm, store)
 
     def train(self, client: Client, *, on_task: OnTask | None, **more: Any) -> TrainReport | None:
-        """Fill the store of the arm `trained`, if there is one. What ends a training early ends the evaluation."""
+        """Fill the store of the arm `trained`, if there is one. What ends a training early ends the
+        evaluation."""
         if "trained" not in self.arms:
             return None
         with open_store(self._path("trained"), origin="evaluation") as store:

@@ -1,7 +1,9 @@
-"""Plots as SVG, drawn by hand: no script, no picture, colours from the page's style sheet so that dark pages work.
+"""Plots as SVG, drawn by hand: no script, no picture, colours from the page's style sheet so that
+dark pages work.
 
-Every arm has a colour and a shape of its own, for those who see no colours. Across, all places are shares of the width,
-so that a plot fits a telephone as well as a desk and its letters stay as large as those around them.
+Every arm has a colour and a shape of its own, for those who see no colours. Across, all places are
+shares of the width, so that a plot fits a telephone as well as a desk and its letters stay as large
+as those around them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _UNSAFE = re.compile(
 
 
 def safe(text: object, most: int | None = None) -> str:
-    """Any text as HTML that shows it and does nothing else; what could reorder or hide text becomes U+FFFD."""
+    """Any text as HTML that shows it and does nothing else; what could reorder or hide text becomes
+    U+FFFD."""
     shown = _UNSAFE.sub("\ufffd", str(text))
     if most is not None and len(shown) > most:
         shown = shown[: most - 1] + "…"
@@ -78,7 +81,8 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
 
 
 def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
-    """How many steps the runs took, by kind and arm: a mark for each number, larger where there are more runs."""
+    """How many steps the runs took, by kind and arm: a mark for each number, larger where there are
+    more runs."""
     lane, head, gap, top = 15, 17, 12, 4
     most = max((run.steps for run in made.runs), default=1) or 1
     parts = []
@@ -104,7 +108,8 @@ def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
 
 
 def _lane(place: int, y: float, steps: Sequence[int], most: int, what: str) -> list[str]:
-    """The runs of one kind under one arm: from the fewest steps to the most, a mark for each number, their mean."""
+    """The runs of one kind under one arm: from the fewest steps to the most, a mark for each
+    number, their mean."""
     if not steps:
         return []
     low, high = _x(min(steps), most), _x(max(steps), most)

@@ -73,7 +73,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An arm against the first one, over tasks that both ran. Steps and tokens are relative: −0.4 is 40 % fewer."""
+    """An arm against the first one, over tasks that both ran. Steps and tokens are relative: −0.4
+    is 40 % fewer."""
 
     arm: str
     base: str
@@ -88,7 +89,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEffect:
-    """One memory: in how many runs it stood in the prompt, how many used it, and what the same tasks are without.
+    """One memory: in how many runs it stood in the prompt, how many used it, and what the same
+    tasks are without.
 
     Runs that used another one instead say nothing of it and are not compared.
     """
@@ -134,7 +136,8 @@ class Evaluation:
         return [_difference(arm, base, self.of(arm), self.of(base)) for arm in self.arms[1:]]
 
     def memories(self) -> list[MemoryEffect]:
-        """Every memory of every other arm against the first, over the same tasks; what costs most steps first."""
+        """Every memory of every other arm against the first, over the same tasks; what costs most
+        steps first."""
         base = self.of(self.arms[0])
         found = []
         for arm in self.arms[1:]:
@@ -166,7 +169,8 @@ class Evaluation:
 
 
 def summarise(runs: Sequence[Measured]) -> Summary:
-    """Runs of one arm. A task counts once: with the share of its trials that succeeded, and its mean steps."""
+    """Runs of one arm. A task counts once: with the share of its trials that succeeded, and its
+    mean steps."""
     success = list(by_task(runs, lambda run: float(run.success)).values())
     steps = list(by_task(runs, lambda run: float(run.steps)).values())
     return Summary(

@@ -1,4 +1,5 @@
-"""Intervals, all at 95 %. The unit is the task: trials of one task are one observation, however many there are."""
+"""Intervals, all at 95 %. The unit is the task: trials of one task are one observation, however
+many there are."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def mean(values: Sequence[float]) -> float:
 
 
 def wilson(successes: float, count: int) -> Interval:
-    """Wilson's interval of a share; `successes` may be a fraction where a task succeeded in some of its trials."""
+    """Wilson's interval of a share; `successes` may be a fraction where a task succeeded in some of
+    its trials."""
     if count <= 0:
         return 0.0, 1.0
     share, z2 = successes / count, Z * Z
@@ -28,9 +30,11 @@ def wilson(successes: float, count: int) -> Interval:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Newcombe's interval of the difference `first` − `second` of two success rates over the same tasks.
+    """Newcombe's interval of the difference `first` − `second` of two success rates over the same
+    tasks.
 
-    Unlike a bootstrap it is not empty where all tasks agree: ten tasks that all succeed twice prove no equality.
+    Unlike a bootstrap it is not empty where all tasks agree: ten tasks that all succeed twice prove
+    no equality.
     """
     count = len(first)
     if count == 0:

@@ -1,8 +1,9 @@
 """The text of one payload, in memory or in a file, and how to look for something in it.
 
-A `Spilled` body is a file of UTF-8 and an index: where in the file every 16,384th character begins. So a slice reads
-the chunks that it touches and nothing else. Searching goes through a text piece by piece, with pieces that overlap by
-what a hit could straddle, and gives what the same search in one `str` would. Lone surrogates survive the file.
+A `Spilled` body is a file of UTF-8 and an index: where in the file every 16,384th character begins.
+So a slice reads the chunks that it touches and nothing else. Searching goes through a text piece by
+piece, with pieces that overlap by what a hit could straddle, and gives what the same search in one
+`str` would. Lone surrogates survive the file.
 
 Positions here are checked: `0 <= start <= stop <= chars`. `store.py` sees to that.
 """
@@ -137,7 +138,8 @@ def count(body: Body, needle: str, start: int, stop: int, *, piece_chars: int = 
         parts = piece.split(needle)
         total += len(parts) - 1
         end = at + len(piece)
-        # Hits do not overlap: the next may begin where the last ended, or where this piece could not see it.
+        # Hits do not overlap: the next may begin where the last ended, or where this piece could
+        # not see it.
         at = max(end - len(parts[-1]), end - overlap)
     return total
 

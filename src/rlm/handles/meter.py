@@ -1,7 +1,7 @@
 """The leakage meter: how much got past the handles in one run (seed 002).
 
-Handles only help as long as tools return little. The meter counts what they return; a run is stored with its
-report, and a red flag names the tool that returned too much.
+Handles only help as long as tools return little. The meter counts what they return; a run is stored
+with its report, and a red flag names the tool that returned too much.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ MAX_CONTEXT_SIZE = 4000
 
 
 class Meter:
-    """Counts for one run. `memory_items_injected` and `context_size` are set by whoever builds the prompt."""
+    """Counts for one run. `memory_items_injected` and `context_size` are set by whoever builds the
+    prompt."""
 
     def __init__(self) -> None:
         self.memory_items_injected = 0
@@ -25,7 +26,8 @@ class Meter:
         self._largest = (0, "")
 
     def note(self, tool: str, chars: int, *, to_prompt: bool = True) -> None:
-        """A tool returned so many characters. `to_prompt=False`: to the sandbox only, so a long return is no leak."""
+        """A tool returned so many characters. `to_prompt=False`: to the sandbox only, so a long
+        return is no leak."""
         with self._lock:
             calls, total = self._tools.get(tool, (0, 0))
             self._tools[tool] = (calls + 1, total + chars)

@@ -23,10 +23,11 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Bytes as text, and how they were read when it was not plain UTF-8: an encoding's name, or `lossy`.
+    """Bytes as text, and how they were read when it was not plain UTF-8: an encoding's name, or
+    `lossy`.
 
-    A byte order mark decides; then UTF-8; then Windows-1252, which is what most older Western text is, unless control
-    characters say that it is no text at all. What cannot be read becomes U+FFFD.
+    A byte order mark decides; then UTF-8; then Windows-1252, which is what most older Western text
+    is, unless control characters say that it is no text at all. What cannot be read becomes U+FFFD.
     """
     for mark, name in _MARKS:
         if data.startswith(mark):

@@ -1,7 +1,8 @@
-"""What the sandbox's own text objects ask of the host: parts of a payload, places in it, and a mark for a prompt.
+"""What the sandbox's own text objects ask of the host: parts of a payload, places in it, and a mark
+for a prompt.
 
-Model-written code cannot name these functions, but a worker that was taken over can, with any arguments: every one is
-checked, and an answer is bounded.
+Model-written code cannot name these functions, but a worker that was taken over can, with any
+arguments: every one is checked, and an answer is bounded.
 """
 
 from __future__ import annotations

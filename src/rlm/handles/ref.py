@@ -1,7 +1,8 @@
 """What stands for a payload where the payload itself may not go.
 
-A `Ref` names a whole payload, a `View` a passage of one. Neither shows any of it when printed: what is printed in
-the REPL is what the model reads next. `prev` is there for whoever asks for it by name.
+A `Ref` names a whole payload, a `View` a passage of one. Neither shows any of it when printed: what
+is printed in the REPL is what the model reads next. `prev` is there for whoever asks for it by
+name.
 
 >>> Ref("results_0", "results", 3000, "?item ?label")
 Ref('results_0', results, 3000 chars)
@@ -20,7 +21,8 @@ PREVIEW_CHARS = 80
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ref:
-    """A handle: its key, what kind of thing it is, its size in characters, and its first 80 on one line."""
+    """A handle: its key, what kind of thing it is, its size in characters, and its first 80 on one
+    line."""
 
     key: str
     dtype: str
@@ -35,7 +37,8 @@ class Ref:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class View:
-    """The characters from `start` to `stop` of the payload behind `key`. What lies beyond its end is not there."""
+    """The characters from `start` to `stop` of the payload behind `key`. What lies beyond its end
+    is not there."""
 
     key: str
     start: int

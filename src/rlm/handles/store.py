@@ -1,14 +1,16 @@
 """Where payloads live, on the host, behind keys.
 
-Memory first: beyond `memory_bytes` in all, the least recently used go to files in a private folder (0700), which
-`close` removes, and the interpreter at its end if nobody closed. A payload that cannot be written stays in memory.
-Once in a file, a payload stays there; slices and searches read what they need of it.
+Memory first: beyond `memory_bytes` in all, the least recently used go to files in a private folder
+(0700), which `close` removes, and the interpreter at its end if nobody closed. A payload that
+cannot be written stays in memory. Once in a file, a payload stays there; slices and searches read
+what they need of it.
 
-Every payload is a text. Bytes are decoded at the door. Lists and objects are kept as JSON, one element a line, and
-`get` gives them back as a fresh copy, with JSON's types: a tuple comes back as a list, a key as text.
+Every payload is a text. Bytes are decoded at the door. Lists and objects are kept as JSON, one
+element a line, and `get` gives them back as a fresh copy, with JSON's types: a tuple comes back as
+a list, a key as text.
 
-Wherever a key is asked for, a `Ref` does too, and a `View`, whose positions then count from its own start. Positions
-mean what they mean for `str`. Any number of threads may share a store.
+Wherever a key is asked for, a `Ref` does too, and a `View`, whose positions then count from its own
+start. Positions mean what they mean for `str`. Any number of threads may share a store.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is
 
 MEMORY_BYTES = 256 << 20
 LOSSY = "-lossy"
-"""What the dtype of a payload ends in when its bytes were no UTF-8 and U+FFFD stands for some of them."""
+"""What the dtype of a payload ends in when its bytes were no UTF-8 and U+FFFD stands for some of
+them."""
 
 Target = str | Ref | View
 SEAL_CHARS = 1 << 20
@@ -71,8 +74,9 @@ class Store:
     def put(self, payload: Payload, dtype: str = "text", *, key: str | None = None) -> Ref:
         """Keep a payload and return its handle. Without a key it is `dtype_0`, `dtype_1`, …
 
-        HandleError when the key is taken or the payload is of another kind. HandleError too when there is no space to
-        spill to: then every payload, this one too, is still in memory, and `ref(key)` gives its handle.
+        HandleError when the key is taken or the payload is of another kind. HandleError too when
+        there is no space to spill to: then every payload, this one too, is still in memory, and
+        `ref(key)` gives its handle.
         """
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
             raise HandleError(
@@ -173,7 +177,8 @@ class Store:
     def lines(
         self, target: Target, start: int = 0, max_chars: int = 65_536
     ) -> tuple[list[str], int]:
-        """The lines that fit into `max_chars` from `start`, each with its `\\n`, and where to go on.
+        """The lines that fit into `max_chars` from `start`, each with its `\\n`, and where to go
+        on.
 
         A line that is longer comes in parts. At the end there are no lines.
         """

@@ -1,11 +1,13 @@
 """How handles cross the pipe to the sandbox, and how they stand in a prompt.
 
-On the pipe a `Ref` is `{"$ref": {"key", "dtype", "sz", "prev"}}` and a `View` is `{"$ref": {"key", "start", "stop"}}`.
-What only looks similar is data and stays as it is: JSON Schema has a `$ref` too. A handle that was made up in the
-sandbox does no harm, because every use of it goes through the store, which knows its own keys.
+On the pipe a `Ref` is `{"$ref": {"key", "dtype", "sz", "prev"}}` and a `View` is `{"$ref": {"key",
+"start", "stop"}}`. What only looks similar is data and stays as it is: JSON Schema has a `$ref`
+too. A handle that was made up in the sandbox does no harm, because every use of it goes through the
+store, which knows its own keys.
 
-In a prompt a view is the mark `⟦key:start:stop:seal⟧`. The seal is a hash of the payload: a text that holds something
-like a mark cannot have a passage put in its place. A passage that was put in is not looked at for marks again.
+In a prompt a view is the mark `⟦key:start:stop:seal⟧`. The seal is a hash of the payload: a text
+that holds something like a mark cannot have a passage put in its place. A passage that was put in
+is not looked at for marks again.
 """
 
 from __future__ import annotations
@@ -97,9 +99,11 @@ def _is_line(value: Any, limit: int) -> bool:
 
 
 def expand(store: Store, text: str, *, max_chars: int = EXPAND_CHARS) -> str:
-    """A prompt with the passages in place of their marks. A mark of an unknown key, or a wrong one, is left as it is.
+    """A prompt with the passages in place of their marks. A mark of an unknown key, or a wrong one,
+    is left as it is.
 
-    HandleError when the passages together have more than `max_chars` characters; nothing is read then.
+    HandleError when the passages together have more than `max_chars` characters; nothing is read
+    then.
     """
     total = sum(
         store.size(_view(found)) for found in _MARK.finditer(text) if _is_ours(store, found)

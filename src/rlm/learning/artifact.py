@@ -1,8 +1,9 @@
-"""A run in little, for the judge and the extractor: at most ten steps, each an action and what came of it.
+"""A run in little, for the judge and the extractor: at most ten steps, each an action and what came
+of it.
 
-The keys and bounds are the seed's. An action is the telling part of a block: the tool calls as the host saw them where
-a trace is given, else the calls of the code itself, not its imports and helper functions. Nothing in here holds a
-secret or a control character.
+The keys and bounds are the seed's. An action is the telling part of a block: the tool calls as the
+host saw them where a trace is given, else the calls of the code itself, not its imports and helper
+functions. Nothing in here holds a secret or a control character.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ def extract_trajectory_artifact(
 ) -> dict[str, Any]:
     """The artifact of a run, as JSON types.
 
-    `converged` is the run's own word: a run that hit a limit is not converged, whatever text it has left. Where nobody
-    says, it is whether there is an answer. `reason` says in words how the run ended.
+    `converged` is the run's own word: a run that hit a limit is not converged, whatever text it has
+    left. Where nobody says, it is whether there is an answer. `reason` says in words how the run
+    ended.
     """
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
     calls = _calls_by_block([block for _, block in blocks], trace)
@@ -77,7 +79,8 @@ def extract_trajectory_artifact(
 
 
 def chosen(failed: Sequence[bool]) -> list[int]:
-    """Which steps are shown: all where they are few; else the first three, three errors between, and the last four."""
+    """Which steps are shown: all where they are few; else the first three, three errors between,
+    and the last four."""
     if len(failed) <= MOST_STEPS:
         return list(range(len(failed)))
     last = len(failed) - LAST_STEPS
@@ -118,17 +121,20 @@ def _variables(ns: Mapping[str, Any]) -> list[str]:
 
 
 def tidy(text: str, most: int, *, lines: bool = False) -> str:
-    """A text in at most `most` characters, without secrets and control characters; on one line unless `lines`."""
+    """A text in at most `most` characters, without secrets and control characters; on one line
+    unless `lines`."""
     text = scrub(clean_text(text[: most + WINDOW]))[0]
     text = text.strip() if lines else " ".join(text.split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-# -- calls -------------------------------------------------------------------------------------------------
+# -- calls
+# -------------------------------------------------------------------------------------------------
 
 
 def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[Call]]:
-    """The traced calls of each block. Blocks count their calls; where the counts do not agree, nothing is guessed."""
+    """The traced calls of each block. Blocks count their calls; where the counts do not agree,
+    nothing is guessed."""
     none: list[Sequence[Call]] = [()] * len(blocks)
     if trace is None or not trace.calls or trace.dropped:
         return none
@@ -143,7 +149,8 @@ def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Se
 
 
 def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequence[Call]]:
-    """Calls to the first blocks that name their tools; [] when that leaves some over. Models are not traced."""
+    """Calls to the first blocks that name their tools; [] when that leaves some over. Models are
+    not traced."""
     found: list[Sequence[Call]] = []
     at = 0
     for block in blocks:
@@ -156,7 +163,8 @@ def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequenc
 
 
 def _called(calls: Sequence[Call]) -> str:
-    """Calls in one line: whole where they fit; else without pages; else cut, and how many there are beyond."""
+    """Calls in one line: whole where they fit; else without pages; else cut, and how many there are
+    beyond."""
     asking = [call for call in calls if call.tool != PAGING] or calls
     share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
     told: list[str] = []
@@ -174,7 +182,8 @@ def _called(calls: Sequence[Call]) -> str:
 
 
 def _written(call: Call, most: int) -> str:
-    """One call as code in about `most` characters: numbers go first, then texts are cut, of an IRI the beginning."""
+    """One call as code in about `most` characters: numbers go first, then texts are cut, of an IRI
+    the beginning."""
     values = list(call.args.values())
     whole = f"{call.tool}({', '.join(map(_quoted, values))})"
     if len(whole) <= most:

@@ -1,7 +1,9 @@
-"""Asking a model for JSON about a run: by schema, once more when it cannot be read, in short when it is too much.
+"""Asking a model for JSON about a run: by schema, once more when it cannot be read, in short when
+it is too much.
 
-A model's window holds the prompt and the reply. Some servers refuse a request for more tokens than are left, others
-cut the reply. What is refused as too long is asked again with an extract of the data and room for a short reply.
+A model's window holds the prompt and the reply. Some servers refuse a request for more tokens than
+are left, others cut the reply. What is refused as too long is asked again with an extract of the
+data and room for a short reply.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from rlm.store.sanitize import clean_text
 REPLY_TOKENS = 4_000
 """Room for models that think before they answer; what they answer is bounded by its schema."""
 EXTRACT, FEW_TOKENS = 0.3, 600
-"""What share of the data is shown, and how long the reply may be, when everything is too much for a model."""
+"""What share of the data is shown, and how long the reply may be, when everything is too much for a
+model."""
 REPLY_CHARS = 1_000
 CUT = "it was cut off before its end: write less"
 
@@ -40,10 +43,12 @@ def ask_json(
     repair: str,
     usage: Usage | None = None,
 ) -> T:
-    """What `read` makes of a reply to the prompt that `build` makes with a share of the data, 1.0 for all of it.
+    """What `read` makes of a reply to the prompt that `build` makes with a share of the data, 1.0
+    for all of it.
 
-    `read` raises ValueError with what is wrong; `repair` tells the model, with `{problem}` in it. Raises RLMError when
-    the model cannot be asked, ValueError when two of its replies could not be read.
+    `read` raises ValueError with what is wrong; `repair` tells the model, with `{problem}` in it.
+    Raises RLMError when the model cannot be asked, ValueError when two of its replies could not be
+    read.
     """
 
     def twice(share: float, tokens: int) -> T:
@@ -72,7 +77,8 @@ def ask_json(
 
 
 def is_too_long(exc: ModelError) -> bool:
-    """Whether a server refused a request because of its length. What may pass by waiting is none of that."""
+    """Whether a server refused a request because of its length. What may pass by waiting is none of
+    that."""
     return type(exc) is ModelError and _TOO_LONG.search(str(exc)) is not None
 
 

@@ -1,6 +1,8 @@
-"""The calls of a run as the steps of a procedure: which of them mattered, and how they look without the specifics.
+"""The calls of a run as the steps of a procedure: which of them mattered, and how they look without
+the specifics.
 
-Works on anything that has the calls of `rlm.tools.trace`; knows no tool, only their names and parameters.
+Works on anything that has the calls of `rlm.tools.trace`; knows no tool, only their names and
+parameters.
 """
 
 from __future__ import annotations
@@ -83,7 +85,8 @@ class TraceLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call with all that it brought: rows that were read later belong to the query that found them."""
+    """A call with all that it brought: rows that were read later belong to the query that found
+    them."""
 
     tool: str
     args: Mapping[str, Any]
@@ -148,7 +151,8 @@ def is_common(iri: str) -> bool:
     return is_machinery(iri) or iri.startswith((XSD, SKOS))
 
 
-# -- what the question named -----------------------------------------------------------------------------
+# -- what the question named
+# -----------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
@@ -172,7 +176,8 @@ def entities_in(
     mentions: Sequence[str],
     prefixes: Prefixes,
 ) -> dict[str, str]:
-    """The terms that steps `about` something name because the question does → their placeholders, by its order."""
+    """The terms that steps `about` something name because the question does → their placeholders,
+    by its order."""
     terms = list(dict.fromkeys(name for step in about for name in step.names))
     found: dict[str, str] = {}
     for number, mention in enumerate(mentions, 1):
@@ -223,7 +228,8 @@ def _alike(one: str, other: str) -> bool:
     return bool(one and other) and (one in other or other in one)
 
 
-# -- how a call is written -------------------------------------------------------------------------------
+# -- how a call is written
+# -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +280,8 @@ def written(
 
 
 def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
-    """The bare word where it says the same: one thing is asked about, or source and target are in order."""
+    """The bare word where it says the same: one thing is asked about, or source and target are in
+    order."""
     alone = len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource")
     in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
     return BARE[name] if alone or in_order else placeholder

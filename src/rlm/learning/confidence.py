@@ -1,8 +1,8 @@
 """How far a memory is believed, and what moves it (seed 003).
 
-A memory starts at a number that says where it came from; the runs that followed it then move it. One that only stood in
-a prompt has earned nothing. All moves are signals with a reason, kept in order, so that the confidence of today can be
-computed again from the start.
+A memory starts at a number that says where it came from; the runs that followed it then move it.
+One that only stood in a prompt has earned nothing. All moves are signals with a reason, kept in
+order, so that the confidence of today can be computed again from the start.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ PASSED_OVER = -0.05
 """It was in the prompt of a run that succeeded with another one."""
 SILENT_SUCCESS = 0.02
 SILENT_FAILURE = -0.04
-"""It was in the prompt of a model that did not say what it used: a fifth of what following it would move."""
+"""It was in the prompt of a model that did not say what it used: a fifth of what following it would
+move."""
 CONFIRMED = 0.1
 """A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
@@ -38,7 +39,8 @@ DAYS_A_MONTH = 30
 UNREVERTED_DAYS = 7
 
 
-# -- what a run said that it used ------------------------------------------------------------------------
+# -- what a run said that it used
+# ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ _AFTER = re.compile(r"\s*[*_`]*\s*(?:$|[.,;:()—–-])")
 
 
 def uses_in(responses: Iterable[str]) -> Uses:
-    """What the replies of a run say on lines `Uses: 1` or `Uses: none`, outside of code. The last such line counts."""
+    """What the replies of a run say on lines `Uses: 1` or `Uses: none`, outside of code. The last
+    such line counts."""
     said: list[tuple[int, ...]] = []
     for response in responses:
         said += [
@@ -100,7 +103,8 @@ def _outside_code(text: str) -> Iterable[str]:
             yield line
 
 
-# -- signals ---------------------------------------------------------------------------------------------
+# -- signals
+# ---------------------------------------------------------------------------------------------
 
 
 def followed_of(ids: Sequence[str], uses: Uses | None) -> list[str]:
@@ -116,13 +120,15 @@ def signals_for(
     *,
     reads: bool = True,
 ) -> list[Signal]:
-    """What a judged run says about the memories that stood in its prompt, in the order of the prompt.
+    """What a judged run says about the memories that stood in its prompt, in the order of the
+    prompt.
 
-    One that was followed shares the fate of the run. One that was taken up and left again was not helpful. When a run
-    succeeds and says that it used none, they did not apply; when a model says nothing it may have used them, and they
-    share a little of its fate: but not with a program that does not read them unless it says so (`reads` False). What
-    only stood in a prompt and was not taken up loses a little, so that a place there has to be earned; but not what a
-    team or an organisation shares: one project's questions do not speak for the others.
+    One that was followed shares the fate of the run. One that was taken up and left again was not
+    helpful. When a run succeeds and says that it used none, they did not apply; when a model says
+    nothing it may have used them, and they share a little of its fate: but not with a program that
+    does not read them unless it says so (`reads` False). What only stood in a prompt and was not
+    taken up loses a little, so that a place there has to be earned; but not what a team or an
+    organisation shares: one project's questions do not speak for the others.
     """
     said = uses is not None and uses.said
     if judgment is None or not (said or reads):
@@ -185,7 +191,8 @@ def stability(memory_id: str, *, reverted: bool, days: float) -> Signal | None:
 
 
 def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) -> Signal | None:
-    """What the months since a memory was last used (or made) take from it; `already` months were taken before."""
+    """What the months since a memory was last used (or made) take from it; `already` months were
+    taken before."""
     since = clock.parse_iso(item.last_used or item.created_at)
     months = int(((now or clock.now()) - since).days // DAYS_A_MONTH) - already
     if months < 1:

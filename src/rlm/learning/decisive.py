@@ -25,9 +25,11 @@ def decisive_steps(
     kind: str,
     question: str,
 ) -> list[Step]:
-    """The one step, or two, that the answer came from, in the order of the run; [] when there is none.
+    """The one step, or two, that the answer came from, in the order of the run; [] when there is
+    none.
 
-    `named` are the IRIs of the answer, `wanted` those of them that the question did not name itself.
+    `named` are the IRIs of the answer, `wanted` those of them that the question did not name
+    itself.
     """
     if kind == "count":
         return _counting(steps, answer, question)
@@ -74,7 +76,8 @@ def _telling(steps: Sequence[Step], kind: str) -> list[Step]:
 def _covering(steps: Sequence[Step], wanted: frozenset[str], kind: str) -> list[Step]:
     """The fewest steps whose names hold those of the answer, with the fewest others among them.
 
-    What a query names itself, it did not find: who asks for the labels of terms has the terms already.
+    What a query names itself, it did not find: who asks for the labels of terms has the terms
+    already.
     """
     chosen: list[int] = []
     left = set(wanted)

@@ -1,9 +1,10 @@
 """Whether a lesson is new: add, merge, skip or replace (PM-12).
 
-Two memories are about the same when they are for the same kinds of questions and the same ontology, and their titles
-are alike: the ratio of `difflib.SequenceMatcher` over the normalised titles is at least 0.7. To merge or to skip, what
-they say must be alike too: the same query where both have one, and half of their words in common (Dice). Nothing is
-written here: `plan` says what to do, and who calls it does all of it in one transaction.
+Two memories are about the same when they are for the same kinds of questions and the same ontology,
+and their titles are alike: the ratio of `difflib.SequenceMatcher` over the normalised titles is at
+least 0.7. To merge or to skip, what they say must be alike too: the same query where both have one,
+and half of their words in common (Dice). Nothing is written here: `plan` says what to do, and who
+calls it does all of it in one transaction.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ Kind = Literal["add", "merge", "skip", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a new memory. `target` is the one that is there; `merged` what that one becomes.
+    """What to do with a new memory. `target` is the one that is there; `merged` what that one
+    becomes.
 
-    To add with a target: they have the same words for different calls, and the new one is to say so.
+    To add with a target: they have the same words for different calls, and the new one is to say
+    so.
     """
 
     action: Kind
@@ -50,7 +53,8 @@ class Action:
 
 @dataclass(slots=True)
 class Plan:
-    """What a store is to do, all or none: `Lessons` takes `update` as changes and `archive` as archived."""
+    """What a store is to do, all or none: `Lessons` takes `update` as changes and `archive` as
+    archived."""
 
     add: list[MemoryItem] = field(default_factory=list)
     update: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -102,7 +106,8 @@ def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
 
 
 def _told_apart(new: MemoryItem, old: MemoryItem) -> MemoryItem:
-    """The new one with a description that says which other it is not; the id does not depend on that."""
+    """The new one with a description that says which other it is not; the id does not depend on
+    that."""
     return replace(
         new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
     )
@@ -122,7 +127,8 @@ def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
 
 
 def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
-    """What a memory that is about the same means for a new one; None when they can stand side by side."""
+    """What a memory that is about the same means for a new one; None when they can stand side by
+    side."""
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
     of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
@@ -148,7 +154,8 @@ def _failed(item: MemoryItem) -> bool:
 
 
 def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
-    """The old memory with what the new one adds: steps that a prompt has room for, tags, and where it came from."""
+    """The old memory with what the new one adds: steps that a prompt has room for, tags, and where
+    it came from."""
     steps = bullets(old.content)[:STEPS]
     content = old.content
     seen = {normalize(step) for step in steps}
@@ -169,20 +176,23 @@ def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
 
 
 def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
-    """The provenance of both: the older one's, and under `merged_from` the runs that the others came from."""
+    """The provenance of both: the older one's, and under `merged_from` the runs that the others
+    came from."""
     before = old.provenance.get("merged_from")
     known = [part for part in before if isinstance(part, str)] if isinstance(before, list) else []
     source = new.provenance.get("trajectory_id") or new.memory_id
     return {**old.provenance, "merged_from": list(dict.fromkeys([*known, str(source)]))[-20:]}
 
 
-# -- all of a run ----------------------------------------------------------------------------------------
+# -- all of a run
+# ----------------------------------------------------------------------------------------
 
 
 def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()) -> Plan:
     """The plan for these items beside what a store holds, and beside one another. Writes nothing.
 
-    `used` are ids that a run has just been given: they are in use, whether or not the store has counted it yet.
+    `used` are ids that a run has just been given: they are in use, whether or not the store has
+    counted it yet.
     """
     plan = Plan()
     changed: dict[str, MemoryItem] = {}

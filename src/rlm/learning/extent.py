@@ -1,7 +1,9 @@
-"""How far the calls of a procedure go, read from the calls: its words must not say more than they do.
+"""How far the calls of a procedure go, read from the calls: its words must not say more than they
+do.
 
-"Which vessels are there?" may be answered by the instances of subclasses alone, and "all subclasses" by a query for
-one level where there is only one. What is stored is the query, so the title, the kind and the description are its own.
+"Which vessels are there?" may be answered by the instances of subclasses alone, and "all
+subclasses" by a query for one level where there is only one. What is stored is the query, so the
+title, the kind and the description are its own.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ _AGAINST = re.compile(r"\b(?:NOT\s+EXISTS|MINUS)\s*\{[^{}]*\}", re.IGNORECASE)
 
 
 class Extent:
-    """What some calls answer: the question that they are for, how far they go, and what that is called."""
+    """What some calls answer: the question that they are for, how far they go, and what that is
+    called."""
 
     def __init__(self, asked: Asked, calls: Sequence[str]) -> None:
         counts = asked.kind == "count"
@@ -73,7 +76,8 @@ class Extent:
 
 
 def _marks(calls: Iterable[str]) -> Iterable[str]:
-    """For every call how far it goes: FLAT without the hierarchy, "" one level of it, "+" every level, "*" and itself.
+    """For every call how far it goes: FLAT without the hierarchy, "" one level of it, "+" every
+    level, "*" and itself.
 
     A call that is neither a query nor one predicate of a term says nothing.
     """

@@ -1,7 +1,8 @@
-"""From a judged run to memories: 1 to 3 procedures, or none when there is nothing to learn (ReasoningBank).
+"""From a judged run to memories: 1 to 3 procedures, or none when there is nothing to learn
+(ReasoningBank).
 
-A model writes them where there is one; where there is none, or it fails, they are read from the calls of the run. All
-of them pass the gates: what does not is kept, in quarantine, with the reason.
+A model writes them where there is one; where there is none, or it fails, they are read from the
+calls of the run. All of them pass the gates: what does not is kept, in quarantine, with the reason.
 """
 
 from __future__ import annotations
@@ -41,11 +42,13 @@ def extract_memories(
     tools: frozenset[str] = TOOLS,
     usage: Usage | None = None,
 ) -> list[MemoryItem]:
-    """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never trusted.
+    """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never
+    trusted.
 
-    `prefixes` are those of the ontology, `provenance` is added to that of every item (trajectory_id, run_id, …),
-    `recalled` knows what the run was given from memory, `tools` are those that a procedure may name. What the model
-    used is added to `usage`. Never raises for what a model does.
+    `prefixes` are those of the ontology, `provenance` is added to that of every item
+    (trajectory_id, run_id, …), `recalled` knows what the run was given from memory, `tools` are
+    those that a procedure may name. What the model used is added to `usage`. Never raises for what
+    a model does.
     """
     question = question or str(artifact.get("task") or "")
     asked = asked or _understood(question, ontology, [trace])
@@ -80,10 +83,11 @@ def extract_contrast(
     tools: frozenset[str] = TOOLS,
     usage: Usage | None = None,
 ) -> list[MemoryItem]:
-    """What several runs of one task taught (MaTTS): what the successful ones did and the failed ones did not.
+    """What several runs of one task taught (MaTTS): what the successful ones did and the failed
+    ones did not.
 
-    Without a model, or where nothing that it says passes: the procedure of the success with the fewest calls, and a
-    lesson of a failure whose way no success took.
+    Without a model, or where nothing that it says passes: the procedure of the success with the
+    fewest calls, and a lesson of a failure whose way no success took.
     """
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
@@ -124,7 +128,8 @@ def extract_contrast(
 def _understood(
     question: str, ontology: str | None, traces: Sequence[TraceLike | None]
 ) -> Asked | None:
-    """The kind of a question about an ontology. One that was answered from a text has none, whatever its words."""
+    """The kind of a question about an ontology. One that was answered from a text has none,
+    whatever its words."""
     tools = {call.tool for trace in traces if trace is not None for call in trace.calls}
     over_text = ontology is None and None not in traces and not tools & ONTOLOGY_TOOLS
     return None if over_text else understand(question)

@@ -1,7 +1,7 @@
 """What a run taught, in a model's words: JSON by schema, temperature 1, one more try, else nothing.
 
-Nothing that a model says here is believed: its items pass the same gates as any, and which ontology and which kind of
-question they are for is not for the model to say.
+Nothing that a model says here is believed: its items pass the same gates as any, and which ontology
+and which kind of question they are for is not for the model to say.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def extract_llm(
     ontology: str | None = None,
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
-    """The items that a model wrote; None when it could not be asked, or its replies could not be read."""
+    """The items that a model wrote; None when it could not be asked, or its replies could not be
+    read."""
     found = ask_for_items(
         lambda share: extract_messages(artifact, judgment, calls, share=share), client, usage
     )
@@ -85,7 +86,8 @@ def contrast_llm(
 def ask_for_items(
     build: Build, client: Client, usage: Usage | None = None
 ) -> list[dict[str, Any]] | None:
-    """What a model replies to the prompt, asked once more when that cannot be read. Never raises an RLMError."""
+    """What a model replies to the prompt, asked once more when that cannot be read. Never raises an
+    RLMError."""
     try:
         return ask_json(
             client,
@@ -102,7 +104,8 @@ def ask_for_items(
 
 
 def read_items(text: str) -> list[dict[str, Any]]:
-    """The items of a reply that is one JSON object and nothing else. Raises ValueError with what is wrong."""
+    """The items of a reply that is one JSON object and nothing else. Raises ValueError with what is
+    wrong."""
     if len(text) > READ_CHARS:
         raise ValueError("it is too long")
     fenced = _FENCE.fullmatch(text)

@@ -1,8 +1,9 @@
 """What a run taught, read from its calls, without a model: the same run gives the same memory.
 
-A success leaves the calls that led to its answer, with the specifics taken out. A failure leaves what to avoid. No
-words of the question, of an answer, of an error or of a label get into a memory: only calls, names of tools, and
-sentences that are written here. So nobody can have something stored by writing it into an ontology.
+A success leaves the calls that led to its answer, with the specifics taken out. A failure leaves
+what to avoid. No words of the question, of an answer, of an error or of a label get into a memory:
+only calls, names of tools, and sentences that are written here. So nobody can have something stored
+by writing it into an ontology.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ GENERAL = (
     ("concept", "concepts"),
     ("term", "terms"),
 )
-"""What a question can be about, by the beginning of a word: the only words of a question that a title may have."""
+"""What a question can be about, by the beginning of a word: the only words of a question that a
+title may have."""
 
 
 def extract_offline(
@@ -75,7 +77,8 @@ def extract_offline(
     ontology: str | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> list[MemoryItem]:
-    """One procedure of a success, and at most one lesson of what went wrong; [] when there is nothing to learn."""
+    """One procedure of a success, and at most one lesson of what went wrong; [] when there is
+    nothing to learn."""
     question = question or str(artifact.get("task") or "")
     answer = str(artifact.get("final_answer") or "").strip()
     calls = class_calls(question, asked, trace.calls) if trace is not None else []
@@ -116,7 +119,8 @@ def pitfall_of(
     ontology: str | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> MemoryItem | None:
-    """What to avoid after one call that somebody says was wrong; without one, after the last errors."""
+    """What to avoid after one call that somebody says was wrong; without one, after the last
+    errors."""
     run = _Run(calls, question, "", asked, ontology, Prefixes(prefixes or {}))
     if last is None:
         failed = [call for call in calls if not call.ok][-1:]
@@ -126,10 +130,11 @@ def pitfall_of(
 
 
 def _is_special(asked: Asked | None) -> bool:
-    """Whether a question is of a kind and yet not answered as the others of it: its calls would mislead them.
+    """Whether a question is of a kind and yet not answered as the others of it: its calls would
+    mislead them.
 
-    "Tug and Ferry" may be two names, and a procedure has a place for one; the ontology itself, and subproperties, are
-    described by other calls than a term is.
+    "Tug and Ferry" may be two names, and a procedure has a place for one; the ontology itself, and
+    subproperties, are described by other calls than a term is.
     """
     return asked is not None and (
         bool(asked.several) or asked.task_type in ("overview", "subproperties", "types")

@@ -101,7 +101,8 @@ def extract_messages(
     *,
     share: float = 1.0,
 ) -> list[Message]:
-    """The prompt for one run; a success and a failure are asked about in different words. `share` shows less of it."""
+    """The prompt for one run; a success and a failure are asked about in different words. `share`
+    shows less of it."""
     system = _RULES.format(
         what="one run", it="it", task=SUCCESS if judgment.is_success else FAILURE, most=MOST_ITEMS
     )

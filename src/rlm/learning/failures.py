@@ -1,4 +1,5 @@
-"""What to avoid, and how to go on instead: lessons of errors that came again, and of answers that were wrong.
+"""What to avoid, and how to go on instead: lessons of errors that came again, and of answers that
+were wrong.
 
 The words are ours. Of an error only its kind is used, because its text may be anybody's.
 """
@@ -81,7 +82,8 @@ _LESSONS = {
 def lesson_of_errors(
     calls: Sequence[CallLike], tags: Sequence[str], *, recovered: bool = False
 ) -> MemoryItem | None:
-    """The lesson of an error that came at least twice; with `recovered`, of one after which the same tool worked."""
+    """The lesson of an error that came at least twice; with `recovered`, of one after which the
+    same tool worked."""
     counts: dict[tuple[str, str], int] = {}
     for place, call in enumerate(calls):
         kind = _kind(call.error)

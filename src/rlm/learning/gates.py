@@ -1,7 +1,8 @@
-"""What may be recalled of what was learnt: procedures, in general words, that no one has smuggled in.
+"""What may be recalled of what was learnt: procedures, in general words, that no one has smuggled
+in.
 
-Nothing is dropped here. An item that does not pass comes back with trust `quarantined` and the reason in its
-provenance: a person can look at it and approve it, and no prompt shows it before.
+Nothing is dropped here. An item that does not pass comes back with trust `quarantined` and the
+reason in its provenance: a person can look at it and approve it, and no prompt shows it before.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ TOOLS = frozenset(
         ),
     )
 )
-"""Tools that read. A procedure that wants to write, or to call what is not there, is none of ours."""
+"""Tools that read. A procedure that wants to write, or to call what is not there, is none of ours.
+"""
 PLAIN = _words(
     """
     FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max min next print
@@ -186,7 +188,8 @@ class Gate:
         return "holds a call that does not end" if _is_open(text) else ""
 
     def _names(self, item: MemoryItem, text: str) -> str:
-        """Hard-coded names: none without an ontology in the scope, and with one only those of known namespaces."""
+        """Hard-coded names: none without an ontology in the scope, and with one only those of known
+        namespaces."""
         if item.scope.ontology is None:
             if (name := hardcoded_name(item)) is not None:
                 return f"names {name[:80]}, and its scope names no ontology"
@@ -200,7 +203,8 @@ class Gate:
         return ""
 
     def _specific(self, text: str) -> str:
-        """What only this run was about. Single common words may be there by chance: it takes two of them."""
+        """What only this run was about. Single common words may be there by chance: it takes two of
+        them."""
         weak = 0
         for name in sorted(self.specifics):
             if len(name) < 4 or not re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text):
@@ -211,7 +215,8 @@ class Gate:
         return "retells this run: it names what the question was about" if weak > 1 else ""
 
     def _repeated(self, item: MemoryItem) -> str:
-        """Procedures are alike in their words, so it is the calls that count: one that is new makes it new."""
+        """Procedures are alike in their words, so it is the calls that count: one that is new makes
+        it new."""
         if self.recalled is None or not self._was_recalled(item.content):
             return ""
         calls = [span for span in _SPAN.findall(item.content) if len(span) >= LONG_CALL]
@@ -227,7 +232,8 @@ class Gate:
 
 
 def _parts(item: MemoryItem) -> Iterable[str]:
-    """All the words of an item; its content once more on one line, where something may be spread over several."""
+    """All the words of an item; its content once more on one line, where something may be spread
+    over several."""
     yield "\n".join(
         (item.title, item.description, item.content, *item.tags, *item.scope.task_types)
     )

@@ -1,10 +1,12 @@
-"""Whether an answer stands on what the run has seen: every IRI in it must have come back from a tool or been printed.
+"""Whether an answer stands on what the run has seen: every IRI in it must have come back from a
+tool or been printed.
 
-An IRI may be written whole, in `<>`, or as `prefix:name` with a prefix that is bound; either side may write it either
-way. What only a memory said, and what the code itself spelt out and printed, is no evidence. Nor is the question: a
-term that only the question names counts when a tool was asked about it and did not come back empty, or when the answer
-says that it is not there. Where an ontology is asked, a term that a run may have made up itself, by printing it or by
-a query that holds it, must be in there.
+An IRI may be written whole, in `<>`, or as `prefix:name` with a prefix that is bound; either side
+may write it either way. What only a memory said, and what the code itself spelt out and printed, is
+no evidence. Nor is the question: a term that only the question names counts when a tool was asked
+about it and did not come back empty, or when the answer says that it is not there. Where an
+ontology is asked, a term that a run may have made up itself, by printing it or by a query that
+holds it, must be in there.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ _IN_GRAPH = (
 
 
 def iris_in(text: str, namespaces: Mapping[str, str]) -> set[str]:
-    """The IRIs that a text names, whole. Of `prefix:name` only those whose prefix is bound (or well known).
+    """The IRIs that a text names, whole. Of `prefix:name` only those whose prefix is bound (or well
+    known).
 
     >>> sorted(iris_in("Note: see prov:Agent (at 12:30, <http://a.example/x>).", {}))
     ['http://a.example/x', 'http://www.w3.org/ns/prov#Agent']
@@ -87,7 +90,8 @@ def _local(name: str) -> str:
 
 
 def _trimmed(iri: str) -> str:
-    """An IRI without the punctuation of the text that it stands in. A bracket stays when it was opened inside."""
+    """An IRI without the punctuation of the text that it stands in. A bracket stays when it was
+    opened inside."""
     iri = re.split(r"'(?!\w)|…", iri, maxsplit=1)[0]
     end = len(iri)
     over = {close: iri.count(close) - iri.count(start) for close, start in _PAIRS.items()}
@@ -101,7 +105,8 @@ def _trimmed(iri: str) -> str:
     return iri[:end]
 
 
-# -- evidence ----------------------------------------------------------------------------------------------
+# -- evidence
+# ----------------------------------------------------------------------------------------------
 
 
 def evidence_of(iterations: Iterable[RLMIteration]) -> list[str]:
@@ -130,11 +135,13 @@ def ungrounded(
     engine: Engine | None = None,
     bare: bool = True,
 ) -> list[str]:
-    """What in the answer nothing stands behind: its IRIs that were not seen, in short form and sorted; [] is good.
+    """What in the answer nothing stands behind: its IRIs that were not seen, in short form and
+    sorted; [] is good.
 
-    An answer that says something when no tool was called and nothing was printed gives [NO_EVIDENCE]. `code` is the
-    code that ran: with a trace, what it printed of its own literals is no evidence. `engine` is the ontology that was
-    asked; `bare` says that there was no text beside it, from which a term could come.
+    An answer that says something when no tool was called and nothing was printed gives
+    [NO_EVIDENCE]. `code` is the code that ran: with a trace, what it printed of its own literals is
+    no evidence. `engine` is the ontology that was asked; `bare` says that there was no text beside
+    it, from which a term could come.
     """
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.seen() if trace is not None else []
@@ -160,7 +167,8 @@ def ungrounded(
 
 
 def _failed_last(calls: Sequence[Call], question: str) -> str:
-    """The last call, where it failed: “none” is no finding then. That what the question names is not there is one."""
+    """The last call, where it failed: “none” is no finding then. That what the question names is
+    not there is one."""
     last = next((call for call in reversed(calls) if not call.tool.startswith(_MEMORY)), None)
     if last is None or last.ok:
         return ""
@@ -256,7 +264,8 @@ def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
 def _excused(
     answer: str, asked: set[str], calls: Sequence[Call], prefixes: Prefixes, *, traced: bool
 ) -> set[str]:
-    """What the question names and the run did look for: with success, or the answer says that it is not there."""
+    """What the question names and the run did look for: with success, or the answer says that it is
+    not there."""
     if not asked:
         return set()
     denied = says_absent(answer) or says_none(answer) or truth_of(answer) is False

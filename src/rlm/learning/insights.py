@@ -1,10 +1,12 @@
-"""Which memories help, which harm, and which tasks taught something: the three questions of seed 000 §7.3.
+"""Which memories help, which harm, and which tasks taught something: the three questions of seed
+000 §7.3.
 
-The runs that used a memory are compared with runs of the same kind of question, by the same model, that did not have it
-in their prompt; runs that had it there and left it alone say nothing of it. What the others achieve is the prior of the
-memory: three lucky runs move it a little, thirty move it where they point (`shrink.py`). A verdict needs a difference
-that is larger than chance makes; else it is `unclear`. One that takes a place in prompts, and that no run has used, is
-`unused`: the place could have held something better.
+The runs that used a memory are compared with runs of the same kind of question, by the same model,
+that did not have it in their prompt; runs that had it there and left it alone say nothing of it.
+What the others achieve is the prior of the memory: three lucky runs move it a little, thirty move
+it where they point (`shrink.py`). A verdict needs a difference that is larger than chance makes;
+else it is `unclear`. One that takes a place in prompts, and that no run has used, is `unused`: the
+place could have held something better.
 """
 
 from __future__ import annotations
@@ -30,11 +32,12 @@ LEAST_LOST = 0.01
 
 @dataclass(frozen=True, slots=True)
 class MemoryInsight:
-    """What runs that used a memory came to, beside those of the same kind without it. Rates and steps are shrunk.
+    """What runs that used a memory came to, beside those of the same kind without it. Rates and
+    steps are shrunk.
 
-    `judged`, `failures`, `success_seen` and `steps_seen` (bare averages) are of the runs that used it, or did not
-    say. `followed` of the `said` runs that announced what they use named it. `recalled`: it may still be recalled;
-    `why_not` says why it may not.
+    `judged`, `failures`, `success_seen` and `steps_seen` (bare averages) are of the runs that used
+    it, or did not say. `followed` of the `said` runs that announced what they use named it.
+    `recalled`: it may still be recalled; `why_not` says why it may not.
     """
 
     memory_id: str
@@ -96,7 +99,8 @@ class Insights:
     tasks: tuple[TaskInsight, ...]
 
     def of(self, verdict: Verdict) -> list[MemoryInsight]:
-        """The memories with this verdict: what cost most runs first where it harms, else what saved most steps."""
+        """The memories with this verdict: what cost most runs first where it harms, else what saved
+        most steps."""
         kept = [each for each in self.memories if each.verdict == verdict]
         return sorted(kept, key=lambda each: -each.lost if verdict == "harms" else -each.saved)
 
@@ -135,7 +139,8 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
 
 
 def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
-    """Memories whose runs are shorter than others of their kind, and not for failing: the most saved first."""
+    """Memories whose runs are shorter than others of their kind, and not for failing: the most
+    saved first."""
     kept = [
         m
         for m in found
@@ -212,9 +217,10 @@ class _Base:
     def _without(self, seen: Seen, mine: Tally) -> tuple[float, int, float, int]:
         """Success and steps that runs of the same kinds have without it, and of how many runs.
 
-        Every kind weighs as much as it does among the runs with the memory: one that is given to hard questions is not
-        blamed for them. Where a kind has no run without it, success is held against all other runs, and steps against
-        nothing: how long a question takes depends on its kind.
+        Every kind weighs as much as it does among the runs with the memory: one that is given to
+        hard questions is not blamed for them. Where a kind has no run without it, success is held
+        against all other runs, and steps against nothing: how long a question takes depends on its
+        kind.
         """
         others = Tally()
         others.merge(self.whole)

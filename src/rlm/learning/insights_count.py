@@ -1,4 +1,5 @@
-"""Counting: what every kind of run came to, with each memory and in all. One pass, nothing of a run is kept."""
+"""Counting: what every kind of run came to, with each memory and in all. One pass, nothing of a run
+is kept."""
 
 from __future__ import annotations
 
@@ -19,13 +20,15 @@ MODEL_FAILED = "the model failed"
 
 
 def own_end(row: LearningRow) -> bool:
-    """Whether a run came to an end of its own: one that a person or a dead model ended says nothing of its memories."""
+    """Whether a run came to an end of its own: one that a person or a dead model ended says nothing
+    of its memories."""
     reason = row.reason or ""
     return reason != INTERRUPTED and not reason.startswith(MODEL_FAILED)
 
 
 def was_used(given: Given, model: str | None) -> bool:
-    """Whether a run may speak for a memory of its prompt: it followed it or tried to, or is a model that did not say.
+    """Whether a run may speak for a memory of its prompt: it followed it or tried to, or is a model
+    that did not say.
 
     `offline` says what it follows: where it says nothing it used none.
     """
@@ -36,7 +39,8 @@ def was_used(given: Given, model: str | None) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """Some runs added up. Steps are those of runs that were not judged a failure: giving up early is no saving."""
+    """Some runs added up. Steps are those of runs that were not judged a failure: giving up early
+    is no saving."""
 
     runs: int = 0
     judged: int = 0

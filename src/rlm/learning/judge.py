@@ -1,9 +1,11 @@
-"""Success or failure of one run. Deterministic checks first; a model is asked only about what they leave open.
+"""Success or failure of one run. Deterministic checks first; a model is asked only about what they
+leave open.
 
-In this order: a run that did not converge fails; an answer that says it is none fails; the task's own verdict decides,
-either way; an answer with something that the evidence does not have fails. What is left, a model judges: JSON by
-schema, temperature 0, one more try when its reply cannot be read, and a failure of low confidence when that fails too,
-or the model cannot be reached. In doubt it is a failure. With no model, or the offline one, the checks alone decide.
+In this order: a run that did not converge fails; an answer that says it is none fails; the task's
+own verdict decides, either way; an answer with something that the evidence does not have fails.
+What is left, a model judges: JSON by schema, temperature 0, one more try when its reply cannot be
+read, and a failure of low confidence when that fails too, or the model cannot be reached. In doubt
+it is a failure. With no model, or the offline one, the checks alone decide.
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ def judge_trajectory(
 ) -> Judgment:
     """Judge a run by its artifact.
 
-    `grounding` is what `ungrounded` gave: [] when all is grounded, None when nobody looked. `verdict` is that of the
-    task's own check, if it has one. What the judge's model used is added to `usage`. Never raises for what a model
-    does.
+    `grounding` is what `ungrounded` gave: [] when all is grounded, None when nobody looked.
+    `verdict` is that of the task's own check, if it has one. What the judge's model used is added
+    to `usage`. Never raises for what a model does.
     """
     found = _by_rule(artifact, grounding, verdict)
     if found is not None:
@@ -98,7 +100,8 @@ def _short(text: str) -> str:
     return clipped(" ".join(text.split()), REASON_CHARS)
 
 
-# -- the model ---------------------------------------------------------------------------------------------
+# -- the model
+# ---------------------------------------------------------------------------------------------
 
 
 def _by_model(
@@ -131,7 +134,8 @@ def _by_model(
 
 
 def read_judgment(text: str) -> Judgment:
-    """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with what is wrong."""
+    """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with
+    what is wrong."""
     fenced = _FENCE.fullmatch(text)
     try:
         found = json.loads(
@@ -156,7 +160,8 @@ def read_judgment(text: str) -> Judgment:
 
 
 def _in_doubt(found: Judgment) -> Judgment:
-    """A success that the judge is not sure of is none; nor is one that it says something is missing from."""
+    """A success that the judge is not sure of is none; nor is one that it says something is missing
+    from."""
     if not found.is_success:
         return found
     if found.confidence == LOW:

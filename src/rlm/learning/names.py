@@ -1,4 +1,5 @@
-"""Names in an answer that is written without IRIs: which terms they mean, where only one can be meant."""
+"""Names in an answer that is written without IRIs: which terms they mean, where only one can be
+meant."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ _WORD = re.compile(r"[^\s,;?!\"'`“”«»()\[\]<>]+")
 
 
 class Names(NamedTuple):
-    """Every name of every term, four times: as written, without case, as bare letters, and those in the singular."""
+    """Every name of every term, four times: as written, without case, as bare letters, and those in
+    the singular."""
 
     written: Mapping[str, Collection[str]]
     folded: Mapping[str, Collection[str]]
@@ -116,11 +118,13 @@ def _readings(*texts: str) -> list[str]:
     return [text for text in dict.fromkeys(found) if text]
 
 
-# -- what the question names -------------------------------------------------------------------------------
+# -- what the question names
+# -------------------------------------------------------------------------------
 
 
 def asked_in(question: str, names: Names) -> tuple[set[str], set[str]]:
-    """The terms whose names stand in a question, the longest names first, and the runs of words that are left."""
+    """The terms whose names stand in a question, the longest names first, and the runs of words
+    that are left."""
     words = [
         squeezed(word.rstrip(".:").rpartition(":")[2])
         for word in _WORD.findall(question)[:QUESTION_WORDS]

@@ -1,8 +1,9 @@
 """The judge's words, and how a trajectory is put between marks that nothing in it can close.
 
-The trajectory is JSON in which every `<` and `>`, and every sign that looks like one, is escaped; so no text in it can
-write a mark. The marks carry a digest of what is between them, which no text can know beforehand. The same trajectory
-gives the same prompt, so that a recorded run can be replayed.
+The trajectory is JSON in which every `<` and `>`, and every sign that looks like one, is escaped;
+so no text in it can write a mark. The marks carry a digest of what is between them, which no text
+can know beforehand. The same trajectory gives the same prompt, so that a recorded run can be
+replayed.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def judge_messages(
     checked: bool = False,
     share: float = 1.0,
 ) -> list[Message]:
-    """The prompt for one run. `checked` says that its IRIs were found to be grounded; `share` shows less of it."""
+    """The prompt for one run. `checked` says that its IRIs were found to be grounded; `share` shows
+    less of it."""
     opened, data, closed = marked(shown(artifact, ns, share=share))
     ask = JUDGE_ASK.format(
         opened=opened, data=data, closed=closed, checked=CHECKED if checked else ""
@@ -105,7 +107,8 @@ def marked(data: Any) -> tuple[str, str, str]:
 def shown(
     artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, share: float = 1.0
 ) -> dict[str, Any]:
-    """What the judge sees of an artifact: the keys that it knows, cleaned, in at most DATA_CHARS characters as JSON.
+    """What the judge sees of an artifact: the keys that it knows, cleaned, in at most DATA_CHARS
+    characters as JSON.
 
     `share` makes that less, down to what the bare form takes.
     """
@@ -152,7 +155,8 @@ def _shown(
 
 
 def clipped(value: Any, most: int) -> str:
-    """A text without hidden signs and secrets, in at most `most` characters: its beginning and its end."""
+    """A text without hidden signs and secrets, in at most `most` characters: its beginning and its
+    end."""
     text = scrub(clean_text("" if value is None else str(value)[: 50 * most + 1000]))[0]
     if len(text) <= most:
         return text

@@ -1,12 +1,13 @@
 """Instructions that hide in data: texts that want to be obeyed by whoever reads them.
 
-A procedure says how to ask a graph. It has no business with the prompt it stands in, with roles, with secrets, with
-other servers, with what is stored or how a run is judged, and it does not know the answer. What sounds like one of
-these is kept out of recall. The list is long rather than clever: a good procedure that is caught costs a look by a
-person, a bad one that is not steers every run that recalls it.
+A procedure says how to ask a graph. It has no business with the prompt it stands in, with roles,
+with secrets, with other servers, with what is stored or how a run is judged, and it does not know
+the answer. What sounds like one of these is kept out of recall. The list is long rather than
+clever: a good procedure that is caught costs a look by a person, a bad one that is not steers every
+run that recalls it.
 
-Texts are compared as letters: width, case, accents, look-alikes, digits for letters, hidden characters and what stands
-between the letters do not count.
+Texts are compared as letters: width, case, accents, look-alikes, digits for letters, hidden
+characters and what stands between the letters do not count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The words by which `suspicion` knows an instruction that hides in data. Texts are compared as plain words."""
+"""The words by which `suspicion` knows an instruction that hides in data. Texts are compared as
+plain words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The telling part of a block of code: the calls that it makes, not its imports and helper functions."""
+"""The telling part of a block of code: the calls that it makes, not its imports and helper
+functions."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def _chosen(body: Sequence[ast.stmt], most: int) -> str:
 
 
 def _calls(node: ast.AST, passed: Collection[str] = _BUILTIN) -> Iterator[ast.Call]:
-    """The calls by name in a statement, in order. Those in `passed` are looked into, any other is taken whole."""
+    """The calls by name in a statement, in order. Those in `passed` are looked into, any other is
+    taken whole."""
     if isinstance(node, ast.Call) and _name(node) not in {"", *passed}:
         yield node
         return
@@ -66,7 +68,8 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _joined(parts: Sequence[str], most: int) -> str:
-    """The parts on one line. Where they are too many the last ones stay: they are what a block comes to."""
+    """The parts on one line. Where they are too many the last ones stay: they are what a block
+    comes to."""
     parts = [" ".join(part.split()) for part in dict.fromkeys(parts)]
     while len(parts) > 1 and len("; ".join(parts)) > most:
         parts = parts[1:]

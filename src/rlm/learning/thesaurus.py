@@ -13,7 +13,8 @@ _OF_IT = re.compile(r"\bskos:(?:Concept|broader|narrower|related|topConceptOf|ha
 
 
 def class_calls(question: str, asked: Asked | None, calls: Sequence[CallLike]) -> list[CallLike]:
-    """The calls that teach how classes are asked for. Those to a thesaurus do not: [] where it gave the answer."""
+    """The calls that teach how classes are asked for. Those to a thesaurus do not: [] where it gave
+    the answer."""
     if asked is None or concepts_asked(question, asked) is None:
         return list(calls)
     texts = [

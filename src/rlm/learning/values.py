@@ -28,7 +28,8 @@ class Values:
     def compared(self, answer: str, question: str, *, exactly: bool) -> tuple[list[str], list[str]]:
         """The texts that the answer does not have and, when it should have no others, the others.
 
-        Others are items of a list that hold none of the texts and, where all texts are numbers, other numbers.
+        Others are items of a list that hold none of the texts and, where all texts are numbers,
+        other numbers.
         """
         if not self.texts:
             return [], []
@@ -64,7 +65,8 @@ def values_in(found: Answer) -> Values:
 
 
 def _folded(text: str) -> str:
-    """For comparing: one form of each letter, no case, one space, as it is shown; thousands without their commas."""
+    """For comparing: one form of each letter, no case, one space, as it is shown; thousands without
+    their commas."""
     text = " ".join(plainly(unicodedata.normalize("NFKC", text)).casefold().split())
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 

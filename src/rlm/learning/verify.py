@@ -1,15 +1,17 @@
-"""Whether an answer is right, asked of the ontology: the query's result is held against what the answer says.
+"""Whether an answer is right, asked of the ontology: the query's result is held against what the
+answer says.
 
-    set            the IRIs in the answer are those of the query, no more and no less
-    contains_all   the answer names all of them; others may be there
-    count          the number in the answer is the query's: the one number of its one row, else how many rows it has
-    boolean        the answer says yes or no, as the ASK does
-    absent         the answer says that there is no such thing, and names no IRI
+    set            the IRIs in the answer are those of the query, no more and no less contains_all
+    the answer names all of them; others may be there count          the number in the answer is the
+    query's: the one number of its one row, else how many rows it has boolean        the answer says
+    yes or no, as the ASK does absent         the answer says that there is no such thing, and names
+    no IRI
 
-A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label, alternative label or
-local name that only one term has. What the question itself names may be repeated. Namespaces and the ontology's own
-IRI are no terms and are not counted, unless the query asks for such. Values that are no IRIs are looked for by their
-text. Where the query finds nothing the answer must say so and name nothing. How words are read: `words`, `names`.
+A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label,
+alternative label or local name that only one term has. What the question itself names may be
+repeated. Namespaces and the ontology's own IRI are no terms and are not counted, unless the query
+asks for such. Values that are no IRIs are looked for by their text. Where the query finds nothing
+the answer must say so and name nothing. How words are read: `words`, `names`.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the check came to. `missing` and `extra` are short names, at most 20 of each and a line for the rest."""
+    """What the check came to. `missing` and `extra` are short names, at most 20 of each and a line
+    for the rest."""
 
     ok: bool
     reason: str
@@ -61,7 +64,8 @@ class Verdict:
 
 
 def check_verify(verify: Verify, engine: Engine) -> int:
-    """Ask it once; how many values it expects. Raises ValidationError or OntologyError for one that no answer fits."""
+    """Ask it once; how many values it expects. Raises ValidationError or OntologyError for one that
+    no answer fits."""
     values = _Expected(verify, engine).values
     return len(values.iris) + len(values.texts)
 
@@ -69,7 +73,8 @@ def check_verify(verify: Verify, engine: Engine) -> int:
 def check_answer(
     answer: str, verify: Verify, engine: Engine, meta: GraphMeta, question: str = ""
 ) -> Verdict:
-    """Hold an answer against the ontology. Raises ValidationError or OntologyError when `verify` itself is wrong."""
+    """Hold an answer against the ontology. Raises ValidationError or OntologyError when `verify`
+    itself is wrong."""
     expected = _Expected(verify, engine)
     if not answer.strip():
         return Verdict(False, "there is no answer")
@@ -87,7 +92,8 @@ def check_answer(
     return _named(given, expected.values, exactly=verify.compare == "set")
 
 
-# -- what is expected --------------------------------------------------------------------------------------
+# -- what is expected
+# --------------------------------------------------------------------------------------
 
 
 class _Expected:
@@ -175,7 +181,8 @@ def _truth(verify: Verify, found: Answer) -> bool:
     raise _wrong(verify, "is no ASK, nor a row with one truth value: boolean needs one of them")
 
 
-# -- what is given -----------------------------------------------------------------------------------------
+# -- what is given
+# -----------------------------------------------------------------------------------------
 
 
 class _Given:
@@ -238,7 +245,8 @@ def bounded(names: list[str]) -> list[str]:
     return names if len(names) <= SHOWN else [*names[:SHOWN], f"… and {len(names) - SHOWN} more"]
 
 
-# -- the comparisons ---------------------------------------------------------------------------------------
+# -- the comparisons
+# ---------------------------------------------------------------------------------------
 
 
 def _named(given: _Given, expected: Values, *, exactly: bool) -> Verdict:

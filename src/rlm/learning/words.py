@@ -1,10 +1,11 @@
-"""What an answer says in plain words: that there is none, that there is no such thing, yes or no, a number.
+"""What an answer says in plain words: that there is none, that there is no such thing, yes or no, a
+number.
 
 English only, by pattern, and strict: what can be read in two ways is not read at all.
 
-Of several numbers in an answer the first counts. Not counted: digits in IRIs, `prefix:name` and quoted names, the marks
-of a list, dates, percentages, "of the 50 …", asides in brackets, and what the question itself says. "3 or 4", "about 3"
-and "at least 3" are no number.
+Of several numbers in an answer the first counts. Not counted: digits in IRIs, `prefix:name` and
+quoted names, the marks of a list, dates, percentages, "of the 50 …", asides in brackets, and what
+the question itself says. "3 or 4", "about 3" and "at least 3" are no number.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _LINKED = re.compile(
 _MARKED = re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(`*])|\n+")
 
-# -- there is none -----------------------------------------------------------------------------------------
+# -- there is none
+# -----------------------------------------------------------------------------------------
 
 _GAP = r"(?:[\w'-]+\s+){0,3}"
 _FILLER = r"(?:doubt|problem|need|reason|wonder|matter|longer|less|fewer|more|one)\b"
@@ -86,7 +88,8 @@ def says_none(answer: str) -> bool:
     return any(_NONE.search(part) for part in said) or says_absent(answer)
 
 
-# -- yes or no ---------------------------------------------------------------------------------------------
+# -- yes or no
+# ---------------------------------------------------------------------------------------------
 
 _YES = r"yes|yep|yeah|true|correct|indeed|right|affirmative|it is|it does|it has|they are|they do|there is|there are"
 _NO = r"no|nope|false|incorrect|wrong|negative|it is not|it isn't|it does not|it doesn't|they are not|they aren't"
@@ -147,7 +150,8 @@ def _stated(sentence: str) -> bool | None:
     return True if _STATED.search(sentence) else None
 
 
-# -- a number ----------------------------------------------------------------------------------------------
+# -- a number
+# ----------------------------------------------------------------------------------------------
 
 _SEPARATOR = "[,_'’\u00a0\u2009\u202f]"
 _WORDS = "|".join(NUMBER_WORDS)
@@ -185,7 +189,8 @@ def number_in(answer: str, question: str = "") -> Decimal | None:
 
 
 def _numbers(text: str) -> list[tuple[Decimal, bool]]:
-    """The numbers in order, each with whether it is hedged. `one` and `no` only where nothing plainer is there."""
+    """The numbers in order, each with whether it is hedged. `one` and `no` only where nothing
+    plainer is there."""
     plain: list[tuple[Decimal, bool]] = []
     weak: list[tuple[Decimal, bool]] = []
     parts: list[tuple[Decimal, bool]] = []
@@ -213,7 +218,8 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
 
 
 def _without_items(text: str) -> str:
-    """The text without the numbers of its list: where several lines have one, or a line that is not the first."""
+    """The text without the numbers of its list: where several lines have one, or a line that is not
+    the first."""
     marks = list(_ITEM.finditer(text))
     if len(marks) > 1 or (marks and text[: marks[0].start()].strip()):
         return _ITEM.sub("", text)

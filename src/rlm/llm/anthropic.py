@@ -1,9 +1,9 @@
 """Anthropic's Messages API.
 
-It differs from chat completions in what it accepts as a conversation: the system prompt stands apart,
-turns alternate and begin and end with the user's, and no turn is empty. JSON is asked for by making
-the model call a tool whose input is the answer; models that cannot be made to (those that always
-think) get the schema as an output format instead, and where there is none, in words.
+It differs from chat completions in what it accepts as a conversation: the system prompt stands
+apart, turns alternate and begin and end with the user's, and no turn is empty. JSON is asked for by
+making the model call a tool whose input is the answer; models that cannot be made to (those that
+always think) get the schema as an output format instead, and where there is none, in words.
 """
 
 from __future__ import annotations
@@ -137,9 +137,11 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
 
 
 def conversation(sent: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The system prompt, and turns as Anthropic takes them: alternating, none empty, the user's first and last.
+    """The system prompt, and turns as Anthropic takes them: alternating, none empty, the user's
+    first and last.
 
-    A system message after the first turn joins the system prompt; what is said is kept, its place is not.
+    A system message after the first turn joins the system prompt; what is said is kept, its place
+    is not.
     """
     system = "\n\n".join(
         m["content"] for m in sent if m["role"] == "system" and m["content"].strip()

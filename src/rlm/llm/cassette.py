@@ -4,12 +4,12 @@ A cassette is JSONL, one line a call, written when the call ends:
 
     {"call": 1, "key": "…", "request": {"messages": […], "params": {…}}, "reply": {…}}
 
-or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by their
-start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at the same
-time may come back in any order, and equal requests are answered in the order in which they started.
-The model and the time-out are no part of the request: a replay needs neither. Keys are sent as
-headers, which are not recorded. A line is written with one `write`, so a run that is killed leaves a
-cassette that can be read, but for the line it died in.
+or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by
+their start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at
+the same time may come back in any order, and equal requests are answered in the order in which they
+started. The model and the time-out are no part of the request: a replay needs neither. Keys are
+sent as headers, which are not recorded. A line is written with one `write`, so a run that is killed
+leaves a cassette that can be read, but for the line it died in.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
 class RecordingClient:
     """Another client, every call of which is written to a cassette. Safe to share between threads.
 
-    `beside(client)` records a second model into the same cassette. The file gets mode 0600; one that is
-    there already is not overwritten unless `overwrite` says so.
+    `beside(client)` records a second model into the same cassette. The file gets mode 0600; one
+    that is there already is not overwritten unless `overwrite` says so.
     """
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
@@ -164,8 +164,8 @@ class Recorded:
 class ReplayClient:
     """Answers from a cassette, and from nothing else. Safe to share between threads.
 
-    `notice` is None, or says that the last line was torn and left out. `left` counts the answers not
-    yet given.
+    `notice` is None, or says that the last line was torn and left out. `left` counts the answers
+    not yet given.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -1,4 +1,5 @@
-"""What the clients over HTTP have in common: ask, ask in another way if refused, read, count, price.
+"""What the clients over HTTP have in common: ask, ask in another way if refused, read, count,
+price.
 
 `openai` and `anthropic` say how a question is written and an answer read; everything else is here.
 """
@@ -42,7 +43,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was read from one. Tokens are None when the server did not count them, the cost when it did not say."""
+    """What was read from one. Tokens are None when the server did not count them, the cost when it
+    did not say."""
 
     text: str
     stop_reason: str
@@ -53,7 +55,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a client reaches its server: how long a call may take, when to try again, what a reply may weigh."""
+    """How a client reaches its server: how long a call may take, when to try again, what a reply
+    may weigh."""
 
     timeout_s: float = TIMEOUT_S
     retry: Retry = field(default_factory=Retry)
@@ -63,8 +66,8 @@ class Wire:
 class ChatClient(ABC, Generic[H]):
     """A model behind one HTTP address. Safe to share between threads.
 
-    Prices are known for the provider's own server only (`home`); elsewhere the cost is what the server
-    says it is, or what `prices` says, or None.
+    Prices are known for the provider's own server only (`home`); elsewhere the cost is what the
+    server says it is, or what `prices` says, or None.
     """
 
     path: str
@@ -142,7 +145,8 @@ class ChatClient(ABC, Generic[H]):
 
     @abstractmethod
     def _read(self, found: Mapping[str, Any]) -> Answer:
-        """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not promise."""
+        """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not
+        promise."""
 
     def _bad(self, problem: str) -> ModelError:
         return self._server.error(Fault(ModelBadReply, problem))

@@ -35,7 +35,8 @@ def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
 def explain(
     request: Mapping[str, Any], recorded: Sequence[tuple[int, Mapping[str, Any]]], call: int
 ) -> str:
-    """One sentence or two on where `request` parts from the nearest of the recorded ones (call, request)."""
+    """One sentence or two on where `request` parts from the nearest of the recorded ones (call,
+    request)."""
     if not recorded:
         return "nothing is recorded on it"
     nearest, other = max(

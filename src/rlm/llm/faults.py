@@ -141,7 +141,8 @@ def said_by(body: bytes) -> str:
 
 
 def message_in(error: Any) -> str:
-    """The sentence in an error object of OpenAI's, Anthropic's or FastAPI's form, with its parameter and code."""
+    """The sentence in an error object of OpenAI's, Anthropic's or FastAPI's form, with its
+    parameter and code."""
     if isinstance(error, str):
         return error
     if isinstance(error, dict):

@@ -1,11 +1,11 @@
 """One model server over HTTP: a JSON body goes out, a JSON object comes back, or one of our errors.
 
-A call has a deadline that covers everything: connecting, sending, waiting, a body that drips in byte
-by byte, and all retries. httpx bounds only each single read, so a timer shuts the socket down when
-the time is over (`rlm.llm.line`).
+A call has a deadline that covers everything: connecting, sending, waiting, a body that drips in
+byte by byte, and all retries. httpx bounds only each single read, so a timer shuts the socket down
+when the time is over (`rlm.llm.line`).
 
-Redirects are not followed, so the key goes to the server that was named and to no other. No message,
-repr or log of ours holds a key, and one that the server repeats is blotted out.
+Redirects are not followed, so the key goes to the server that was named and to no other. No
+message, repr or log of ours holds a key, and one that the server repeats is blotted out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ Mend = Callable[[int, str], bool]
 
 
 class Server:
-    """A server at `base_url`. Safe to share between threads; `key_name` is the variable that holds the key."""
+    """A server at `base_url`. Safe to share between threads; `key_name` is the variable that holds
+    the key."""
 
     def __init__(
         self,
@@ -262,7 +263,8 @@ class Server:
 
 
 def checked_url(url: str) -> str:
-    """The base URL without a slash at its end. Raises ConfigError, without showing a password in it."""
+    """The base URL without a slash at its end. Raises ConfigError, without showing a password in
+    it."""
     try:
         parts = urlsplit(url.strip())
         port = f":{parts.port}" if parts.port else ""

@@ -1,8 +1,8 @@
 """One connection that can be broken off from another thread.
 
 A blocked read ends when its socket is shut down, and in no other way. For that the socket must be
-known, and so every connection is an httpx.Client of its own that one call at a time holds. It is kept
-alive for the next call.
+known, and so every connection is an httpx.Client of its own that one call at a time holds. It is
+kept alive for the next call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Line:
         self._socket: socket.socket | None = None
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpx tells every step; a step that made a connection (or wrapped one in TLS) brings its socket."""
+        """httpx tells every step; a step that made a connection (or wrapped one in TLS) brings its
+        socket."""
         found = getattr(info.get("return_value"), "get_extra_info", None)
         if event.endswith(".complete") and found is not None:
             with self._lock:

@@ -6,10 +6,10 @@
     offline            no language model: a deterministic planner
     scripted:FILE      replies read from a JSON list or from JSON lines
 
-Without a name: RLM_MODEL, else a small model of the provider whose key is found, else offline.
-A provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider and to nobody else;
-the server at RLM_BASE_URL gets RLM_API_KEY. So `openai/anthropic/claude-…` with RLM_BASE_URL names a
-model of that server.
+Without a name: RLM_MODEL, else a small model of the provider whose key is found, else offline. A
+provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider and to nobody else;
+the server at RLM_BASE_URL gets RLM_API_KEY. So `openai/anthropic/claude-…` with RLM_BASE_URL names
+a model of that server.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def open_client(
 ) -> Client:
     """The client that `spec` names. `base_url` beats RLM_BASE_URL, for `anthropic/…` too.
 
-    Raises ConfigError for a name that means nothing, ModelAuthError when the key it needs is missing.
+    Raises ConfigError for a name that means nothing, ModelAuthError when the key it needs is
+    missing.
     """
     settings = settings or config.load()
     named = (spec or settings.model or _found(settings, base_url)).strip()

@@ -1,8 +1,8 @@
 """OpenAI's chat completions, as OpenAI, Ollama, vLLM, llama.cpp and many others serve them.
 
 The servers agree on the shape and differ in the details: what the token limit is called, whether
-they take a temperature, and how they are asked for JSON. A server that refuses one of these is asked
-again in the next way, and what was learnt holds for the life of the client.
+they take a temperature, and how they are asked for JSON. A server that refuses one of these is
+asked again in the next way, and what was learnt holds for the life of the client.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from rlm.llm.types import Message
 OPENAI_URL = "https://api.openai.com/v1"
 
 WAYS = ("json_schema", "json_object with a schema", "json_object", "words")
-"""How JSON is asked for, best first. The second is llama-cpp-python's, the last is the prompt alone."""
+"""How JSON is asked for, best first. The second is llama-cpp-python's, the last is the prompt
+alone."""
 
 STOPS = {"length": "length", "content_filter": "refusal", "tool_calls": "stop", "": "stop"}
 
@@ -90,7 +91,8 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
             key_name=key_name,
             wire=wire,
             prices=prices,
-            # OpenAI's newer models refuse the old name, all of them know the new one; its strict mode refuses limits.
+            # OpenAI's newer models refuse the old name, all of them know the new one; its strict
+            # mode refuses limits.
             habits=OpenAIHabits("max_completion_tokens" if own else "max_tokens", limits=not own),
         )
 
@@ -129,7 +131,8 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         if not content and isinstance(refusal, str) and refusal:
             content, stop = refusal, "refusal"
         usage = found.get("usage")
-        # A reasoning model that ran out of tokens while it thought gives null: an empty answer, cut short.
+        # A reasoning model that ran out of tokens while it thought gives null: an empty answer, cut
+        # short.
         return Answer(
             content or "",
             stop,

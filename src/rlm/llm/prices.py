@@ -17,7 +17,8 @@ PRICES_DATE = "2026-11-16"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens. Prompts of more than `long_from` tokens cost `long_input`, `long_output`."""
+    """USD per million tokens. Prompts of more than `long_from` tokens cost `long_input`,
+    `long_output`."""
 
     input: float
     output: float

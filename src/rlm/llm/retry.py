@@ -35,7 +35,8 @@ class Retry:
         return min(whole_s * (0.5 + self.random() / 2), self.max_wait_s)
 
     def deadline(self, seconds: float) -> Deadline:
-        """The moment so many seconds from now. A socket and a timer take no more than `MAX_S` of them."""
+        """The moment so many seconds from now. A socket and a timer take no more than `MAX_S` of
+        them."""
         return Deadline(seconds, self.now() + min(seconds, MAX_S), self.now)
 
 
@@ -52,7 +53,8 @@ class Deadline:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, as milliseconds, as a number or as a date; never negative."""
+    """The seconds that a server asks to wait, as milliseconds, as a number or as a date; never
+    negative."""
     if not {"retry-after", "retry-after-ms"} & {name.lower() for name in headers}:
         return None
     try:

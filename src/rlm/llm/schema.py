@@ -1,4 +1,5 @@
-"""JSON schemas as the servers want them. Knows no server; `openai` and `anthropic` pick what they need."""
+"""JSON schemas as the servers want them. Knows no server; `openai` and `anthropic` pick what they
+need."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ Scripted = str | Exception | Callable[[list[Message]], str]
 class ScriptedClient:
     """Gives `replies` in order: a text, an exception to raise, or a function of the messages.
 
-    `calls` holds the messages of every call. Safe to share between threads; with several at once, who
-    gets which reply is up to the scheduler, so give functions then.
+    `calls` holds the messages of every call. Safe to share between threads; with several at once,
+    who gets which reply is up to the scheduler, so give functions then.
 
     >>> client = ScriptedClient(["Hello.", lambda messages: messages[-1]["content"].upper()])
     >>> client.complete([{"role": "user", "content": "hi"}]).text

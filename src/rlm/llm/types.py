@@ -1,7 +1,7 @@
 """What a language model is to rlm: messages in, one reply out, and a count of what it cost.
 
-A message is a plain dict of role and content, so that a prompt can be logged, hashed and compared as
-it is. Nothing here knows a provider.
+A message is a plain dict of role and content, so that a prompt can be logged, hashed and compared
+as it is. Nothing here knows a provider.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Usage:
     """Calls, tokens and cost, added up. Safe to share between threads.
 
     `cost_usd` is the sum of what is known: None when calls were made and none had a price.
-    `unpriced_calls` says how many are missing from it, `estimated_calls` how many were not counted by
-    the server.
+    `unpriced_calls` says how many are missing from it, `estimated_calls` how many were not counted
+    by the server.
     """
 
     def __init__(self) -> None:

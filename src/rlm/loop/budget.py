@@ -1,4 +1,5 @@
-"""What a run has used of what it may use: one count for its turns, its sub-calls and its recursive runs."""
+"""What a run has used of what it may use: one count for its turns, its sub-calls and its recursive
+runs."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ LEAST_TIMEOUT_S = 0.001
 class Budget:
     """Every model call of a run goes through `ask`. Safe to share between threads.
 
-    Calls are counted when they begin, so that a batch cannot start more than are left. Tokens and cost are known when a
-    call ends: those that were under way then may exceed the limit by what they cost.
+    Calls are counted when they begin, so that a batch cannot start more than are left. Tokens and
+    cost are known when a call ends: those that were under way then may exceed the limit by what
+    they cost.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -41,7 +43,8 @@ class Budget:
         return None
 
     def ask(self, client: Client, messages: Sequence[Message]) -> Reply:
-        """One model call within what is left. Raises LimitExceeded before it, or what the client raises."""
+        """One model call within what is left. Raises LimitExceeded before it, or what the client
+        raises."""
         with self._lock:
             if reason := self.spent():
                 raise LimitExceeded(reason)

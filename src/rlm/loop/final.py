@@ -33,8 +33,9 @@ def clean(text: str) -> str:
 def closing_parenthesis(text: str, start: int) -> int | None:
     """Where the parenthesis closes that was opened before `start`; None when it does not.
 
-    Quotes count only when the argument begins with one: an apostrophe in prose opens nothing. Where the balance is
-    reached in the middle of a line, as in `FINAL(1) first, 2) second)`, a later one at the end of a line is better.
+    Quotes count only when the argument begins with one: an apostrophe in prose opens nothing. Where
+    the balance is reached in the middle of a line, as in `FINAL(1) first, 2) second)`, a later one
+    at the end of a line is better.
     """
     if literal := _STRING.match(text, start):
         end = _string_end(text, literal.end(), literal.group(1))

@@ -1,8 +1,8 @@
 """The messages of a run, kept from growing for ever.
 
-The system message and the first user turn always stay, and so do the newest turns. When the whole exceeds its budget,
-outputs of older turns give way first, the oldest before the others, then older replies; each leaves a line that says
-so. What is dropped here is in the trajectory still.
+The system message and the first user turn always stay, and so do the newest turns. When the whole
+exceeds its budget, outputs of older turns give way first, the oldest before the others, then older
+replies; each leaves a line that says so. What is dropped here is in the trajectory still.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
-"""A run as JSON lines: one `metadata` line, then one `iteration` line each, in the form of the RLM authors' own logs.
+"""A run as JSON lines: one `metadata` line, then one `iteration` line each, in the form of the RLM
+authors' own logs.
 
-The file grows line by line and every line is flushed, so that a run that was killed leaves a file that can be read. It
-is made for its owner only (0600). How a run ended belongs to its metadata, but is known last: the first line is padded
-with spaces, which JSON does not mind, and written again in its place at the end. Tools that know only `metadata` and
-`iteration` lines can read all of it.
+The file grows line by line and every line is flushed, so that a run that was killed leaves a file
+that can be read. It is made for its owner only (0600). How a run ended belongs to its metadata, but
+is known last: the first line is padded with spaces, which JSON does not mind, and written again in
+its place at the end. Tools that know only `metadata` and `iteration` lines can read all of it.
 
-Names in an iteration line: `iteration`, `timestamp`, `prompt`, `response`, `code_blocks` (each `code` and `result` with
-`stdout`, `stderr`, `locals`, `execution_time`, `rlm_calls`), `final_answer`, `iteration_time`. More names may follow.
+Names in an iteration line: `iteration`, `timestamp`, `prompt`, `response`, `code_blocks` (each
+`code` and `result` with `stdout`, `stderr`, `locals`, `execution_time`, `rlm_calls`),
+`final_answer`, `iteration_time`. More names may follow.
 
-Every text passes through `scrub` before it is written. This module knows no store and no secrets of its own.
+Every text passes through `scrub` before it is written. This module knows no store and no secrets of
+its own.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ PADDING = 1_200
 REASON_CHARS = (400, 100, 20)
 """How much of the reason is kept: as much as fits."""
 TEXT_CHARS = 200_000
-"""What is kept of one output; what a block may print is bounded by the sandbox, at a larger size."""
+"""What is kept of one output; what a block may print is bounded by the sandbox, at a larger size.
+"""
 
 Scrub = Callable[[str], str]
 
@@ -40,7 +44,8 @@ Scrub = Callable[[str], str]
 class RLMLogger:
     """Writes one run to a file of its own in `log_dir`: `path`.
 
-    `scrub` takes secrets out of a text; `extra` goes into the metadata line (the ontology, the packs, …).
+    `scrub` takes secrets out of a text; `extra` goes into the metadata line (the ontology, the
+    packs, …).
     """
 
     def __init__(
@@ -209,10 +214,11 @@ def _scrubbed(value: Any, scrub: Scrub) -> Any:
 
 
 def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The metadata and the iterations of a log. A last line that was torn off is left out and said so (`torn`).
+    """The metadata and the iterations of a log. A last line that was torn off is left out and said
+    so (`torn`).
 
-    Logs without a metadata line, as older tools write them, give an empty one. Lines of other types are passed over.
-    Raises RLMError, naming the line, for what is no log.
+    Logs without a metadata line, as older tools write them, give an empty one. Lines of other types
+    are passed over. Raises RLMError, naming the line, for what is no log.
     """
     try:
         content = Path(path).read_bytes()

@@ -1,14 +1,15 @@
 """Reading a model's reply: its code blocks and its final answer.
 
-A reply is read line by line, once, left to right, and every line is looked at a bounded number of times, so that no
-reply however odd takes more than linear time. What counts:
+A reply is read line by line, once, left to right, and every line is looked at a bounded number of
+times, so that no reply however odd takes more than linear time. What counts:
 
-- ```` ```repl ```` blocks are code. A reply without any may use `python`, `py` or `python3` instead. Tildes and
-  indented fences are fine. A fence that is never closed reaches to the end of the reply and is noted.
-- A line of backticks inside a triple-quoted string of the code does not end the block, as long as that string ends
-  before the next block begins.
-- `FINAL(…)` and `FINAL_VAR(name)` count at the start of a line outside of code blocks. Inside of one they are code:
-  the REPL has functions of these names.
+- ```` ```repl ```` blocks are code. A reply without any may use `python`, `py` or `python3`
+  instead. Tildes and indented fences are fine. A fence that is never closed reaches to the end of
+  the reply and is noted.
+- A line of backticks inside a triple-quoted string of the code does not end the block, as long as
+  that string ends before the next block begins.
+- `FINAL(…)` and `FINAL_VAR(name)` count at the start of a line outside of code blocks. Inside of
+  one they are code: the REPL has functions of these names.
 
 This module runs nothing and knows no REPL.
 """
@@ -167,7 +168,8 @@ class _Reader:
         return Block(_dedent(self.lines[begin:end], fence.indent), closed)
 
     def _skip_other(self, fence: _Fence) -> None:
-        """Pass a block that is no code; a FINAL in it counts only where the reply says nothing else."""
+        """Pass a block that is no code; a FINAL in it counts only where the reply says nothing
+        else."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if _closes(line, fence):
@@ -222,7 +224,8 @@ def _before_mark(line: str, fence: _Fence) -> str | None:
 
 
 def _in_comment_or_string(line: str) -> bool:
-    """Whether the end of this line, which begins outside of strings, is in a comment or an open string."""
+    """Whether the end of this line, which begins outside of strings, is in a comment or an open
+    string."""
     inside = ""
     for lexeme in _LEXEME.finditer(line):
         found = lexeme.group()
@@ -236,7 +239,8 @@ def _in_comment_or_string(line: str) -> bool:
 
 
 def _string_state(line: str, inside: str) -> str:
-    """The triple quote that is open behind this line, or ''; `inside` is the one open in front of it."""
+    """The triple quote that is open behind this line, or ''; `inside` is the one open in front of
+    it."""
     if not inside and '"""' not in line and "'''" not in line:
         return ""
     single = ""
@@ -256,7 +260,8 @@ def _string_state(line: str, inside: str) -> str:
 
 
 def _dedent(lines: list[str], indent: int) -> str:
-    """Take the fence's indentation off, and what every line has in common where the first line has any."""
+    """Take the fence's indentation off, and what every line has in common where the first line has
+    any."""
     if indent:
         lines = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     filled = [line for line in lines if line.strip()]

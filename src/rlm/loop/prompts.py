@@ -1,21 +1,20 @@
 """Every word that the loop itself says to a model.
 
-The payload of the context is never among them: a prompt names handles and sizes, and of the text only what the model's
-own code printed. Lines that other programs read (the `offline` client plans from its prompt alone) keep their form:
+The payload of the context is never among them: a prompt names handles and sizes, and of the text
+only what the model's own code printed. Lines that other programs read (the `offline` client plans
+from its prompt alone) keep their form:
 
-    Question: <the question; further lines of it are indented by two spaces>
-    Context: <key> (<n> characters, <m> lines)               one text
-    Context: context (<n> characters, <m> lines) in <k> texts, a list|dict     several; then, for the first few,
-    - context[<index or key>]: <key> (<n> characters)
-    Output of block <i>:                                     then what it printed, cut; `(nothing)` when it is empty
-    Error in block <i> (<kind>):                             then the message
-    Note: <what was odd>
-    Variables: <name>, <name>, …
-    Turn <i> of <n>.
-    This is the last turn.                                   in the message that asks for the answer at the end
+    Question: <the question; further lines of it are indented by two spaces> Context: <key> (<n>
+    characters, <m> lines)               one text Context: context (<n> characters, <m> lines) in
+    <k> texts, a list|dict     several; then, for the first few,
+    - context[<index or key>]: <key> (<n> characters) Output of block <i>:
+      then what it printed, cut; `(nothing)` when it is empty Error in block <i> (<kind>):
+      then the message Note: <what was odd> Variables: <name>, <name>, … Turn <i> of <n>. This is
+      the last turn.                                   in the message that asks for the answer at
+      the end
 
-A message of outputs holds one `Output of block` part per block that was run, in order. Cut output has a line
-`[… <n> characters cut …]` where something is missing.
+A message of outputs holds one `Output of block` part per block that was run, in order. Cut output
+has a line `[… <n> characters cut …]` where something is missing.
 """
 
 from __future__ import annotations
@@ -189,7 +188,8 @@ def _block_text(number: int, result: REPLResult, share: int) -> str:
 
 
 def cut(text: str, limit: int, *, already: int = 0) -> str:
-    """At most `limit` characters, three quarters of them from the start, and a line that says what is missing.
+    """At most `limit` characters, three quarters of them from the start, and a line that says what
+    is missing.
 
     `already` characters had been dropped at the end before.
     """

@@ -1,7 +1,9 @@
-"""The functions by which code in the REPL asks models: `llm_query`, `llm_query_batched` and `rlm_query`.
+"""The functions by which code in the REPL asks models: `llm_query`, `llm_query_batched` and
+`rlm_query`.
 
-They run on the host. A prompt may hold marks of handles; the passages are put in their place here, so that a sub-model
-reads what neither the sandbox nor the main model's prompt ever holds. Every call goes through the run's budget.
+They run on the host. A prompt may hold marks of handles; the passages are put in their place here,
+so that a sub-model reads what neither the sandbox nor the main model's prompt ever holds. Every
+call goes through the run's budget.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ NOTED_CALLS = 1_000
 
 
 class Queries:
-    """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every block."""
+    """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every
+    block."""
 
     def __init__(
         self,
@@ -47,7 +50,8 @@ class Queries:
         recurse: Recurse | None,
         context: Any,
     ) -> None:
-        """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when nothing else is named."""
+        """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when
+        nothing else is named."""
         self._store, self._budget, self._client = store, budget, client
         self._meter, self._recurse = meter, recurse
         self._context = context
@@ -65,7 +69,8 @@ class Queries:
         return self._ask(self._prompt(prompt, "llm_query"), model)
 
     def llm_query_batched(self, prompts: Sequence[str], model: str | None = None) -> list[str]:
-        """Ask many prompts at once; the answers come in the same order, a failed one as `[error] …`."""
+        """Ask many prompts at once; the answers come in the same order, a failed one as `[error]
+        …`."""
         if isinstance(prompts, str | Ref | View) or not isinstance(prompts, list | tuple):
             raise TypeError(
                 f"llm_query_batched takes a list of prompts, not {type(prompts).__name__}"
@@ -78,7 +83,8 @@ class Queries:
         )
 
     def rlm_query(self, question: str, context: Any = None) -> str:
-        """A helper with a REPL of its own answers a question over a part of the text (by default all of it)."""
+        """A helper with a REPL of its own answers a question over a part of the text (by default
+        all of it)."""
         asked = self._prompt(question, "rlm_query")
         about = self._context if context is None else context
         if self._recurse is None:
@@ -99,7 +105,8 @@ class Queries:
         return answer
 
     def _without_recursion(self, question: str, context: Any) -> str:
-        """At the deepest level one plain call has to do, over as much of the context as a prompt may hold."""
+        """At the deepest level one plain call has to do, over as much of the context as a prompt
+        may hold."""
         text = as_text(self._store, context, limit=PROMPT_CHARS // 2)
         answer = self._ask(f"{self._expanded(question)}\n\nText:\n{text}", None, shown=question)
         return (
@@ -167,8 +174,8 @@ def _in_parallel(
 ) -> list[str]:
     """Every prompt's answer, in order. Ctrl-C leaves at once: daemon threads end with the process.
 
-    concurrent.futures would be shorter, but it joins its threads at exit, and a server that hangs would then hold
-    the terminal of someone who wanted out.
+    concurrent.futures would be shorter, but it joins its threads at exit, and a server that hangs
+    would then hold the terminal of someone who wanted out.
     """
     answers: list[str] = [""] * len(prompts)
     faults: list[BaseException] = []

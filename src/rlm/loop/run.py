@@ -1,7 +1,9 @@
-"""The loop: a model writes code, the sealed REPL runs it, the model reads what was printed, until it answers.
+"""The loop: a model writes code, the sealed REPL runs it, the model reads what was printed, until
+it answers.
 
-A run is a generator of turns (`rlm_steps`); `rlm_run` runs it to its end. Ctrl-C ends it too, and the result says so.
-The loop knows nothing of memory, stores or ontologies: it is given a prompt, tools and callbacks.
+A run is a generator of turns (`rlm_steps`); `rlm_run` runs it to its end. Ctrl-C ends it too, and
+the result says so. The loop knows nothing of memory, stores or ontologies: it is given a prompt,
+tools and callbacks.
 """
 
 from __future__ import annotations
@@ -41,10 +43,11 @@ def rlm_run(
 ) -> RLMResult:
     """Answer a question over a context of any length.
 
-    The context goes behind handles; no prompt holds it. `ns` are further variables of the REPL. `max_iters` goes before
-    the one in `limits`. `options` are the other fields of `Setup`. A run that ends without an answer of the model's own
-    has `converged=False` and a `reason`; that is no error. Raises ModelAuthError when the very first call is refused,
-    and SandboxError when there is no REPL to be had. What `on_step` raises is passed on.
+    The context goes behind handles; no prompt holds it. `ns` are further variables of the REPL.
+    `max_iters` goes before the one in `limits`. `options` are the other fields of `Setup`. A run
+    that ends without an answer of the model's own has `converged=False` and a `reason`; that is no
+    error. Raises ModelAuthError when the very first call is refused, and SandboxError when there is
+    no REPL to be had. What `on_step` raises is passed on.
     """
     with ExitStack() as stack:
         run = _make_run(

@@ -1,7 +1,8 @@
 """The REPL of one run: what it is given, and the ways in which code in it can finish the run.
 
-`FINAL`, `FINAL_VAR` and `SUBMIT` are functions there that call the host; `answer` is a dict there that the host looks
-at after every block. A variable can only be read between blocks, so `FINAL_VAR` is noted and looked up afterwards.
+`FINAL`, `FINAL_VAR` and `SUBMIT` are functions there that call the host; `answer` is a dict there
+that the host looks at after every block. A variable can only be read between blocks, so `FINAL_VAR`
+is noted and looked up afterwards.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ class Session:
         self.names = sorted(result.locals)
         return result
 
-    # -- what code in the REPL can call ------------------------------------------------------------------
+    # -- what code in the REPL can call
+    # ------------------------------------------------------------------
 
     def FINAL(self, answer: Any) -> str:
         """Give the final answer."""
@@ -119,10 +121,12 @@ class Session:
         self.submitted = resolved(self.store, named)
         return "The answer is noted; the run ends after this block."
 
-    # -- what it said ------------------------------------------------------------------------------------
+    # -- what it said
+    # ------------------------------------------------------------------------------------
 
     def answer(self, code: str, notes: list[str]) -> str | None:
-        """The final answer that the block `code` gave; None when it gave none, or one that cannot be read."""
+        """The final answer that the block `code` gave; None when it gave none, or one that cannot
+        be read."""
         try:
             return self._answer(code, notes)
         except HandleError as exc:  # a handle that was made up in the REPL
@@ -159,7 +163,8 @@ class Session:
         return None
 
     def _called_final_var(self, code: str, notes: list[str]) -> str | None:
-        """`FINAL_VAR("name")` names a variable; in `FINAL_VAR(name)` Python has put its value in place already."""
+        """`FINAL_VAR("name")` names a variable; in `FINAL_VAR(name)` Python has put its value in
+        place already."""
         given = self._final_var
         if not isinstance(given, str) or not given.isidentifier():
             return as_text(self.store, given)
@@ -169,7 +174,8 @@ class Session:
         return self.variable(given, notes)
 
     def _answer_variable(self) -> str | None:
-        """Look at `answer`: its content is what there is so far, and the final answer once it is ready."""
+        """Look at `answer`: its content is what there is so far, and the final answer once it is
+        ready."""
         try:
             value = self.repl.get("answer")
         except SandboxError:  # deleted, or something that cannot be sent

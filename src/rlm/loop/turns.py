@@ -1,8 +1,8 @@
 """One run, turn by turn: ask the model, run its code, tell it what came of it.
 
-Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a variable that is not
-there) it is told, and the loop goes on; a limit or a model that cannot be reached ends the run with what there is; a
-fault of ours raises.
+Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a
+variable that is not there) it is told, and the loop goes on; a limit or a model that cannot be
+reached ends the run with what there is; a fault of ours raises.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Run:
         self._errors = 0
         self._finished = False
         if depth == 0 and not setup.meter.context_size:
-            # What the run was told beforehand, where nobody has counted it: the list of tools is no context.
+            # What the run was told beforehand, where nobody has counted it: the list of tools is no
+            # context.
             setup.meter.context_size = self.history.head_chars - len(self._tools_text())
 
     def _system(self) -> str:
@@ -87,7 +88,8 @@ class Run:
 
         return MONTY_NOTE
 
-    # -- the turns ---------------------------------------------------------------------------------------
+    # -- the turns
+    # ---------------------------------------------------------------------------------------
 
     def steps(self) -> Generator[RLMIteration, None, None]:
         """Every turn as it is done. Afterwards the result is what `finish` gives."""
@@ -223,7 +225,8 @@ class Run:
             )
 
     def _ask_for_the_answer(self, session: Session) -> None:
-        """The last call, when the turns have run out. What it says is kept; the run has not converged by it."""
+        """The last call, when the turns have run out. What it says is kept; the run has not
+        converged by it."""
         if self.budget.spent():
             return
         begun, prompt = time.monotonic(), self.history.messages(last=LAST_CALL)
@@ -245,7 +248,8 @@ class Run:
         if self.logger is not None:
             self.logger.log(last, last_call=True)
 
-    # -- recursion ---------------------------------------------------------------------------------------
+    # -- recursion
+    # ---------------------------------------------------------------------------------------
 
     def deeper(self, question: str, context: Context) -> str:
         """Answer a question over a context one level down, within the same budget."""
@@ -257,7 +261,8 @@ class Run:
             return result.answer
         return f"[note] the helper did not finish: {result.reason}\n{result.answer}".strip()
 
-    # -- the end -----------------------------------------------------------------------------------------
+    # -- the end
+    # -----------------------------------------------------------------------------------------
 
     def stop(self, reason: str) -> None:
         """Why the run ends; the first reason stays."""

@@ -59,7 +59,8 @@ def _check(name: str, value: object, *, least: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SubCall:
-    """One call that code in the REPL made to a model. `prompt` has handles' marks in it, not what they stand for."""
+    """One call that code in the REPL made to a model. `prompt` has handles' marks in it, not what
+    they stand for."""
 
     kind: str
     """`llm_query` or `rlm_query`."""
@@ -99,10 +100,12 @@ class RLMIteration:
 
 @dataclass(slots=True)
 class RLMResult:
-    """How a run ended. `converged` is True only when the model gave an answer by itself, within its limits.
+    """How a run ended. `converged` is True only when the model gave an answer by itself, within its
+    limits.
 
-    Otherwise `answer` is what there was, and `reason` says in words why the run ended. `last_call` is the turn in which
-    the model was asked for its answer because it had none left; it is not counted among the iterations.
+    Otherwise `answer` is what there was, and `reason` says in words why the run ended. `last_call`
+    is the turn in which the model was asked for its answer because it had none left; it is not
+    counted among the iterations.
 
     >>> answer, iterations, ns = RLMResult("42")
     >>> answer

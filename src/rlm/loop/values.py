@@ -1,4 +1,5 @@
-"""Between the host's store and what a run is given or gives back: contexts in, answers and variables out."""
+"""Between the host's store and what a run is given or gives back: contexts in, answers and
+variables out."""
 
 from __future__ import annotations
 
@@ -20,11 +21,13 @@ NAME_CHARS = 200
 WORD_CHARS = 300
 CUT = "[… cut …]"
 NS_CHARS = 1_000_000
-"""A variable whose value is larger is given back as its description; so is the rest, after four times that."""
+"""A variable whose value is larger is given back as its description; so is the rest, after four
+times that."""
 
 
 def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
-    """Put a context behind handles: what the REPL gets as `context`, and what a prompt may know of it."""
+    """Put a context behind handles: what the REPL gets as `context`, and what a prompt may know of
+    it."""
     if isinstance(context, str | bytes | Ref | View):
         handle = _handle(store, context)
         return handle, ContextCard(handle.key, store.size(handle), _lines(store, handle))
@@ -68,7 +71,8 @@ def _lines(store: Store, handle: Ref | View) -> int:
 
 
 def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
-    """A value from the REPL as an answer: handles and their marks become text, structures JSON; cut at `limit`."""
+    """A value from the REPL as an answer: handles and their marks become text, structures JSON; cut
+    at `limit`."""
     if isinstance(value, Ref | View):
         return _bounded(_passage(store, value, limit), store.size(value), limit)
     if isinstance(value, str):
@@ -88,12 +92,14 @@ def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
 
 
 def resolved(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
-    """JSON-like data with text in place of handles; all of it together has at most about `limit` characters."""
+    """JSON-like data with text in place of handles; all of it together has at most about `limit`
+    characters."""
     return _Room(store, limit).resolved(value)
 
 
 class _Room:
-    """So many characters for all parts of a value: a thousand handles to one text would be a thousand texts."""
+    """So many characters for all parts of a value: a thousand handles to one text would be a
+    thousand texts."""
 
     def __init__(self, store: Store, left: int) -> None:
         self._store, self._left = store, left

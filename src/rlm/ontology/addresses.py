@@ -1,8 +1,9 @@
 """Which network addresses an endpoint may have, and the URL that names it.
 
-A name is resolved once for each query, every address it has is checked, and the connection is then made to
-one of those very addresses. So a name that changes its mind between the check and the connection (DNS
-rebinding) gains nothing, and neither does any spelling of an address: what counts is where packets would go.
+A name is resolved once for each query, every address it has is checked, and the connection is then
+made to one of those very addresses. So a name that changes its mind between the check and the
+connection (DNS rebinding) gains nothing, and neither does any spelling of an address: what counts
+is where packets would go.
 
 This module sends nothing but the question to the resolver.
 """
@@ -76,7 +77,8 @@ INSIDE = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL of an endpoint, taken apart. `host` is in ASCII and lower case, an IPv6 address without brackets."""
+    """A URL of an endpoint, taken apart. `host` is in ASCII and lower case, an IPv6 address without
+    brackets."""
 
     scheme: str
     host: str
@@ -128,7 +130,8 @@ def parse_url(url: str) -> Address:
 
 
 def checked_host(host: str) -> str:
-    """The host in ASCII. Raises ConfigError for what is neither a name nor an address in its usual form."""
+    """The host in ASCII. Raises ConfigError for what is neither a name nor an address in its usual
+    form."""
     if ":" in host:
         try:
             return (

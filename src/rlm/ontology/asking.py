@@ -25,7 +25,8 @@ class Killed(Exception):
 def ask(
     worker: Worker, order: dict[str, Any], wait_s: float, limits: EngineLimits
 ) -> Generator[dict[str, Any], None, None]:
-    """The messages up to the last one. Close it: a worker that was not heard out is ended, its rest being no answer."""
+    """The messages up to the last one. Close it: a worker that was not heard out is ended, its rest
+    being no answer."""
     until, whole = time.monotonic() + wait_s, False
     try:
         worker.send(order)
@@ -58,7 +59,8 @@ def _ended(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
 
 
 def refused(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Exception:
-    """The error for what a worker says instead of an answer. A prefix that is not bound is told as such."""
+    """The error for what a worker says instead of an answer. A prefix that is not bound is told as
+    such."""
     said = str(message.get("message", message["op"]))
     if message["op"] == "damaged":
         return Damaged(said)

@@ -1,9 +1,10 @@
 """Values for the variables of a query that is sent as text.
 
-The protocol has no parameters, so a value becomes part of the text: `VALUES ?x { <http://…> }`, put at
-the start of the outermost group and of every inner group that names the variable itself. So a value also
-reaches subselects and filters of inner groups, where a join at the top would come too late. Nothing of a
-value can end its token: IRIs with characters that an IRI may not have are refused, strings are escaped.
+The protocol has no parameters, so a value becomes part of the text: `VALUES ?x { <http://…> }`, put
+at the start of the outermost group and of every inner group that names the variable itself. So a
+value also reaches subselects and filters of inner groups, where a join at the top would come too
+late. Nothing of a value can end its token: IRIs with characters that an IRI may not have are
+refused, strings are escaped.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _MODIFIERS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"}
 
 @dataclass(slots=True)
 class _Group:
-    """A brace: where its content starts, what its first token is, and the variables named directly in it."""
+    """A brace: where its content starts, what its first token is, and the variables named directly
+    in it."""
 
     start: int
     parens: int
@@ -45,7 +47,8 @@ class _Group:
 
 
 def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
-    """The query with these variables fixed. Raises QueryRefused for what cannot be written into a query."""
+    """The query with these variables fixed. Raises QueryRefused for what cannot be written into a
+    query."""
     values = {_variable(name): term_source(term) for name, term in (bindings or {}).items()}
     if not values:
         return query
@@ -84,10 +87,12 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
 
 
 def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, dict[str, Term]]:
-    """The query with those values in its text that a SELECT does not return, and the values that are left.
+    """The query with those values in its text that a SELECT does not return, and the values that
+    are left.
 
-    An engine of our own takes values beside the query, whatever is in them, but only for what is returned. `SELECT *`
-    is left alone: a value in the text would become one more column. So are blank nodes, which have no text.
+    An engine of our own takes values beside the query, whatever is in them, but only for what is
+    returned. `SELECT *` is left alone: a value in the text would become one more column. So are
+    blank nodes, which have no text.
     """
     left = {name.lstrip("?$"): term for name, term in bindings.items()}
     returned = _returned(checked)
@@ -153,7 +158,8 @@ def _string_source(text: str) -> str:
                 f"a bound text holds U+{ord(char):04X}, which cannot stand in a query: remove it"
             )
         if before == "\\" and char in "uU":
-            # Some servers read \uXXXX before anything else and do not see that the backslash is escaped.
+            # Some servers read \uXXXX before anything else and do not see that the backslash is
+            # escaped.
             parts.append(f"\\u{ord(char):04X}")
         else:
             parts.append(_ESCAPES.get(char, char))
@@ -173,7 +179,8 @@ def _block(values: Mapping[str, str]) -> str:
 
 
 def _groups(query: str) -> tuple[list[_Group], set[str], set[str], int | None]:
-    """Every brace, every variable, those that are made by AS, and where a DESCRIBE without one could have its WHERE."""
+    """Every brace, every variable, those that are made by AS, and where a DESCRIBE without one
+    could have its WHERE."""
     groups: list[_Group] = []
     open_groups: list[_Group] = []
     named: set[str] = set()

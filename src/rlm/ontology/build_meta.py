@@ -1,6 +1,7 @@
 """GraphMeta from a pyoxigraph store: what `gathering` finds there, and names for the namespaces.
 
-The names are given on this side of the engine's worker, which knows the file's own prefixes and needs to load less.
+The names are given on this side of the engine's worker, which knows the file's own prefixes and
+needs to load less.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ NAMED_INDIVIDUALS = 500
 
 
 def build_meta(store: Store, prefixes: Mapping[str, str] | None = None) -> GraphMeta:
-    """What is in the store, all graphs together. `prefixes` are those that the file binds, where they are known."""
+    """What is in the store, all graphs together. `prefixes` are those that the file binds, where
+    they are known."""
     from rlm.ontology.gathering import (
         gather,
     )  # it loads the engine, which the host of a worker does without

@@ -1,7 +1,7 @@
 """Reading a pyoxigraph store predicate by predicate, and the one reading of rdf:type.
 
-Nothing here imports `dataclasses` or the like: a worker loads this before it parses, and whoever opens a file waits for
-that.
+Nothing here imports `dataclasses` or the like: a worker loads this before it parses, and whoever
+opens a file waits for that.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Reader:
         ]
 
     def texts_of(self, wanted: Collection[str], predicate: str) -> list[Text]:
-        """The same of these IRIs only; few are looked up one by one instead of passing over everybody's."""
+        """The same of these IRIs only; few are looked up one by one instead of passing over
+        everybody's."""
         count = self.pred_freq.get(predicate, 0)
         nodes = _nodes(wanted) if count > LOOKUP_WORTH * len(wanted) else None
         if nodes is None:
@@ -127,7 +128,8 @@ class Reader:
         )
         return None if quad is None else quad.object
 
-    # -- class expressions -----------------------------------------------------------------------------------
+    # -- class expressions
+    # -----------------------------------------------------------------------------------
 
     def collection(self, node: object) -> list[object]:
         """The members of an RDF list; a broken or circular one as far as it goes."""
@@ -189,7 +191,8 @@ class Types:
 
 
 def read_types(reader: Reader) -> Types:
-    """The subjects of each type come from the store as one text: a tenth of the time that one by one takes."""
+    """The subjects of each type come from the store as one text: a tenth of the time that one by
+    one takes."""
     found = Types()
     for type_, names, nameless in reader.members():
         if type_ in v.META_TYPES:
@@ -220,7 +223,8 @@ Edges = dict[str, list[str]]
 
 
 class Draft:
-    """The parts of a GraphMeta under their names, as JSON has them: lists where that has ordered sets."""
+    """The parts of a GraphMeta under their names, as JSON has them: lists where that has ordered
+    sets."""
 
     def __init__(self) -> None:
         self.classes: dict[str, int] = {}

@@ -1,4 +1,5 @@
-"""The parts of GraphMeta that describe the schema: classes and their hierarchy, properties, what is out of use."""
+"""The parts of GraphMeta that describe the schema: classes and their hierarchy, properties, what is
+out of use."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _DATATYPES = (
 )
 
 
-# -- classes -------------------------------------------------------------------------------------------------
+# -- classes
+# -------------------------------------------------------------------------------------------------
 
 
 def add_classes(reader: Reader, types: Types, meta: Draft) -> None:
@@ -82,8 +84,8 @@ def _named_members(reader: Reader, head: object) -> tuple[str, ...]:
 def find_roots(meta: Draft, declared: set[str]) -> list[str]:
     """Classes with no named superclass: declared ones, and tops that others stand under.
 
-    In a circle nobody is on top: then its smallest IRI is a root, so that every class is below some root. Where
-    nothing is declared, every class in use without a superclass is one.
+    In a circle nobody is on top: then its smallest IRI is a root, so that every class is below some
+    root. Where nothing is declared, every class in use without a superclass is one.
     """
     known = [
         iri for iri in meta.classes if iri in declared or iri in meta.subs or iri in meta.supers
@@ -117,7 +119,8 @@ def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
     return min(list(trail)[trail[iri] :])
 
 
-# -- properties ----------------------------------------------------------------------------------------------
+# -- properties
+# ----------------------------------------------------------------------------------------------
 
 
 def add_properties(reader: Reader, types: Types, meta: Draft) -> None:
@@ -185,7 +188,8 @@ def _kind(reader: Reader, ranges: list[str], iri: str) -> str:
     return "property" if value is None else "datatype" if isinstance(value, Literal) else "object"
 
 
-# -- out of use ----------------------------------------------------------------------------------------------
+# -- out of use
+# ----------------------------------------------------------------------------------------------
 
 
 def add_deprecated(reader: Reader, types: Types, meta: Draft) -> None:
@@ -203,7 +207,8 @@ def add_deprecated(reader: Reader, types: Types, meta: Draft) -> None:
     meta.plain_forms = {iri: plain for iri, plain in pairs if {iri, plain} <= objects}
 
 
-# -- maps ----------------------------------------------------------------------------------------------------
+# -- maps
+# ----------------------------------------------------------------------------------------------------
 
 
 def _edges(pairs: Iterable[tuple[str, str]]) -> Edges:

@@ -1,8 +1,9 @@
-"""Writing the cache beside the work: a worker parses the file to disk while another one answers from memory.
+"""Writing the cache beside the work: a worker parses the file to disk while another one answers
+from memory.
 
-A thread waits for that worker, because nobody else does: the entry is there as soon as it is whole, whether or not the
-engine is asked anything more. Whatever goes wrong costs the entry and nothing else; the folder that was built in is
-removed in every case.
+A thread waits for that worker, because nobody else does: the entry is there as soon as it is whole,
+whether or not the engine is asked anything more. Whatever goes wrong costs the entry and nothing
+else; the folder that was built in is removed in every case.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from rlm.ontology.worker import Gone, Worker
 
 FRAME_BYTES = 1 << 20
 DELAY_S = 1.0
-"""The first questions come right after the opening; the cache stands back for so long, unless somebody waits for it."""
+"""The first questions come right after the opening; the cache stands back for so long, unless
+somebody waits for it."""
 
 
 class Background:
-    """One build. `ended` is called once, in the thread: with the entry, or with None and the reason."""
+    """One build. `ended` is called once, in the thread: with the entry, or with None and the
+    reason."""
 
     def __init__(
         self,
@@ -54,7 +57,8 @@ class Background:
         return not self._thread.is_alive()
 
     def stop(self, wait_s: float = 0.0) -> None:
-        """Let it end within `wait_s`, else end it. When this returns, there is neither a process nor half an entry."""
+        """Let it end within `wait_s`, else end it. When this returns, there is neither a process
+        nor half an entry."""
         if threading.current_thread() is self._thread:
             return
         self._stopped = wait_s <= 0

@@ -1,12 +1,14 @@
 """Parsed ontologies on disk, so that the second opening parses nothing.
 
-An entry is a folder `ontologies/KEY`: the engine's own files in `store/`, what is known of them in `entry.json`, and
-what was gathered from them in `meta.json`. The key is a hash of the file's content, its format and CACHE_VERSION, so an
-entry never goes stale: a changed file is another entry. Nothing in an entry changes once it is there, but for
-`meta.json`, which is replaced as a whole, and the time of `entry.json`, which says when it was last used.
+An entry is a folder `ontologies/KEY`: the engine's own files in `store/`, what is known of them in
+`entry.json`, and what was gathered from them in `meta.json`. The key is a hash of the file's
+content, its format and CACHE_VERSION, so an entry never goes stale: a changed file is another
+entry. Nothing in an entry changes once it is there, but for `meta.json`, which is replaced as a
+whole, and the time of `entry.json`, which says when it was last used.
 
-An entry is built in a folder beside and renamed into place. Of two processes that build the same one the first wins
-and the other throws its own away. Everything here may be deleted at any time: it is built again.
+An entry is built in a folder beside and renamed into place. Of two processes that build the same
+one the first wins and the other throws its own away. Everything here may be deleted at any time: it
+is built again.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
 """A building folder that is older was left by a process that died."""
 SEEN_BYTES = 4 << 20
-"""Smaller files are hashed at each opening; for larger ones the hash is remembered with the file's times."""
+"""Smaller files are hashed at each opening; for larger ones the hash is remembered with the file's
+times."""
 SETTLED_NS = 2_000_000_000
 _BUILDING, _DROPPED = ".building-", ".dropped-"
 
@@ -64,20 +67,23 @@ class Entry:
 
 
 class Cache:
-    """The entries under one folder. Methods that only read never raise; `begin` and `keep` raise OSError."""
+    """The entries under one folder. Methods that only read never raise; `begin` and `keep` raise
+    OSError."""
 
     def __init__(self, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
         self.folder = folder / "ontologies"
         self.max_bytes = max_bytes
 
-    # -- keys ----------------------------------------------------------------------------------------
+    # -- keys
+    # ----------------------------------------------------------------------------------------
 
     @staticmethod
     def key(content_hash: str, format: str) -> str:
         return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
 
     def content_hash(self, path: Path) -> str:
-        """The SHA-256 of a file. A large file whose times and place did not change is not read again."""
+        """The SHA-256 of a file. A large file whose times and place did not change is not read
+        again."""
         now = path.stat()
         mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
         if now.st_size < SEEN_BYTES:
@@ -90,13 +96,15 @@ class Cache:
             return str(known["sha256"])
         found = hash_file(path)
         if time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS:
-            # A file that was written just now may be written again within the same tick of its clock.
+            # A file that was written just now may be written again within the same tick of its
+            # clock.
             with contextlib.suppress(OSError):
                 note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _write_json(note, {"mark": mark, "sha256": found})
         return found
 
-    # -- entries -------------------------------------------------------------------------------------
+    # -- entries
+    # -------------------------------------------------------------------------------------
 
     def find(self, key: str) -> Entry | None:
         """The entry, marked as used now; None when there is none, or none that is whole."""
@@ -139,7 +147,8 @@ class Cache:
         return Entry(place, facts)
 
     def drop(self, key: str) -> None:
-        """Remove an entry. Who has it open keeps it until the end of the process, or builds it again."""
+        """Remove an entry. Who has it open keeps it until the end of the process, or builds it
+        again."""
         gone = self.folder / f"{_DROPPED}{os.getpid()}-{time.monotonic_ns()}"
         with contextlib.suppress(OSError):
             (self.folder / key).rename(gone)
@@ -149,7 +158,8 @@ class Cache:
         shutil.rmtree(building, ignore_errors=True)
 
     def evict(self, *, keep: str | None = None) -> list[str]:
-        """Remove the entries that were not used for longest until the rest fits; the keys of those removed."""
+        """Remove the entries that were not used for longest until the rest fits; the keys of those
+        removed."""
         found: list[tuple[float, str, int]] = []
         for folder in self._folders():
             facts = _read_json(folder / "entry.json")

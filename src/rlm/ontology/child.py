@@ -1,11 +1,14 @@
-"""The worker: one process that parses one file, or answers queries over one store, in memory or on disk.
+"""The worker: one process that parses one file, or answers queries over one store, in memory or on
+disk.
 
-It is started with an empty environment and a first message that says what to do. It opens what it must, shuts itself
-in, and only then touches data: the walls hold for the threads that the store starts, because they stand before it is
-opened. The parser and the query engine are native code that a crafted input can crash or keep busy for ever; that ends
-this process and nothing else. When the pipe closes it ends; should the host die while a query runs, a timer ends it.
+It is started with an empty environment and a first message that says what to do. It opens what it
+must, shuts itself in, and only then touches data: the walls hold for the threads that the store
+starts, because they stand before it is opened. The parser and the query engine are native code that
+a crafted input can crash or keep busy for ever; that ends this process and nothing else. When the
+pipe closes it ends; should the host die while a query runs, a timer ends it.
 
-Whoever opens a file waits for what is imported here: no pathlib (5 ms), nothing that only some files need.
+Whoever opens a file waits for what is imported here: no pathlib (5 ms), nothing that only some
+files need.
 """
 
 from __future__ import annotations
@@ -69,11 +72,13 @@ def confine(
     return held
 
 
-# -- terms -----------------------------------------------------------------------------------------------
+# -- terms
+# -----------------------------------------------------------------------------------------------
 
 
 def to_term(value: Any) -> dict[str, Any]:
-    """A term of the engine's as JSON (`rlm.ontology.terms`); blank nodes under the store's own names."""
+    """A term of the engine's as JSON (`rlm.ontology.terms`); blank nodes under the store's own
+    names."""
     if isinstance(value, ox.NamedNode):
         return {"t": "iri", "v": value.value}
     if isinstance(value, ox.BlankNode):
@@ -107,11 +112,13 @@ def from_term(term: dict[str, Any]) -> Any:
     raise ValueError(f"no term: {str(term)[:200]}")
 
 
-# -- serving ---------------------------------------------------------------------------------------------
+# -- serving
+# ---------------------------------------------------------------------------------------------
 
 
 class Server:
-    """Answers one host over one store. `memory_mb` is what the process may take; a copy takes at most half of it.
+    """Answers one host over one store. `memory_mb` is what the process may take; a copy takes at
+    most half of it.
 
     `tally` is what was counted while the store was filled, kept until somebody asks for it.
     """
@@ -156,10 +163,11 @@ class Server:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _copy(self) -> None:
-        """Read the store on disk into memory, beside the queries; from then on they are answered from there.
+        """Read the store on disk into memory, beside the queries; from then on they are answered
+        from there.
 
-        What cannot be copied whole stays on disk: a damaged store can yield for ever, and large texts take more
-        memory than the number of triples tells.
+        What cannot be copied whole stays on disk: a damaged store can yield for ever, and large
+        texts take more memory than the number of triples tells.
         """
         found, seen = ox.Store(), 0
         with contextlib.suppress(OSError, RuntimeError, ValueError):
@@ -276,7 +284,8 @@ def main(taken: int = 0, given: int = 1) -> None:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """No garbage is looked for: what is made here in large numbers is kept, and walking over it takes a third more."""
+    """No garbage is looked for: what is made here in large numbers is kept, and walking over it
+    takes a third more."""
     gc.disable()
     try:
         yield
@@ -327,7 +336,8 @@ def _built(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
 def _core_to_spare() -> bool:
     """Whether fewer processes run at a moment, this one among them, than there are cores.
 
-    A few moments are looked at: one is enough, since what wakes up for a moment only is no hindrance.
+    A few moments are looked at: one is enough, since what wakes up for a moment only is no
+    hindrance.
     """
     with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
         cores = len(os.sched_getaffinity(0))

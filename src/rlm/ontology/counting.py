@@ -50,7 +50,8 @@ class Asked:
 
 
 class Sizes:
-    """How many statements and subjects a store has; the latter with and without names. It may have to be waited for."""
+    """How many statements and subjects a store has; the latter with and without names. It may have
+    to be waited for."""
 
     def __init__(self, store: Store) -> None:
         self._asked = Asked(store, _SIZES)
@@ -66,7 +67,8 @@ class Sizes:
 
 
 class Counts:
-    """What takes a look at every statement, looked up in threads that begin at once, unless it was counted before."""
+    """What takes a look at every statement, looked up in threads that begin at once, unless it was
+    counted before."""
 
     def __init__(self, store: Store, *, named_graphs: bool, tally: Tally | None = None) -> None:
         body = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }" if named_graphs else "?s ?p ?o"

@@ -1,16 +1,20 @@
-"""The small working data of a session: facts, where they came from, scratch graphs, and ontologies beside them.
+"""The small working data of a session: facts, where they came from, scratch graphs, and ontologies
+beside them.
 
-A dataset is a store in memory with the named graphs `urn:rlm:{name}:mem` (facts), `:prov` (who said each fact, when, in
-which session), `:work/<task>` (scratch) and `:onto/<name>` (copies of ontologies). `rlm.ontology.snapshot` keeps it in
-a file. It is bounded in every direction, so that whatever fits in also fits into a snapshot and back.
+A dataset is a store in memory with the named graphs `urn:rlm:{name}:mem` (facts), `:prov` (who said
+each fact, when, in which session), `:work/<task>` (scratch) and `:onto/<name>` (copies of
+ontologies). `rlm.ontology.snapshot` keeps it in a file. It is bounded in every direction, so that
+whatever fits in also fits into a snapshot and back.
 
-What runs where: the store has no timeout and a crafted query can take its process down, so in this process it is only
-asked for patterns (`quads`), which reads each statement at most once. SPARQL and foreign files go to a worker that can
-be killed (`rlm.ontology.engine`). The data is handed over in a private file, anew after each change.
+What runs where: the store has no timeout and a crafted query can take its process down, so in this
+process it is only asked for patterns (`quads`), which reads each statement at most once. SPARQL and
+foreign files go to a worker that can be killed (`rlm.ontology.engine`). The data is handed over in
+a private file, anew after each change.
 
-Blank nodes are called n1, n2, … in the order in which they came, and keep their names for life. They are not made
-canonical: that takes exponential time where somebody wants it to. Numbers and times are kept by value, as the engine
-has them: "01" is 1 and "1.50" is 1.5. A language tag is in lower case.
+Blank nodes are called n1, n2, … in the order in which they came, and keep their names for life.
+They are not made canonical: that takes exponential time where somebody wants it to. Numbers and
+times are kept by value, as the engine has them: "01" is 1 and "1.50" is 1.5. A language tag is in
+lower case.
 """
 
 from __future__ import annotations
@@ -48,14 +52,17 @@ class Saved(NamedTuple):
 
 
 class DatasetMeta:
-    """One dataset. Safe to share between threads: one call at a time. Each change happens whole or not at all.
+    """One dataset. Safe to share between threads: one call at a time. Each change happens whole or
+    not at all.
 
-    Subjects and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An object that is a
-    str is a text, an int, float or bool a number or truth value; for an IRI give the term `iri(…)`.
+    Subjects and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An
+    object that is a str is a text, an int, float or bool a number or truth value; for an IRI give
+    the term `iri(…)`.
     """
 
     def __init__(self, name: str, *, session_id: str | None = None) -> None:
-        """An empty dataset; without a session id it gets a fresh one. OntologyError for a name that cannot be used."""
+        """An empty dataset; without a session id it gets a fresh one. OntologyError for a name that
+        cannot be used."""
         self._graphs = Graphs(name)
         self.name = name
         self.session_id = (
@@ -83,7 +90,8 @@ class DatasetMeta:
         dataset._graphs.version = 0
         return dataset
 
-    # -- what it is ----------------------------------------------------------------------------------
+    # -- what it is
+    # ----------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
@@ -101,7 +109,8 @@ class DatasetMeta:
         return None if self.saved is None else str(self.saved.path)
 
     def iri(self, graph: str) -> str:
-        """The IRI of the graph `mem`, `prov`, `work/<task>` or `onto/<name>`, whether it is there or not."""
+        """The IRI of the graph `mem`, `prov`, `work/<task>` or `onto/<name>`, whether it is there
+        or not."""
         return self._graphs.node(graph).value
 
     def graphs(self) -> dict[str, int]:
@@ -128,7 +137,8 @@ class DatasetMeta:
         return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
 
     def image(self) -> tuple[int, str]:
-        """The version and all graphs as TriG, of the same moment; for the same data and labels the same text."""
+        """The version and all graphs as TriG, of the same moment; for the same data and labels the
+        same text."""
         with self._lock:
             return self.version, self._graphs.trig()
 
@@ -138,7 +148,8 @@ class DatasetMeta:
     def __repr__(self) -> str:
         return f"DatasetMeta({self.name!r}, {len(self):,} statements)"
 
-    # -- changing it ---------------------------------------------------------------------------------
+    # -- changing it
+    # ---------------------------------------------------------------------------------
 
     def blank(self) -> Term:
         """A fresh blank node."""
@@ -147,7 +158,8 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, and in which session. False when it was known already.
+        """Add a fact, and to `prov` who said it, when, and in which session. False when it was
+        known already.
 
         A fact that is known keeps its first provenance.
         """
@@ -190,10 +202,12 @@ class DatasetMeta:
     def onto_mount(
         self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
     ) -> int:
-        """Copy an RDF file into `onto/<name>`, in place of what was there; how many statements the graph has now.
+        """Copy an RDF file into `onto/<name>`, in place of what was there; how many statements the
+        graph has now.
 
-        The graphs of a TriG or N-Quads file become one. A file whose content is mounted already changes nothing.
-        Raises NotRDF, QueryTimeout or OntologyError, also when the file is too large; then nothing has changed.
+        The graphs of a TriG or N-Quads file become one. A file whose content is mounted already
+        changes nothing. Raises NotRDF, QueryTimeout or OntologyError, also when the file is too
+        large; then nothing has changed.
         """
         label = f"onto/{name}"
         about = self._graphs.node(label)
@@ -255,7 +269,8 @@ class DatasetMeta:
             for word, value in said.items()
         ]
 
-    # -- asking it -----------------------------------------------------------------------------------
+    # -- asking it
+    # -----------------------------------------------------------------------------------
 
     def quads(
         self,
@@ -266,7 +281,8 @@ class DatasetMeta:
         *,
         limit: int = 100,
     ) -> list[Fact]:
-        """At most `limit` statements (and no more than MAX_ROWS) that match, in no order. None matches anything."""
+        """At most `limit` statements (and no more than MAX_ROWS) that match, in no order. None
+        matches anything."""
         with self._lock:
             return self._graphs.find(
                 None if graph is None else self._graphs.known(graph),
@@ -286,8 +302,9 @@ class DatasetMeta:
     ) -> Answer:
         """A query over all graphs as one, or over one by GRAPH <urn:rlm:{name}:mem> { … }.
 
-        At most `limit` rows and no more than MAX_ROWS, at most `timeout_s` and no more than QUERY_S. The labels of
-        blank nodes hold for this answer only. Raises QueryRefused, QueryTimeout or OntologyError.
+        At most `limit` rows and no more than MAX_ROWS, at most `timeout_s` and no more than
+        QUERY_S. The labels of blank nodes hold for this answer only. Raises QueryRefused,
+        QueryTimeout or OntologyError.
         """
         check_query(sparql)  # no worker is started for what is refused anyway
         with self._lock:
@@ -301,7 +318,8 @@ class DatasetMeta:
             )
 
     def close(self) -> None:
-        """End the worker, if there is one, and remove what it was given. The dataset can still be used."""
+        """End the worker, if there is one, and remove what it was given. The dataset can still be
+        used."""
         with self._lock:
             handed, self._handed = self._handed, None
             if handed is not None:

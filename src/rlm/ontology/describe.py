@@ -40,10 +40,11 @@ def describe_entity(
     lang: str | None = None,
     comment_chars: int = COMMENT_CHARS,
 ) -> dict[str, Any]:
-    """Label, types, comment, a sample of what it points to, and its place in the schema when it is a term.
+    """Label, types, comment, a sample of what it points to, and its place in the schema when it is
+    a term.
 
-    A list has the first of what there is; `left_out` says how many more there are. A term of which no label is stated
-    goes by its local name, and is `unlabelled`.
+    A list has the first of what there is; `left_out` says how many more there are. A term of which
+    no label is stated goes by its local name, and is `unlabelled`.
     """
     limit = bounded(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
@@ -93,7 +94,8 @@ def probe_relationships(
     limit: int = 20,
     lang: str | None = None,
 ) -> dict[str, Any]:
-    """Links in one or both directions: lists of at most `limit`, counts of all, in all and by predicate."""
+    """Links in one or both directions: lists of at most `limit`, counts of all, in all and by
+    predicate."""
     if direction not in DIRECTIONS:
         raise OntologyError(f"direction is {direction!r}; it can be both, out or in")
     limit = bounded(limit, MOST_LINKS)
@@ -196,7 +198,8 @@ def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
 
 
 def _not_plain(meta: GraphMeta, iri: str, incoming: Mapping[str, int]) -> dict[str, Any]:
-    """How many of the properties do not have the class as such for a domain, or range, but as one of several."""
+    """How many of the properties do not have the class as such for a domain, or range, but as one
+    of several."""
     found: dict[str, Any] = {}
     for key, side, edges in (
         ("properties", v.DOMAIN, meta.domain_of),

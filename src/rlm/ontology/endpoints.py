@@ -42,7 +42,8 @@ class Endpoint:
 
 
 def from_settings(given: EndpointSettings) -> Endpoint:
-    """Raises ConfigError for a URL that cannot be used, or for credentials that are missing or unsafe to send."""
+    """Raises ConfigError for a URL that cannot be used, or for credentials that are missing or
+    unsafe to send."""
     try:
         address = parse_url(given.url)
     except ConfigError as exc:
@@ -97,7 +98,8 @@ def _usable(secret: str, variable: str) -> str:
 
 
 def find_endpoint(name: str, environ: Mapping[str, str] | None = None) -> Endpoint:
-    """The endpoint of this name, or of this URL where the config has it. Raises OntologyError with a suggestion."""
+    """The endpoint of this name, or of this URL where the config has it. Raises OntologyError with
+    a suggestion."""
     known = config.endpoints(environ)
     found = known.get(name) or next((one for one in known.values() if one.url == name), None)
     if found is not None:

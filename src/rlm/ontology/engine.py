@@ -1,11 +1,14 @@
-"""SPARQL over a file: pyoxigraph in a worker that can be killed, over a store in memory or in the cache on disk.
+"""SPARQL over a file: pyoxigraph in a worker that can be killed, over a store in memory or in the
+cache on disk.
 
-The engine has no timeout of its own and a crafted query can take its process down, so it never runs in ours. When a
-query takes too long, takes too much memory or crashes the worker, the worker is ended, the caller gets an error that
-says so, and the next query starts another one, from the cache or the file, in well under a second.
+The engine has no timeout of its own and a crafted query can take its process down, so it never runs
+in ours. When a query takes too long, takes too much memory or crashes the worker, the worker is
+ended, the caller gets an error that says so, and the next query starts another one, from the cache
+or the file, in well under a second.
 
-Every query passes `check_query`. A SELECT then gets a LIMIT of one row more than wanted, to know whether there is more.
-For CONSTRUCT and DESCRIBE a LIMIT would count solutions, not triples; there the worker stops at the wanted number.
+Every query passes `check_query`. A SELECT then gets a LIMIT of one row more than wanted, to know
+whether there is more. For CONSTRUCT and DESCRIBE a LIMIT would count solutions, not triples; there
+the worker stops at the wanted number.
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ T = TypeVar("T")
 class LocalEngine:
     """One RDF file. Safe to share between threads: one query runs at a time.
 
-    `notes` says what a person should know of how the file was read. `walls` names what confines the worker.
-    `in_memory`: whether the latest answer came from memory.
+    `notes` says what a person should know of how the file was read. `walls` names what confines the
+    worker. `in_memory`: whether the latest answer came from memory.
     """
 
     def __init__(
@@ -58,7 +61,8 @@ class LocalEngine:
         cache_dir: Path | None = None,
         limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
     ) -> None:
-        """Loads the file, or opens what the cache has of it. Raises NotRDF, OntologyError or QueryTimeout."""
+        """Loads the file, or opens what the cache has of it. Raises NotRDF, OntologyError or
+        QueryTimeout."""
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self._closed = False
@@ -78,7 +82,8 @@ class LocalEngine:
             raise
         self.prefixes = Prefixes(self._facts["prefixes"])
 
-    # -- life ----------------------------------------------------------------------------------------
+    # -- life
+    # ----------------------------------------------------------------------------------------
 
     def _start(self, *, with_meta: bool = False) -> None:
         self._worker, said = self._loader.start(with_meta=with_meta)
@@ -136,7 +141,8 @@ class LocalEngine:
         return self._worker
 
     def close(self) -> None:
-        """End the worker. A closed engine answers nothing more. A cache that is being written gets a moment to end."""
+        """End the worker. A closed engine answers nothing more. A cache that is being written gets
+        a moment to end."""
         with self._lock:
             self._closed = True
             self._stop()
@@ -157,7 +163,8 @@ class LocalEngine:
         size = "" if self._facts.get("later") else f", {self.triples:,} triples"
         return f"LocalEngine({self.source!r}{size})"
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- asking
+    # --------------------------------------------------------------------------------------
 
     def query(
         self,
@@ -169,8 +176,8 @@ class LocalEngine:
     ) -> Answer:
         """At most `limit` rows or triples, and no more than the engine's own limits.
 
-        `bindings` gives variables their value (`rlm.ontology.bind`). The file's prefixes and the well-known ones need
-        not be declared. Raises QueryRefused, QueryTimeout or OntologyError.
+        `bindings` gives variables their value (`rlm.ontology.bind`). The file's prefixes and the
+        well-known ones need not be declared. Raises QueryRefused, QueryTimeout or OntologyError.
         """
         checked = check_query(sparql)
         if limit < 0:
@@ -258,14 +265,16 @@ class LocalEngine:
         return Answer(kind, names, found, head["boolean"], truncated=cut, seconds=seconds)
 
     def _bring_near(self, worker: Worker) -> None:
-        """Who asks a second time will ask more: let the worker copy a small graph from the disk into memory."""
+        """Who asks a second time will ask more: let the worker copy a small graph from the disk
+        into memory."""
         if self._asked and not self.in_memory and not self._copied:
             self._copied = True
             if self._loader.may_copy():
                 with contextlib.suppress(Gone):  # whoever asks next finds that out
                     worker.send({"op": "copy"})
 
-    # -- what is in it -------------------------------------------------------------------------------
+    # -- what is in it
+    # -------------------------------------------------------------------------------
 
     def meta(self) -> GraphMeta:
         """What the graph holds; gathered once and kept in the cache."""
@@ -319,7 +328,8 @@ def open_engine(
     cache_dir: Path | None = None,
     limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
 ) -> Engine:
-    """An engine for a file, or for an endpoint that the config names. A file wins over an endpoint of its name."""
+    """An engine for a file, or for an endpoint that the config names. A file wins over an endpoint
+    of its name."""
     from rlm.ontology.endpoints import open_endpoint
 
     name = str(source)

@@ -1,8 +1,9 @@
 """Which RDF format a file is in: by its extension, checked against what it begins with.
 
-A file that is plainly something else than its extension says is read as what it is, and a note says so. What is no
-RDF (a web page, OWL in another syntax, an archive) is refused with its kind named. The parser has the last word: this
-looks only at the first bytes. How the bytes are then read safely is `rlm.ontology.reading`.
+A file that is plainly something else than its extension says is read as what it is, and a note says
+so. What is no RDF (a web page, OWL in another syntax, an archive) is refused with its kind named.
+The parser has the last word: this looks only at the first bytes. How the bytes are then read safely
+is `rlm.ontology.reading`.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ class Source:
 
 
 def format_named(name: str) -> str:
-    """The format for a name a person gives: `turtle`, `ttl`, `.owl`, `RDF/XML`. OntologyError when there is none."""
+    """The format for a name a person gives: `turtle`, `ttl`, `.owl`, `RDF/XML`. OntologyError when
+    there is none."""
     bare = re.sub(r"[^a-z0-9]", "", name.lower())
     for known in TITLES:
         if bare == known.replace("-", ""):
@@ -91,7 +93,8 @@ def format_named(name: str) -> str:
 
 
 def detect(path: str | Path, format: str | None = None) -> Source:
-    """How to read a file. NotRDF when it is plainly something else, OntologyError when there is nothing to read.
+    """How to read a file. NotRDF when it is plainly something else, OntologyError when there is
+    nothing to read.
 
     A format that is given is believed; the parser will object if it is wrong.
     """
@@ -148,7 +151,8 @@ def _contradicts(named: str, found: str, head: bytes) -> bool:
 
 
 def sniff(head: str, path: Path | None = None) -> str | None:
-    """The format of a text by its beginning, None when it cannot be told. NotRDF for what is known and no RDF."""
+    """The format of a text by its beginning, None when it cannot be told. NotRDF for what is known
+    and no RDF."""
     where = None if path is None else str(path)
     text = head.removeprefix("\ufeff")
     text = text[_end(_BLANK, text, 0) :]

@@ -1,10 +1,12 @@
-"""What a GraphMeta holds, gathered from a pyoxigraph store. Runs in the engine's child, where the store is.
+"""What a GraphMeta holds, gathered from a pyoxigraph store. Runs in the engine's child, where the
+store is.
 
-Counting was done while the file was loaded (`tally`), or is left to the store (a GROUP BY over a million triples takes
-half a second, a loop in Python four times that) and runs beside the rest; the members of each type then come from it as
-one text. Only the statements that describe terms are read, predicate by predicate, or looked up where everybody has
-such a statement. What grows with the data is held as sets of strings: the typed individuals, and the untyped subjects
-where there are any.
+Counting was done while the file was loaded (`tally`), or is left to the store (a GROUP BY over a
+million triples takes half a second, a loop in Python four times that) and runs beside the rest; the
+members of each type then come from it as one text. Only the statements that describe terms are
+read, predicate by predicate, or looked up where everybody has such a statement. What grows with the
+data is held as sets of strings: the typed individuals, and the untyped subjects where there are
+any.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ LABELS_PER_TERM = 40
 def gather(
     store: Store, individuals: int, tally: Tally | None = None
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """A GraphMeta as JSON but for its version and namespaces, with so many individuals; and the prefixes (vann) that
-    vocabularies in the store recommend for themselves. All graphs together. `tally` is what was counted of the store
-    when it was loaded, if it still holds."""
+    """A GraphMeta as JSON but for its version and namespaces, with so many individuals; and the
+    prefixes (vann) that vocabularies in the store recommend for themselves. All graphs together.
+    `tally` is what was counted of the store when it was loaded, if it still holds."""
     reader, meta = Reader(store, tally), Draft()
     types = read_types(reader)
     add_classes(reader, types, meta)
@@ -67,7 +69,8 @@ def gather(
 
 
 def _untyped(reader: Reader, types: Types) -> set[str]:
-    """The IRIs among the subjects that have no type. In data there are often none, which the counts tell."""
+    """The IRIs among the subjects that have no type. In data there are often none, which the counts
+    tell."""
     typed = types.individuals | types.schema
     if reader.counts.subjects == len(typed):
         return set()

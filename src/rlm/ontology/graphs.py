@@ -1,8 +1,10 @@
-"""A bounded store in memory whose named graphs are `urn:rlm:{name}:mem`, `:prov`, `:work/<task>` and `:onto/<name>`.
+"""A bounded store in memory whose named graphs are `urn:rlm:{name}:mem`, `:prov`, `:work/<task>`
+and `:onto/<name>`.
 
-A graph is called by its label, the part behind the last colon. Names are letters, digits, dots, dashes and underscores,
-so that nothing in them can end an IRI or mean another graph. A change happens whole or not at all, and never goes
-beyond the bounds. This is not safe between threads by itself, and knows nothing of provenance.
+A graph is called by its label, the part behind the last colon. Names are letters, digits, dots,
+dashes and underscores, so that nothing in them can end an IRI or mean another graph. A change
+happens whole or not at all, and never goes beyond the bounds. This is not safe between threads by
+itself, and knows nothing of provenance.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def graph_of(quad: ox.Quad) -> str:
 
 
 class Graphs:
-    """The graphs of one dataset. `version` grows with each change, `count` and `bytes` are those of all lines."""
+    """The graphs of one dataset. `version` grows with each change, `count` and `bytes` are those of
+    all lines."""
 
     def __init__(self, name: str) -> None:
         self.name = check_name(name, "dataset")
@@ -62,7 +65,8 @@ class Graphs:
         for label in ("mem", "prov"):
             self.store.add_graph(self.node(label))
 
-    # -- names ---------------------------------------------------------------------------------------
+    # -- names
+    # ---------------------------------------------------------------------------------------
 
     def node(self, label: str) -> ox.NamedNode:
         """The IRI of a graph, whether it is there or not. OntologyError for what is no label."""
@@ -76,7 +80,8 @@ class Graphs:
         return ox.NamedNode(f"urn:rlm:{self.name}:{label}")
 
     def label(self, iri: str) -> str:
-        """The label for the IRI of a graph. OntologyError for a graph of another dataset, or of none."""
+        """The label for the IRI of a graph. OntologyError for a graph of another dataset, or of
+        none."""
         start = f"urn:rlm:{self.name}:"
         if not iri.startswith(start):
             raise OntologyError(
@@ -97,7 +102,8 @@ class Graphs:
             raise OntologyError(f"the dataset {self.name} has no graph {label}: it has {there}")
         return node
 
-    # -- content -------------------------------------------------------------------------------------
+    # -- content
+    # -------------------------------------------------------------------------------------
 
     def statements(self, label: str) -> list[ox.Quad]:
         return list(self.store.quads_for_pattern(None, None, None, self.node(label)))
@@ -148,7 +154,8 @@ class Graphs:
         return len(gone)
 
     def apply(self, new: Iterable[ox.Quad], gone: Sequence[ox.Quad] = ()) -> None:
-        """Remove some statements and add others. OntologyError, and no change, when that would be too much."""
+        """Remove some statements and add others. OntologyError, and no change, when that would be
+        too much."""
         coming = ox.Store()  # what the store will make of them: it writes numbers in its own way
         coming.extend(new)
         leaving = set(gone) - set(coming)
@@ -170,7 +177,8 @@ class Graphs:
         self.version += 1
 
     def trig(self) -> str:
-        """Every graph, also an empty one, as TriG: graphs and statements sorted, a statement to a line."""
+        """Every graph, also an empty one, as TriG: graphs and statements sorted, a statement to a
+        line."""
         parts: list[str] = []
         for label in self.labels():
             lines = sorted(line_of(quad) for quad in self.statements(label))

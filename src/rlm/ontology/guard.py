@@ -1,12 +1,15 @@
-"""Which queries may run: one that reads, of a bounded size, that stays inside the data it is asked of.
+"""Which queries may run: one that reads, of a bounded size, that stays inside the data it is asked
+of.
 
-A query is refused when it is an update, calls another server (SERVICE), chooses its own data (FROM), is several
-queries, or is so large or so deep that an engine may fall over: pyoxigraph dies of a stack overflow at a nesting of
-about 1,000 and of a chain of about 10,000 operators, and plans for minutes at a few hundred patterns. Everything
-else of SPARQL is allowed; what only takes long is ended by the engine's timeout.
+A query is refused when it is an update, calls another server (SERVICE), chooses its own data
+(FROM), is several queries, or is so large or so deep that an engine may fall over: pyoxigraph dies
+of a stack overflow at a nesting of about 1,000 and of a chain of about 10,000 operators, and plans
+for minutes at a few hundred patterns. Everything else of SPARQL is allowed; what only takes long is
+ended by the engine's timeout.
 
-The check is by tokens, in one pass. It does not know the grammar, but every word must be one of SPARQL's own: an
-engine that needs no spaces reads `SERVICESILENT<…>` as two keywords, and a list of what is forbidden would miss it.
+The check is by tokens, in one pass. It does not know the grammar, but every word must be one of
+SPARQL's own: an engine that needs no spaces reads `SERVICESILENT<…>` as two keywords, and a list of
+what is forbidden would miss it.
 """
 
 from __future__ import annotations
@@ -164,8 +167,9 @@ def _check_word(text: str, token: Token, *, top: bool) -> None:
 def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
     """Refuse a prefixed name that an engine may split into a keyword and a name.
 
-    `SERVICE:x {` and `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex: followed by
-    "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more term.
+    `SERVICE:x {` and `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex:
+    followed by "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more
+    term.
     """
     name = tokens[index].text.lower()
     if "service" in name:

@@ -1,7 +1,8 @@
-"""Data on its way to and from a worker that can be killed: a text to be queried, a foreign file to be read.
+"""Data on its way to and from a worker that can be killed: a text to be queried, a foreign file to
+be read.
 
-Both are loaded into the memory of the worker: a file takes the place of the folder for the cache, so none is built and
-nothing stays on disk.
+Both are loaded into the memory of the worker: a file takes the place of the folder for the cache,
+so none is built and nothing stays on disk.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ MOUNT_LIMITS = EngineLimits(
 
 
 class Handed:
-    """One TriG text in a private file, and the engine over it. The file goes with `close`, or with this object."""
+    """One TriG text in a private file, and the engine over it. The file goes with `close`, or with
+    this object."""
 
     def __init__(self, text: str, name: str, version: int) -> None:
         self.version = version
@@ -56,7 +58,8 @@ class Handed:
 def read_file(path: Path, format: str | None) -> tuple[list[dict[str, Term]], str]:
     """All statements of an RDF file, as rows with s, p and o, and the hash of the file.
 
-    Raises NotRDF, QueryTimeout or OntologyError, also when there is more of it than a dataset holds.
+    Raises NotRDF, QueryTimeout or OntologyError, also when there is more of it than a dataset
+    holds.
     """
     try:
         size = (

@@ -1,7 +1,7 @@
 """Short names for blank nodes: b0, b1, … in the order in which an engine first answers with them.
 
-The store's own names are 32 digits long and change when a file is parsed again. Labels hold as long as the engine, also
-when its worker is replaced, and can be given back as the value of a variable.
+The store's own names are 32 digits long and change when a file is parsed again. Labels hold as long
+as the engine, also when its worker is replaced, and can be given back as the value of a variable.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class BlankNodes:
         return self.shown(s), self.shown(p), self.shown(o)
 
     def raw(self, term: Term) -> Term:
-        """A caller's term as the worker knows it. QueryRefused for a label that was never given out."""
+        """A caller's term as the worker knows it. QueryRefused for a label that was never given
+        out."""
         if term.get("t") != "bnode":
             return dict(term)
         label = str(term.get("v")).removeprefix("_:")

@@ -1,8 +1,10 @@
-"""What to call a term: labels in several languages, local names made readable, text made comparable.
+"""What to call a term: labels in several languages, local names made readable, text made
+comparable.
 
-A label is a pair (text, language); the language is "" when there is none. The choice among several is
-deterministic: the language asked for, a regional form of it, no language, any other in alphabetical order;
-within one language the order in which the pairs stand (by predicate, then by text).
+A label is a pair (text, language); the language is "" when there is none. The choice among several
+is deterministic: the language asked for, a regional form of it, no language, any other in
+alphabetical order; within one language the order in which the pairs stand (by predicate, then by
+text).
 """
 
 from __future__ import annotations
@@ -61,8 +63,8 @@ def is_language_tag(tag: object) -> bool:
 
 
 def missing_language(languages: Mapping[str, int], lang: str | None) -> str:
-    """A remark for one who asks for labels in a language that there are none in; '' when there are. `languages` has
-    how many labels each language has."""
+    """A remark for one who asks for labels in a language that there are none in; '' when there are.
+    `languages` has how many labels each language has."""
     tags = [tag for tag in languages if tag]
     if lang is None or any(tag.lower().split("-")[0] == lang.lower().split("-")[0] for tag in tags):
         return ""
@@ -89,8 +91,8 @@ def name_of(iri: str) -> str:
 
 
 def defining(predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]) -> list[str]:
-    """Where the definition of a term may stand, the best place first: known predicates, those that are called
-    `definition` by their name or label, and comments."""
+    """Where the definition of a term may stand, the best place first: known predicates, those that
+    are called `definition` by their name or label, and comments."""
     own = [
         iri
         for iri in sorted(predicates)
@@ -131,18 +133,21 @@ def first_sentence(text: str, max_chars: int = 160) -> str:
 
 
 def telling_sentence(text: str, max_chars: int = 160) -> str:
-    """The first sentence, markup gone; empty when it is about a working group, a licence or a document."""
+    """The first sentence, markup gone; empty when it is about a working group, a licence or a
+    document."""
     said = first_sentence(_MARKUP.sub("", text), max_chars)
     return "" if _BOILERPLATE.search(said) else said
 
 
 def plainly(text: str) -> str:
-    """The text without what would steer a terminal: control characters, and marks that turn the direction."""
+    """The text without what would steer a terminal: control characters, and marks that turn the
+    direction."""
     return _STEERING.sub("", text)
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text, `plainly`, in one line of at most `max_chars`, ended at a word and marked with … if that is not all."""
+    """The text, `plainly`, in one line of at most `max_chars`, ended at a word and marked with … if
+    that is not all."""
     text = " ".join(plainly(text).split())
     if len(text) <= max_chars:
         return text

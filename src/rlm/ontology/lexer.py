@@ -1,10 +1,11 @@
 """SPARQL text to tokens, in time linear in its length.
 
-The guard decides by these tokens what an engine will do, so the one thing that may never happen is that an engine
-reads the same text differently. Engines do differ: pyoxigraph needs no space after a keyword (`SERVICE:x {` calls
-out), takes `1<#>` for a less-than and a comment where the grammar says IRI, and leaves `\\u0022` in a string alone
-where the grammar has it end the string. So this tokenizer is stricter than the grammar: text that two engines can
-read in two ways is refused, with the place and a way to write it that all of them read alike.
+The guard decides by these tokens what an engine will do, so the one thing that may never happen is
+that an engine reads the same text differently. Engines do differ: pyoxigraph needs no space after a
+keyword (`SERVICE:x {` calls out), takes `1<#>` for a less-than and a comment where the grammar says
+IRI, and leaves `\\u0022` in a string alone where the grammar has it end the string. So this
+tokenizer is stricter than the grammar: text that two engines can read in two ways is refused, with
+the place and a way to write it that all of them read alike.
 
 It knows words, not grammar: whether the tokens make a query is for the engine to say.
 """
@@ -40,7 +41,8 @@ class Token(NamedTuple):
 
     @property
     def upper(self) -> str:
-        """The word in capitals, empty for everything that is no word. ASCII only: no engine folds other letters."""
+        """The word in capitals, empty for everything that is no word. ASCII only: no engine folds
+        other letters."""
         return self.text.upper() if self.kind == WORD and self.text.isascii() else ""
 
 
@@ -93,7 +95,8 @@ _LONE_CR_AFTER_COMMENT = re.compile(r"\r(?!\n)")
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of a query, without comments and white space. Raises QueryRefused where it cannot be read safely."""
+    """The tokens of a query, without comments and white space. Raises QueryRefused where it cannot
+    be read safely."""
     _check_characters(text)
     tokens: list[Token] = []
     position, size, no_prefix_before = 0, len(text), 0
@@ -158,10 +161,12 @@ def _local(text: str, position: int) -> int:
 
 
 def _check_characters(text: str) -> None:
-    """Refuse control characters, and codepoint escapes that stand for anything but a letter, a digit or `-_.:,/`.
+    """Refuse control characters, and codepoint escapes that stand for anything but a letter, a
+    digit or `-_.:,/`.
 
-    The grammar has these escapes replaced before anything else is read, also in comments; engines do not. An escaped
-    quote, line end or bracket therefore means one thing here and another there. So does one behind a backslash.
+    The grammar has these escapes replaced before anything else is read, also in comments; engines
+    do not. An escaped quote, line end or bracket therefore means one thing here and another there.
+    So does one behind a backslash.
     """
     if bad := _CONTROL.search(text):
         what = f"the character U+{ord(bad.group()):04X} is not text"
@@ -200,8 +205,9 @@ def _string(text: str, position: int) -> int:
 def _angle(text: str, position: int, before: list[Token]) -> tuple[str, int]:
     """An IRI, `<<`, `<=` or a less-than: refused where it could be two of them."""
     if match := _IRI.match(text, position):
-        # After an operand an engine may take `<` for less-than. What follows then can only be read as something
-        # else when it holds a quote, a comment or a parenthesis; behind `scheme://` nothing can be read at all.
+        # After an operand an engine may take `<` for less-than. What follows then can only be read
+        # as something else when it holds a quote, a comment or a parenthesis; behind `scheme://`
+        # nothing can be read at all.
         if (
             _may_be_less_than(before)
             and not _SCHEME.match(match.group())
@@ -227,8 +233,8 @@ def _angle(text: str, position: int, before: list[Token]) -> tuple[str, int]:
 
 
 def _may_be_less_than(before: list[Token]) -> bool:
-    """Whether the last token can end an operand. `PREFIX name:` cannot: an IRI must follow (the guard keeps
-    PREFIX in its place)."""
+    """Whether the last token can end an operand. `PREFIX name:` cannot: an IRI must follow (the
+    guard keeps PREFIX in its place)."""
     if not before:
         return False
     last = before[-1]

@@ -1,9 +1,9 @@
 """LIMIT on a query that has none or a larger one, without changing its meaning otherwise.
 
-Only the outermost solution modifiers are touched: LIMIT stands after ORDER BY, beside OFFSET in either order, and
-before a trailing VALUES block. Text is inserted or digits are replaced; every other character, comments included,
-stays. ASK has one answer and is returned as it is. For CONSTRUCT and DESCRIBE the limit counts solutions, as SPARQL
-has it, not triples.
+Only the outermost solution modifiers are touched: LIMIT stands after ORDER BY, beside OFFSET in
+either order, and before a trailing VALUES block. Text is inserted or digits are replaced; every
+other character, comments included, stays. ASK has one answer and is returned as it is. For
+CONSTRUCT and DESCRIBE the limit counts solutions, as SPARQL has it, not triples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from rlm.ontology.lexer import PUNCT, Token, refusal
 
 
 def enforce_limit(text: str, limit: int) -> str:
-    """The same query with at most `limit` solutions. Checks it first: raises QueryRefused as `check_query` does."""
+    """The same query with at most `limit` solutions. Checks it first: raises QueryRefused as
+    `check_query` does."""
     if limit < 0:
         raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
     checked = check_query(text, max_chars=max(MAX_CHARS, len(text)))

@@ -1,7 +1,7 @@
 """One connection to an endpoint that can be broken off from another thread, and what goes over it.
 
-httpx bounds only each single read, so a timer shuts the socket down when the time is over. A body is
-unpacked here, piece by piece, so that a small gzip that grows large is cut off while it grows.
+httpx bounds only each single read, so a timer shuts the socket down when the time is over. A body
+is unpacked here, piece by piece, so that a small gzip that grows large is cut off while it grows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ MAX_DEADLINE_S = 3600.0
 
 
 class Broken(Exception):
-    """An exchange that did not come to an answer. `passing`: another try may help; `late`: it took too long."""
+    """An exchange that did not come to an answer. `passing`: another try may help; `late`: it took
+    too long."""
 
     def __init__(self, problem: str, *, passing: bool = False, late: bool = False) -> None:
         super().__init__(problem)
@@ -120,7 +121,8 @@ class Line:
         return Heard(response.status_code, found, body)
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpx tells every step. The socket is kept as a copy: TLS takes the original away while it greets."""
+        """httpx tells every step. The socket is kept as a copy: TLS takes the original away while
+        it greets."""
         if event != "connection.connect_tcp.complete":
             return
         made = info["return_value"].get_extra_info("socket")
@@ -156,7 +158,8 @@ class Line:
 def gathered(
     parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int, *, cut: bool = False
 ) -> bytes:
-    """The body, unpacked. Never holds more than `max_bytes`: what is longer is cut, or raises Broken."""
+    """The body, unpacked. Never holds more than `max_bytes`: what is longer is cut, or raises
+    Broken."""
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
         raise Broken(f"answered in the encoding {encoding[:40]!r}, which was not asked for")

@@ -1,8 +1,8 @@
 """What a node points to and what points to it, a bounded part of it, ready to be shown.
 
-A blank node has no name that means anything, so it is shown by what it says:
-`[ a prov:Association ; prov:agent ex:bob ]`. Values go into a query through `term_source`, which lets no value
-end its token; so the same query serves the local engine and any endpoint.
+A blank node has no name that means anything, so it is shown by what it says: `[ a prov:Association
+; prov:agent ex:bob ]`. Values go into a query through `term_source`, which lets no value end its
+token; so the same query serves the local engine and any endpoint.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def links(
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
-    """Labels of these few IRIs, from GraphMeta, and from the engine for individuals that it did not keep."""
+    """Labels of these few IRIs, from GraphMeta, and from the engine for individuals that it did not
+    keep."""
     wanted = list(dict.fromkeys(iris))
     found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
     if meta.individuals.complete and not meta.sampled:

@@ -1,9 +1,10 @@
 """From a file to a worker that can be asked.
 
-What the cache has is served from there, read-only, at once. What it does not have is parsed into memory and served,
-and written to the cache beside that (`rlm.ontology.building`). A graph that is too large for memory is parsed into the
-cache first. Parsing to disk and serving from it are two workers with different rights: the one may write its folder and
-nothing else, the other may read its folder and nothing else. One that serves from memory may touch no file at all.
+What the cache has is served from there, read-only, at once. What it does not have is parsed into
+memory and served, and written to the cache beside that (`rlm.ontology.building`). A graph that is
+too large for memory is parsed into the cache first. Parsing to disk and serving from it are two
+workers with different rights: the one may write its folder and nothing else, the other may read its
+folder and nothing else. One that serves from memory may touch no file at all.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ from rlm.ontology.formats import Source
 from rlm.ontology.worker import Gone, Worker
 
 BYTES_PER_TRIPLE = 120
-"""A file of more bytes for each triple that memory is meant for is not tried there. N-Triples have about 110."""
+"""A file of more bytes for each triple that memory is meant for is not tried there. N-Triples have
+about 110."""
 CLOSE_S = 2.0
-"""How long closing waits for the cache, so that a command that asks once and ends leaves something for the next."""
+"""How long closing waits for the cache, so that a command that asks once and ends leaves something
+for the next."""
 
 
 class Loader:
-    """One file and its place in the cache. `entry` is None while the cache does not have it or cannot be used.
+    """One file and its place in the cache. `entry` is None while the cache does not have it or
+    cannot be used.
 
     `from_cache`: what is served was there before and did not have to be parsed.
     """
@@ -53,7 +57,8 @@ class Loader:
         self._small = size <= self._most_bytes if self.entry is None else self._is_small(self.entry)
 
     def start(self, *, with_meta: bool = False) -> tuple[Worker, dict[str, Any]]:
-        """A worker that can be asked, and what it said of itself. An entry that is damaged is built again, once."""
+        """A worker that can be asked, and what it said of itself. An entry that is damaged is built
+        again, once."""
         for last in (False, True):
             worker, answer = self._opened(with_meta)
             if worker is not None and answer["op"] == "ready":
@@ -139,7 +144,8 @@ class Loader:
     def _is_small(self, entry: Entry) -> bool:
         return int(entry.facts["triples"]) <= self._limits.memory_triples
 
-    # -- building ------------------------------------------------------------------------------------
+    # -- building
+    # ------------------------------------------------------------------------------------
 
     def _build_beside(self) -> None:
         """Write the cache while the file is answered from memory, unless that was tried before."""
@@ -185,7 +191,8 @@ class Loader:
             self._cache.discard(building)
         return None
 
-    # -- workers -------------------------------------------------------------------------------------
+    # -- workers
+    # -------------------------------------------------------------------------------------
 
     def _order(self, mode: str, folder: Path | None = None, **more: Any) -> dict[str, Any]:
         return {

@@ -1,10 +1,11 @@
 """GraphMeta: what is worth knowing of a graph before anybody queries it.
 
-Built once per graph by `build_meta`, kept as JSON, read by the views, the sense card and the REPL. It holds
-named terms only. A blank-node class is not a class; where one stands as a domain or range, the members of its
-union are taken instead and the property is marked. Terms of the schema are held in full, individuals are
-counted and sampled: at most INDIVIDUALS of them, the smallest IRIs, and `individuals.complete` says whether
-that is all. This module knows no RDF library and asks no engine.
+Built once per graph by `build_meta`, kept as JSON, read by the views, the sense card and the REPL.
+It holds named terms only. A blank-node class is not a class; where one stands as a domain or range,
+the members of its union are taken instead and the property is marked. Terms of the schema are held
+in full, individuals are counted and sampled: at most INDIVIDUALS of them, the smallest IRIs, and
+`individuals.complete` says whether that is all. This module knows no RDF library and asks no
+engine.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ class GraphMeta:
     inverses: Map = field(default_factory=dict)
     doms: Map = field(default_factory=dict)
     rngs: Map = field(default_factory=dict)
-    # Every domain must hold, and of a union one member: [[A], [B, C]] is A and (B or C). Not for a single class.
+    # Every domain must hold, and of a union one member: [[A], [B, C]] is A and (B or C). Not for a
+    # single class.
     dom_groups: dict[str, list[list[str]]] = field(default_factory=dict)
     rng_groups: dict[str, list[list[str]]] = field(default_factory=dict)
     disjoint_groups: list[list[str]] = field(default_factory=list)
@@ -128,7 +130,8 @@ class GraphMeta:
         )
     )
 
-    # -- names ---------------------------------------------------------------------------------------------
+    # -- names
+    # ---------------------------------------------------------------------------------------------
 
     @cached_property
     def prefixes(self) -> Prefixes:
@@ -139,12 +142,14 @@ class GraphMeta:
         return self.prefixes.shrink(iri)
 
     def label(self, iri: str, lang: str | None = None) -> str:
-        """The label to show: the language asked for (else English), then none, then any, then the local name."""
+        """The label to show: the language asked for (else English), then none, then any, then the
+        local name."""
         return pick(self.labels.get(iri, ()), lang) or name_of(iri)
 
     @cached_property
     def by_label(self) -> dict[str, list[str]]:
-        """Lower-case label → IRIs, alternative labels included; terms without labels by their local names."""
+        """Lower-case label → IRIs, alternative labels included; terms without labels by their local
+        names."""
         found: dict[str, set[str]] = {}
         for source in (self.labels, self.alternatives):
             for iri, labels in source.items():
@@ -159,7 +164,8 @@ class GraphMeta:
         rank = 0 if iri in self.classes else 1 if iri in self.properties else 2
         return iri in self.deprecated, rank, iri
 
-    # -- terms ---------------------------------------------------------------------------------------------
+    # -- terms
+    # ---------------------------------------------------------------------------------------------
 
     def kind(self, iri: str) -> str:
         """class, object property, …, ontology or individual; both where a name is used as both.
@@ -193,7 +199,8 @@ class GraphMeta:
         return {iri: IRISet(others) for iri, others in sorted(found.items())}
 
     def closure(self, iri: str, edges: Mapping[str, IRISet]) -> list[str]:
-        """Everything that `edges` (subs or supers) leads to, nearest first, without the start; safe in a cycle."""
+        """Everything that `edges` (subs or supers) leads to, nearest first, without the start; safe
+        in a cycle."""
         seen, found, level = {iri}, list[str](), [iri]
         while level:
             level = sorted({next_ for node in level for next_ in edges.get(node, NONE)} - seen)
@@ -224,10 +231,12 @@ class GraphMeta:
             if not is_machinery(iri) and iri not in TOPS and iri not in self.deprecated
         ]
 
-    # -- as text and as JSON -------------------------------------------------------------------------------
+    # -- as text and as JSON
+    # -------------------------------------------------------------------------------
 
     def about(self) -> str:
-        """The ontology's own title and first sentence in one line; its IRI, or nothing, when it has none."""
+        """The ontology's own title and first sentence in one line; its IRI, or nothing, when it has
+        none."""
         name = " ".join(self.title.split()) or "".join(self.ontology_iris[:1])
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said

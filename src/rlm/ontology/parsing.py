@@ -1,11 +1,13 @@
-"""Loading a file into a store, in the worker. What cannot be read is NotRDF, with the line where the parser knows it.
+"""Loading a file into a store, in the worker. What cannot be read is NotRDF, with the line where
+the parser knows it.
 
-What is not quite by the standard (an IRI with a blank in it, a language tag that nobody knows) is common in files that
-people use: a file that fails is tried again without these checks, and a note says so.
+What is not quite by the standard (an IRI with a blank in it, a language tag that nobody knows) is
+common in files that people use: a file that fails is tried again without these checks, and a note
+says so.
 
-Graphs that may be answered from memory are read twice, once for memory and once for the cache. Their blank nodes are
-numbered in the order of the file, so that both know them by the same names. A large file is read once, by the store
-itself, which gives random names and is faster.
+Graphs that may be answered from memory are read twice, once for memory and once for the cache.
+Their blank nodes are numbered in the order of the file, so that both know them by the same names. A
+large file is read once, by the store itself, which gives random names and is faster.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from rlm.ontology import reading
 from rlm.ontology.tally import Tally
 
 BASE_IRI = "urn:rlm:base/"
-"""What relative IRIs in a file are relative to. Not the file's path: the same content is the same graph anywhere."""
+"""What relative IRIs in a file are relative to. Not the file's path: the same content is the same
+graph anywhere."""
 PREFIX_STATEMENTS = 1000
 CHUNKS_AHEAD = 8
 SMALL_STACK_BYTES = 1 << 18
@@ -55,9 +58,11 @@ class TooMuch(Exception):
 def parse_small(
     file: BinaryIO, order: dict[str, Any], *, beside: bool = False
 ) -> tuple[ox.Store, dict[str, Any], Tally | None]:
-    """A file in a store in memory, and what is to be known of it. NotRDF when it cannot be read; TooMuch.
+    """A file in a store in memory, and what is to be known of it. NotRDF when it cannot be read;
+    TooMuch.
 
-    `beside`: parse and store in two threads, and count what is parsed. The counts come third, where they are of use.
+    `beside`: parse and store in two threads, and count what is parsed. The counts come third, where
+    they are of use.
     """
 
     def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str], Tally | None]:
@@ -81,7 +86,8 @@ def parse_small(
 
 
 def parse_to_disk(file: BinaryIO, order: dict[str, Any], store: ox.Store) -> dict[str, Any]:
-    """Load a file into an empty store on disk; what is to be known of it. NotRDF when it cannot be read."""
+    """Load a file into an empty store on disk; what is to be known of it. NotRDF when it cannot be
+    read."""
 
     def load(lenient: bool) -> tuple[str, dict[str, str]]:
         if len(store):
@@ -123,7 +129,8 @@ def _facts(
 ) -> dict[str, Any]:  # fmt: skip
     """`naming` is the same for two stores in which the blank nodes of a file have the same names.
 
-    `later`: there are some statements and no graphs; how many is being counted, and whoever wants to know asks.
+    `later`: there are some statements and no graphs; how many is being counted, and whoever wants
+    to know asks.
     """
     told = {"sha256": digest, "prefixes": prefixes, "naming": naming, "later": later}
     if later:
@@ -176,7 +183,8 @@ class _Whole:
 
 
 def _opened(file: BinaryIO, order: dict[str, Any]) -> tuple[reading.Reader | _Whole, Any]:
-    """A reader, and what to give to a parser: the bytes themselves where they are few, which is much faster."""
+    """A reader, and what to give to a parser: the bytes themselves where they are few, which is
+    much faster."""
     if order["most_bytes"] and not order["gzipped"] and order["format"] in _PLAIN:
         data = file.read()
         if len(data) > order["most_bytes"]:
@@ -203,7 +211,8 @@ def _opened(file: BinaryIO, order: dict[str, Any]) -> tuple[reading.Reader | _Wh
     return reader, b"".join(parts)
 
 
-# -- blank nodes under names of ours ---------------------------------------------------------------------
+# -- blank nodes under names of ours
+# ---------------------------------------------------------------------
 
 
 def _load_named(
@@ -212,7 +221,8 @@ def _load_named(
     fill: Callable[[Iterator[list[ox.Quad]]], None],
     lenient: bool,
 ) -> tuple[str, dict[str, str]]:
-    """Parse in chunks. The SHA-256 of the file, and the prefixes that it declares near its beginning."""
+    """Parse in chunks. The SHA-256 of the file, and the prefixes that it declares near its
+    beginning."""
     reader, data = _opened(file, order)
     format, prefixes = order["format"], dict[str, str]()
     parser = ox.parse(input=data, format=_FORMATS[format], base_iri=BASE_IRI, lenient=lenient)
@@ -266,10 +276,11 @@ def _fill(
     beside: bool,
     tally: Tally | None,
 ) -> None:
-    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after twice `most` quads.
+    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after twice `most`
+    quads.
 
-    The store works without Python's lock. With a core to spare this takes a fifth less time; without one, half more,
-    because two threads then wait for each other's turn.
+    The store works without Python's lock. With a core to spare this takes a fifth less time;
+    without one, half more, because two threads then wait for each other's turn.
     """
     storing = _Storing(store) if beside else None
     try:
@@ -319,7 +330,8 @@ class _Storing:
                 self._failed.append(exc)
 
 
-# -- prefixes and errors ---------------------------------------------------------------------------------
+# -- prefixes and errors
+# ---------------------------------------------------------------------------------
 
 
 def _prefixes(file: BinaryIO, order: dict[str, Any]) -> dict[str, str]:

@@ -1,17 +1,19 @@
-"""Paths between two nodes: the shortest first, every statement followed in both directions, to the depth asked for.
+"""Paths between two nodes: the shortest first, every statement followed in both directions, to the
+depth asked for.
 
-Of the same length, those along the schema and its properties come first, then those with a hop by an annotation (a
-subset, a creator, rdfs:seeAlso), then those that say that two things have nothing in common (owl:disjointWith and the
-like), else by their text.
+Of the same length, those along the schema and its properties come first, then those with a hop by
+an annotation (a subset, a creator, rdfs:seeAlso), then those that say that two things have nothing
+in common (owl:disjointWith and the like), else by their text.
 
-Every combination of directions is one query to the engine, so that a path may pass through blank nodes. Some ways
-are not taken, because they join everything with everything and say nothing:
+Every combination of directions is one query to the engine, so that a path may pass through blank
+nodes. Some ways are not taken, because they join everything with everything and say nothing:
 
 - through a literal;
 - through the machinery (owl:Class, owl:Thing, rdf:nil, …) or along rdfs:isDefinedBy;
 - from one instance of a class to another by two rdf:type in a row.
 
-An rdf:type that begins or ends at the class that was asked for is taken. A path never visits a node twice.
+An rdf:type that begins or ends at the class that was asked for is taken. A path never visits a node
+twice.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def find_path(
     max_depth: int = 2,
     limit: int = 10,
 ) -> dict[str, Any]:
-    """The paths, `complete` (false when time ran out), and in `note` what to try when there is none."""
+    """The paths, `complete` (false when time ran out), and in `note` what to try when there is
+    none."""
     if (
         isinstance(max_depth, bool)
         or not isinstance(max_depth, int)
@@ -93,7 +96,8 @@ def find_path(
 def _search(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int, limit: int
 ) -> tuple[list[dict[str, Any]], int, bool]:
-    """Paths, the depth that was searched to the end, and whether there are more of a length that was listed."""
+    """Paths, the depth that was searched to the end, and whether there are more of a length that
+    was listed."""
     deadline = time.monotonic() + SECONDS
     remarks = _remarks(meta)
     found: list[dict[str, Any]] = []
@@ -130,7 +134,8 @@ def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str
 
 
 def _remarks(meta: GraphMeta) -> list[str]:
-    """The predicates in use that are remarks about a term, the most frequent ones: they join what has little to do."""
+    """The predicates in use that are remarks about a term, the most frequent ones: they join what
+    has little to do."""
     found = (
         iri
         for iri in meta.pred_freq

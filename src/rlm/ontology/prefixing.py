@@ -1,7 +1,8 @@
-"""Which prefixes to use for a graph: the file's own, what a vocabulary recommends, the well-known, else made up.
+"""Which prefixes to use for a graph: the file's own, what a vocabulary recommends, the well-known,
+else made up.
 
-A store keeps no prefixes, and N-Triples never had any; without names for the namespaces in use every answer
-would be full of long IRIs.
+A store keeps no prefixes, and N-Triples never had any; without names for the namespaces in use
+every answer would be full of long IRIs.
 """
 
 from __future__ import annotations
@@ -63,11 +64,13 @@ def _free(prefix: str, taken: Mapping[str, str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-# -- in a query ------------------------------------------------------------------------------------------
+# -- in a query
+# ------------------------------------------------------------------------------------------
 
 
 def declarations(checked: Checked, prefixes: Mapping[str, str]) -> str:
-    """PREFIX lines for what a query uses and does not declare, as far as it is known and can stand in a query."""
+    """PREFIX lines for what a query uses and does not declare, as far as it is known and can stand
+    in a query."""
     spaces = {name: prefixes.get(name, "") for name in _undeclared(checked)}
     return "".join(
         f"PREFIX {name}: <{space}>\n" for name, space in spaces.items() if _SPACE.fullmatch(space)

@@ -1,9 +1,10 @@
 """Which classes and properties matter: those in use, and those that hold the schema together.
 
-Frequency alone names owl:Thing, rdfs:comment and rdfs:label in every ontology. So terms of the machinery,
-annotations and deprecated terms are left out, and a class earns its place by instances, by the classes below it
-(two levels) and by the properties that name it; a property by its uses, the weight of the classes at its ends
-and the properties below it. Logarithms, because a hundred instances are not a hundred times as telling as one.
+Frequency alone names owl:Thing, rdfs:comment and rdfs:label in every ontology. So terms of the
+machinery, annotations and deprecated terms are left out, and a class earns its place by instances,
+by the classes below it (two levels) and by the properties that name it; a property by its uses, the
+weight of the classes at its ends and the properties below it. Logarithms, because a hundred
+instances are not a hundred times as telling as one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _NAMING = frozenset((*v.LABELS, *v.ALTERNATIVES, *v.DEFINITIONS, *v.COMMENTS))
 
 
 def _once(weigh: Callable[[GraphMeta], T]) -> Callable[[GraphMeta], T]:
-    """Weigh a graph once: its meta does not change after it was built, and every layer of a prompt asks again."""
+    """Weigh a graph once: its meta does not change after it was built, and every layer of a prompt
+    asks again."""
 
     @wraps(weigh)
     def kept(meta: GraphMeta) -> T:
@@ -47,8 +49,8 @@ def key_classes(meta: GraphMeta, most: int) -> list[str]:
 def key_properties(meta: GraphMeta, most: int) -> list[str]:
     """The object and datatype properties that matter, the first the most.
 
-    One that joins the same classes as better ones steps back for each of them, so that a list of few shows what
-    there is.
+    One that joins the same classes as better ones steps back for each of them, so that a list of
+    few shows what there is.
     """
     weights = dict(property_weights(meta))
     alike: Counter[tuple[frozenset[str] | None, ...]] = Counter()

@@ -1,10 +1,13 @@
-"""Bytes on their way to a parser: unpacked within bounds, hashed, and rid of what a parser must not see.
+"""Bytes on their way to a parser: unpacked within bounds, hashed, and rid of what a parser must not
+see.
 
-RDF/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the document's own subset, each a
-plain text of at most 256 characters that names no other entity. They stand for namespaces. Anything else that a DTD
-can do (outside files, entities in entities, entities after the root began) is refused before the parser sees it.
+RDF/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the document's
+own subset, each a plain text of at most 256 characters that names no other entity. They stand for
+namespaces. Anything else that a DTD can do (outside files, entities in entities, entities after the
+root began) is refused before the parser sees it.
 
-JSON-LD: a context that is named instead of given would have to be fetched. It is refused; nothing is ever fetched.
+JSON-LD: a context that is named instead of given would have to be fetched. It is refused; nothing
+is ever fetched.
 
 Gzip: at most 250 bytes for each byte of the file (after the first 16 MiB), and 16 GiB in all.
 """
@@ -39,7 +42,8 @@ _LATE = re.compile(rb"<![de]", re.I)
 
 
 class Reader:
-    """What a parser reads from. `sha256` is over the file's own bytes and is complete after `finish`."""
+    """What a parser reads from. `sha256` is over the file's own bytes and is complete after
+    `finish`."""
 
     def __init__(self, file: BinaryIO, format: str, *, gzipped: bool = False) -> None:
         self._raw = _Counted(file)
@@ -94,7 +98,8 @@ class Reader:
         return part
 
     def _watch(self, part: bytes) -> None:
-        """Nothing that declares anything may follow the prolog: the parser would take it wherever it stands."""
+        """Nothing that declares anything may follow the prolog: the parser would take it wherever
+        it stands."""
         seen = self._tail + part
         for found in _LATE.finditer(seen):
             word = seen[found.start() : found.start() + 9].upper()
@@ -143,7 +148,8 @@ class _Counted(io.RawIOBase):
 
 
 def check_prolog(head: bytes) -> int:
-    """Where the root of an XML document begins. NotRDF for a DTD that is more than a few plain entities."""
+    """Where the root of an XML document begins. NotRDF for a DTD that is more than a few plain
+    entities."""
     at = len(_BOM) if head.startswith(_BOM) else 0
     while skipped := _SKIP.match(head, at):
         at = skipped.end()

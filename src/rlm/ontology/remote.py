@@ -1,11 +1,11 @@
 """RemoteEngine: the queries of a local engine, asked of an endpoint by the SPARQL 1.1 protocol.
 
-Every query passes the guard and gets its LIMIT before it is sent. A short one goes by GET, a long one as a
-form by POST, and where the server takes no form as the bare query. Reading is safe to repeat, so what may
-pass (429, 502, 503, a dropped connection) is tried again within the deadline.
+Every query passes the guard and gets its LIMIT before it is sent. A short one goes by GET, a long
+one as a form by POST, and where the server takes no form as the bare query. Reading is safe to
+repeat, so what may pass (429, 502, 503, a dropped connection) is tried again within the deadline.
 
-This is the one place where statuses and broken exchanges become our errors. Words of the endpoint are
-quoted, as one line, cut, with our credentials blotted out: they are a stranger's words.
+This is the one place where statuses and broken exchanges become our errors. Words of the endpoint
+are quoted, as one line, cut, with our credentials blotted out: they are a stranger's words.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ PASSING = frozenset((429, 502, 503))
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often an endpoint is asked again. `sleep` and `random` are parameters so that a test need not wait."""
+    """How often an endpoint is asked again. `sleep` and `random` are parameters so that a test need
+    not wait."""
 
     tries: int = 3
     first_s: float = 0.5
@@ -71,7 +72,8 @@ class RemoteEngine:
         resolver: addresses.Resolver = addresses.resolve,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`resolver` looks names up and `tls` says whom to trust; both are the system's where they are not given."""
+        """`resolver` looks names up and `tls` says whom to trust; both are the system's where they
+        are not given."""
         self.endpoint = endpoint
         self.name, self.source = endpoint.name, endpoint.address.url
         self._patience = patience
@@ -95,7 +97,8 @@ class RemoteEngine:
         timeout_s: float | None = None,
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries too.
+        """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries
+        too.
 
         The well-known prefixes, and those that `meta` gave names to, need not be declared.
         """
@@ -148,7 +151,8 @@ class RemoteEngine:
             declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS
         ).text
 
-    # -- asking ------------------------------------------------------------------------------------------
+    # -- asking
+    # ------------------------------------------------------------------------------------------
 
     def _asked(self, text: str, accept: str, deadline: Deadline) -> Heard:
         """A good answer, or one of our errors."""
@@ -213,7 +217,8 @@ class RemoteEngine:
             "POST", replace(address, target=self._query_url(None)), headers, text.encode("utf-8")
         )
 
-    # -- reading -----------------------------------------------------------------------------------------
+    # -- reading
+    # -----------------------------------------------------------------------------------------
 
     def _read(self, heard: Heard, kind: str, rows: int) -> Answer:
         if results.looks_like_html(heard.headers, heard.body):
@@ -263,7 +268,8 @@ class RemoteEngine:
         return f"the endpoint {self.name!r} ({self.source})"
 
     def _blotted(self, heard: Heard) -> Heard:
-        """The answer without our credentials, before anything is cut off. A short one may be a word of the data."""
+        """The answer without our credentials, before anything is cut off. A short one may be a word
+        of the data."""
         body, good = heard.body, 200 <= heard.status < 300
         for secret in self.endpoint.secrets:
             if len(secret) >= 8 or not good:

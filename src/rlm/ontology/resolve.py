@@ -1,7 +1,9 @@
-"""From what somebody wrote to an IRI that the graph has: CURIE, IRI, <IRI>, or a name that only one term has.
+"""From what somebody wrote to an IRI that the graph has: CURIE, IRI, <IRI>, or a name that only one
+term has.
 
-Classes and properties are known by their names. Individuals may be many, so they are asked for: by the local name in
-every namespace, and by labels that are just this text, in the languages that there are.
+Classes and properties are known by their names. Individuals may be many, so they are asked for: by
+the local name in every namespace, and by labels that are just this text, in the languages that
+there are.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ def occurs(engine: Engine, iri: str) -> bool:
 
 
 def called(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
-    """The terms whose local name or label is just this text; individuals only where no class or property is."""
+    """The terms whose local name or label is just this text; individuals only where no class or
+    property is."""
     return exact_names(meta, name) or _individuals(engine, meta, name)
 
 

@@ -1,9 +1,11 @@
-"""What an endpoint answers, read: SPARQL 1.1 JSON results, and N-Triples for CONSTRUCT and DESCRIBE.
+"""What an endpoint answers, read: SPARQL 1.1 JSON results, and N-Triples for CONSTRUCT and
+DESCRIBE.
 
 The bytes come from a stranger. They are capped before they get here; here they are either what the
-formats promise or an EndpointError that says what is wrong and where. N-Triples is read by a few regular
-expressions, line by line, because a native parser that fails on a crafted input takes the process with it.
-Blank nodes are named anew, b0, b1, …: their names mean nothing outside of one answer.
+formats promise or an EndpointError that says what is wrong and where. N-Triples is read by a few
+regular expressions, line by line, because a native parser that fails on a crafted input takes the
+process with it. Blank nodes are named anew, b0, b1, …: their names mean nothing outside of one
+answer.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class Names:
         return {"t": "bnode", "v": self._new.setdefault(label, f"b{len(self._new)}")}
 
 
-# -- SPARQL 1.1 JSON results -----------------------------------------------------------------------------
+# -- SPARQL 1.1 JSON results
+# -----------------------------------------------------------------------------
 
 
 def read_rows(body: bytes, max_rows: int) -> tuple[list[str], list[dict[str, Term]], bool]:
@@ -138,7 +141,8 @@ def _literal(text: str, datatype: str | None, lang: str | None) -> Term:
     )
 
 
-# -- N-Triples -------------------------------------------------------------------------------------------
+# -- N-Triples
+# -------------------------------------------------------------------------------------------
 
 
 def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
@@ -212,7 +216,8 @@ def _unescaped(text: str, number: int) -> str:
     return _ESCAPE.sub(one, text)
 
 
-# -- what was not expected -------------------------------------------------------------------------------
+# -- what was not expected
+# -------------------------------------------------------------------------------
 
 
 def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:

@@ -1,9 +1,9 @@
 """GraphMeta of an endpoint: what a bounded number of bounded queries tells.
 
-A remote graph cannot be read in one pass, so its schema statements, the labels of its terms and some
-individuals are fetched, and GraphMeta is built from those; the counts are asked for. Each query may fail or
-take too long. Then its part is missing, `sampled` is true as always here, and the description says what is
-missing. Only an endpoint that answers nothing at all is an error.
+A remote graph cannot be read in one pass, so its schema statements, the labels of its terms and
+some individuals are fetched, and GraphMeta is built from those; the counts are asked for. Each
+query may fail or take too long. Then its part is missing, `sampled` is true as always here, and the
+description says what is missing. Only an endpoint that answers nothing at all is an error.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class _Sampler:
 
 
 def sample_meta(engine: Engine) -> GraphMeta:
-    """What there is to know of an endpoint's graph. Raises OntologyError only when it does not answer at all."""
+    """What there is to know of an endpoint's graph. Raises OntologyError only when it does not
+    answer at all."""
     from pyoxigraph import Store
 
     from rlm.ontology.build_meta import build_meta
@@ -129,7 +130,8 @@ def sample_meta(engine: Engine) -> GraphMeta:
 
 
 def query_s(engine: Engine) -> float:
-    """How long one of these queries may take: no longer than the config allows for any query at this endpoint."""
+    """How long one of these queries may take: no longer than the config allows for any query at
+    this endpoint."""
     endpoint = getattr(engine, "endpoint", None)
     return QUERY_S if endpoint is None else min(QUERY_S, endpoint.timeout_s)
 

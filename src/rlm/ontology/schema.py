@@ -1,7 +1,8 @@
-"""Schema constraints for a prompt, in at most 400 characters: what may be linked with what, and what to avoid.
+"""Schema constraints for a prompt, in at most 400 characters: what may be linked with what, and
+what to avoid.
 
-Domains and ranges of the properties that matter, one a line; what is disjoint; and the mistakes that this graph
-invites, as far as the graph itself shows them. Cut between lines and between names.
+Domains and ranges of the properties that matter, one a line; what is disjoint; and the mistakes
+that this graph invites, as far as the graph itself shows them. Cut between lines and between names.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Finding terms by a piece of their name.
 
-Compared without case and diacritics, with humps split: `wasgenerated`, `was generated` and `wasGeneratedBy`
-meet. How a hit matched goes from strong to weak: exact, prefix, word (every word of the query, plural or
-singular), substring, fuzzy (a slip or two in the spelling; only tried when nothing else is found). Within one
-way what is deprecated comes last, and a label beats an alternative label beats the local name beats the IRI.
-Individuals that GraphMeta did not keep are looked for in the engine, by a substring of label or IRI; there
-case is ignored, diacritics are not.
+Compared without case and diacritics, with humps split: `wasgenerated`, `was generated` and
+`wasGeneratedBy` meet. How a hit matched goes from strong to weak: exact, prefix, word (every word
+of the query, plural or singular), substring, fuzzy (a slip or two in the spelling; only tried when
+nothing else is found). Within one way what is deprecated comes last, and a label beats an
+alternative label beats the local name beats the IRI. Individuals that GraphMeta did not keep are
+looked for in the engine, by a substring of label or IRI; there case is ignored, diacritics are not.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def _near(word: str, words: Iterable[str]) -> dict[str, int]:
 
 
 def match(wanted: Wanted, entry: Entry) -> int | None:
-    """How strongly a name matches, 0 the best; None when it does not (a slip in spelling is not looked for here)."""
+    """How strongly a name matches, 0 the best; None when it does not (a slip in spelling is not
+    looked for here)."""
     if entry.field == "iri":
         if wanted.raw in (entry.text, entry.joined):
             return 0

@@ -1,8 +1,9 @@
 """The sense card: what an ontology is about, in at most 600 characters.
 
-It goes into every prompt, so each line has to earn its room: what it is (its own title and first sentence, unless
-that is about a working group or a licence), how large, the classes and properties that matter, the prefixes to
-write them with, and how its labels look. Lists are cut between names, never inside one.
+It goes into every prompt, so each line has to earn its room: what it is (its own title and first
+sentence, unless that is about a working group or a licence), how large, the classes and properties
+that matter, the prefixes to write them with, and how its labels look. Lists are cut between names,
+never inside one.
 """
 
 from __future__ import annotations

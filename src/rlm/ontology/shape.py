@@ -1,8 +1,9 @@
 """The shape of a query: what is left of it without its specifics.
 
-A pattern keeps the words of the schema. Names of things, texts and numbers become placeholders, `$ENTITY_1`, `$TEXT_1`,
-`$NUMBER_1`: variables to SPARQL, gaps to whoever reads it. So it says how to ask and nothing of what was asked, and two
-questions of one kind leave one pattern: prefixes, spaces, comments and capitals do not count.
+A pattern keeps the words of the schema. Names of things, texts and numbers become placeholders,
+`$ENTITY_1`, `$TEXT_1`, `$NUMBER_1`: variables to SPARQL, gaps to whoever reads it. So it says how
+to ask and nothing of what was asked, and two questions of one kind leave one pattern: prefixes,
+spaces, comments and capitals do not count.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ def pattern_of(
 ) -> Pattern | None:
     """The pattern of a query; None when there is none worth keeping.
 
-    `terms` are IRIs of the schema: they stay, and so does the machinery of RDF. `by_place`: so does what stands where
-    a predicate stands, or a class; for when `terms` are not all that there are. None for a query that names nothing,
-    has no triples, is too long, has a BASE, or is an unfilled pattern itself. Raises QueryRefused for what may not run.
+    `terms` are IRIs of the schema: they stay, and so does the machinery of RDF. `by_place`: so does
+    what stands where a predicate stands, or a class; for when `terms` are not all that there are.
+    None for a query that names nothing, has no triples, is too long, has a BASE, or is an unfilled
+    pattern itself. Raises QueryRefused for what may not run.
     """
     checked = check_query(query)
     tokens = checked.tokens
@@ -135,7 +137,8 @@ class Writer:
 
     @staticmethod
     def _listed_until(token: Token, until: str) -> str:
-        """The sign that ends a list of names, when this is in one: the head of a DESCRIBE, the data of a VALUES."""
+        """The sign that ends a list of names, when this is in one: the head of a DESCRIBE, the data
+        of a VALUES."""
         if token.upper in ("DESCRIBE", "VALUES"):
             return "{" if token.upper == "DESCRIBE" else "}"
         return "" if token.text == until else until

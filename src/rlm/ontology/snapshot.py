@@ -1,13 +1,14 @@
 """A dataset in a file, and back.
 
-A snapshot is TriG. Its first line is a comment with the version of the format and the SHA-256 of all that follows; then
-come three statements about the dataset (format, name, session id), then the graphs, sorted, a statement to a line. The
-same dataset gives the same bytes. Only such a file is loaded: one that was edited, cut or damaged does not match its
-sum, and one that somebody made to match may still hold nothing but flat lines within the bounds of a dataset. This
-is why it is safe to parse it in this process. Other RDF can be brought in with `DatasetMeta.onto_mount`.
+A snapshot is TriG. Its first line is a comment with the version of the format and the SHA-256 of
+all that follows; then come three statements about the dataset (format, name, session id), then the
+graphs, sorted, a statement to a line. The same dataset gives the same bytes. Only such a file is
+loaded: one that was edited, cut or damaged does not match its sum, and one that somebody made to
+match may still hold nothing but flat lines within the bounds of a dataset. This is why it is safe
+to parse it in this process. Other RDF can be brought in with `DatasetMeta.onto_mount`.
 
-The sum tells damage, not who wrote the file. A file is replaced whole, readable by its owner only; when it cannot be
-written, the old one stays.
+The sum tells damage, not who wrote the file. A file is replaced whole, readable by its owner only;
+when it cannot be written, the old one stays.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ _HEAD = ("format", "name", "session")
 
 
 def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
-    """Write a dataset, whole or not at all; the path, made absolute. OntologyError when it cannot be written."""
+    """Write a dataset, whole or not at all; the path, made absolute. OntologyError when it cannot
+    be written."""
     target = Path(path).expanduser().absolute()
     version, graphs = dataset.image()
     body = (_about(dataset) + graphs).encode()
@@ -54,7 +56,8 @@ def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
 
 
 def load_snapshot(path: str | Path) -> DatasetMeta:
-    """The dataset of a snapshot, with its name and session id. OntologyError, and no dataset, for any other file."""
+    """The dataset of a snapshot, with its name and session id. OntologyError, and no dataset, for
+    any other file."""
     target = Path(path).expanduser().absolute()
     raw = _bytes_of(target)
     try:
@@ -71,13 +74,15 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 def persisted(
     path: str | Path, name: str, *, session_id: str | None = None
 ) -> Iterator[DatasetMeta]:
-    """A dataset for one run: loaded before, if its snapshot is there, and saved after, if it was changed.
+    """A dataset for one run: loaded before, if its snapshot is there, and saved after, if it was
+    changed.
 
-    Nothing is saved when the block raises, or when it changed nothing. A snapshot that cannot be loaded raises before
-    the block and is left as it is; so does one of another dataset. `session_id` is for a new dataset: a loaded one has
-    its own. When another run saved to the same path meanwhile, this raises instead of undoing its work; save the
-    dataset elsewhere then. Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage: None when there
-    is no snapshot.
+    Nothing is saved when the block raises, or when it changed nothing. A snapshot that cannot be
+    loaded raises before the block and is left as it is; so does one of another dataset.
+    `session_id` is for a new dataset: a loaded one has its own. When another run saved to the same
+    path meanwhile, this raises instead of undoing its work; save the dataset elsewhere then.
+    Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage: None when there is no
+    snapshot.
     """
     target = Path(path).expanduser().absolute()
     dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
@@ -99,7 +104,8 @@ def persisted(
     save_snapshot(dataset, target)
 
 
-# -- writing ---------------------------------------------------------------------------------------------
+# -- writing
+# ---------------------------------------------------------------------------------------------
 
 
 def _about(dataset: DatasetMeta) -> str:
@@ -144,7 +150,8 @@ def _replace(target: Path, data: bytes) -> None:
             os.close(folder)
 
 
-# -- reading ---------------------------------------------------------------------------------------------
+# -- reading
+# ---------------------------------------------------------------------------------------------
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -190,7 +197,8 @@ def _checked(raw: bytes) -> tuple[str, str]:
 
 
 def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
-    """Name, session id, graphs and statements. Every line is looked at before the parser sees any of them."""
+    """Name, session id, graphs and statements. Every line is looked at before the parser sees any
+    of them."""
     graphs, statements = [], 0
     for number, line in enumerate(text.split("\n"), 2):
         if _STATEMENT.fullmatch(line):

@@ -1,7 +1,9 @@
-"""Statements of a dataset: what callers give becomes the store's terms, and those become lines of text.
+"""Statements of a dataset: what callers give becomes the store's terms, and those become lines of
+text.
 
-Every term is checked here on its way in: an IRI that is none, a text that cannot be written in UTF-8, a term that is
-too long. So each statement is one line of TriG that can be read back, and nothing in a value can end its line.
+Every term is checked here on its way in: an IRI that is none, a text that cannot be written in
+UTF-8, a term that is too long. So each statement is one line of TriG that can be read back, and
+nothing in a value can end its line.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def predicate_of(value: str | Term, prefixes: Prefixes) -> ox.NamedNode:
 
 
 def object_of(value: Value) -> Object:
-    """A term as it is, a str as a text, an int, float or bool as what it is. OntologyError for anything else."""
+    """A term as it is, a str as a text, an int, float or bool as what it is. OntologyError for
+    anything else."""
     try:
         if isinstance(value, Mapping):
             return check(_from_term(value))
@@ -114,7 +117,8 @@ def _from_term(term: Mapping[str, Any]) -> Any:
     return ox.Literal(value, datatype=ox.NamedNode(term["dt"]) if term.get("dt") else None)
 
 
-# -- text ------------------------------------------------------------------------------------------------
+# -- text
+# ------------------------------------------------------------------------------------------------
 
 
 def line_of(quad: ox.Quad) -> str:

@@ -1,8 +1,9 @@
 """What a GraphMeta needs of every statement, counted while a file is loaded.
 
-One thread parses while another stores, and storing takes longer: what is counted in the meantime costs little, where
-asking the store for it later takes a pass over all statements. Only in a worker that has a core to spare, and only for
-graphs that are answered from memory. It must not do more than this: two threads share one lock.
+One thread parses while another stores, and storing takes longer: what is counted in the meantime
+costs little, where asking the store for it later takes a pass over all statements. Only in a worker
+that has a core to spare, and only for graphs that are answered from memory. It must not do more
+than this: two threads share one lock.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A query with the gaps that a question fills: what a procedure holds.
 
-Where `rlm.ontology.shape` decides by itself what is a specific, here it is known what the question named.
+Where `rlm.ontology.shape` decides by itself what is a specific, here it is known what the question
+named.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ def template_of(
     entities: Mapping[str, str],
     texts: Mapping[str, str],
 ) -> Template | None:
-    """The query with `entities` (IRI → placeholder) and `texts` (case-folded text → placeholder) taken out.
+    """The query with `entities` (IRI → placeholder) and `texts` (case-folded text → placeholder)
+    taken out.
 
-    Numbers stay, and so do texts without letters; any other text becomes a gap that the question does not fill. None
-    for a query with a BASE or a name that cannot be expanded. Raises QueryRefused for what may not run.
+    Numbers stay, and so do texts without letters; any other text becomes a gap that the question
+    does not fill. None for a query with a BASE or a name that cannot be expanded. Raises
+    QueryRefused for what may not run.
     """
     checked = check_query(query)
     form = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
@@ -63,7 +66,8 @@ def template_of(
 
 
 def names_of(query: str, prefixes: Mapping[str, str]) -> list[str]:
-    """The IRIs that a query names, in order, each once; those of its prologue and those that nobody knows left out."""
+    """The IRIs that a query names, in order, each once; those of its prologue and those that nobody
+    knows left out."""
     checked = check_query(query)
     form = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
     known = Prefixes({**Prefixes(prefixes), **declared_prefixes(checked.tokens[:form])})

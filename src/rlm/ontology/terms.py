@@ -1,8 +1,9 @@
 """RDF terms as they cross between processes, and the short names people write for IRIs.
 
-A term is a JSON object: {"t": "iri", "v": …} or {"t": "bnode", "v": "b0"} or {"t": "lit", "v": lexical form, "dt": IRI,
-"lang": tag, "dir": "ltr" or "rtl"} or {"t": "triple", "v": [s, p, o]}. A plain string has neither "dt" nor "lang"; a
-text with a language has no "dt". A blank node's label is good for the engine that gave it and for nothing else.
+A term is a JSON object: {"t": "iri", "v": …} or {"t": "bnode", "v": "b0"} or {"t": "lit", "v":
+lexical form, "dt": IRI, "lang": tag, "dir": "ltr" or "rtl"} or {"t": "triple", "v": [s, p, o]}. A
+plain string has neither "dt" nor "lang"; a text with a language has no "dt". A blank node's label
+is good for the engine that gave it and for nothing else.
 """
 
 from __future__ import annotations
@@ -76,10 +77,11 @@ _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 
 
 class Prefixes(dict[str, str]):
-    """Prefix to namespace. What is given comes first, well-known ones fill the names that are free, `:` comes last.
+    """Prefix to namespace. What is given comes first, well-known ones fill the names that are free,
+    `:` comes last.
 
-    Of two prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before any other: procedures
-    and queries call them so.
+    Of two prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before
+    any other: procedures and queries call them so.
     """
 
     _by_namespace: dict[str, str] | None = None
@@ -95,7 +97,8 @@ class Prefixes(dict[str, str]):
             self[""] = given[""]
 
     def expand(self, name: str) -> str:
-        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. OntologyError when it is none of them."""
+        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. OntologyError when it is none of
+        them."""
         text = name.strip()
         if text.startswith("<") and text.endswith(">"):
             return _whole(text[1:-1], name)
@@ -174,7 +177,8 @@ class Prefixes(dict[str, str]):
 
 
 def local_name(iri: str) -> str:
-    """What follows the last `#`, else the last `/`, else the last `:`; the IRI itself when nothing does."""
+    """What follows the last `#`, else the last `/`, else the last `:`; the IRI itself when nothing
+    does."""
     bare = iri.rstrip("/#")
     for mark in "#/:":
         head, found, tail = bare.rpartition(mark)
@@ -184,7 +188,8 @@ def local_name(iri: str) -> str:
 
 
 def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
-    """A term in Turtle's notation, on one line: `ex:a`, `_:b0`, `"text"@en`, `12`, `"2020-01-01"^^xsd:date`."""
+    """A term in Turtle's notation, on one line: `ex:a`, `_:b0`, `"text"@en`, `12`,
+    `"2020-01-01"^^xsd:date`."""
     prefixes = _DEFAULT if prefixes is None else prefixes
     kind, value = term["t"], term["v"]
     if kind == "iri":
@@ -203,7 +208,8 @@ def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
 
 
 def term_plain(term: Term) -> str:
-    """A term as a spreadsheet wants it: the IRI, the label of a blank node, the text without quotes."""
+    """A term as a spreadsheet wants it: the IRI, the label of a blank node, the text without
+    quotes."""
     if term["t"] == "bnode":
         return f"_:{term['v']}"
     return term_text(term, _NONE) if term["t"] == "triple" else str(term["v"])

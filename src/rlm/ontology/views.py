@@ -1,8 +1,9 @@
 """The bounded views of a graph under the names that the procedures use.
 
-`Views(engine)` holds an engine and its GraphMeta; the tools mount its methods. Every list is capped (25 at
-most), every text cut, every count true. Names are given as CURIE, IRI, <IRI>, or a name that only one term has;
-an unknown one raises OntologyError with the nearest. The docstrings of the methods are read by models.
+`Views(engine)` holds an engine and its GraphMeta; the tools mount its methods. Every list is capped
+(25 at most), every text cut, every count true. Names are given as CURIE, IRI, <IRI>, or a name that
+only one term has; an unknown one raises OntologyError with the nearest. The docstrings of the
+methods are read by models.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Views:
     ) -> list[dict[str, Any]]:
         """Terms by a piece of their name. search_in: label, iri, localname or all.
 
-        Each hit says how it matched: match_type exact, prefix, word, substring or fuzzy, and match_in.
+        Each hit says how it matched: match_type exact, prefix, word, substring or fuzzy, and
+        match_in.
         """
         return search.search_entity(
             self.engine,
@@ -58,7 +60,8 @@ class Views:
     def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
         """uri, label, types, comment, outgoing_sample, and the place of a term in the schema.
 
-        For a class: superclasses, subclasses, properties, instances. For a property: domain, range, uses.
+        For a class: superclasses, subclasses, properties, instances. For a property: domain, range,
+        uses.
         """
         return describe.describe_entity(self.engine, self.meta, uri, limit=limit, lang=self.lang)
 
@@ -79,7 +82,8 @@ class Views:
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
     ) -> dict[str, Any]:
-        """Paths between two entities, the shortest first, links followed both ways; max_depth up to 4."""
+        """Paths between two entities, the shortest first, links followed both ways; max_depth up to
+        4."""
         return paths.find_path(
             self.engine, self.meta, source, target, max_depth=max_depth, limit=limit
         )
@@ -96,7 +100,8 @@ class Views:
 def predicate_frequency(
     meta: GraphMeta, *, limit: int = 20, lang: str | None = None
 ) -> list[dict[str, Any]]:
-    """Every predicate counts, rdf:type and rdfs:label too: this is about the statements, not about the schema."""
+    """Every predicate counts, rdf:type and rdfs:label too: this is about the statements, not about
+    the schema."""
     most = list(meta.pred_freq.items())[: search.bounded(limit, MOST_PREDICATES)]
     return [
         {"predicate": meta.curie(iri), "count": count, "label": cut(meta.label(iri, lang), 80)}
@@ -106,7 +111,8 @@ def predicate_frequency(
 
 
 def graph_stats(meta: GraphMeta) -> dict[str, Any]:
-    """Numbers first, then short lists, deprecated roots last; `more_roots` and `left_out` say what is not listed."""
+    """Numbers first, then short lists, deprecated roots last; `more_roots` and `left_out` say what
+    is not listed."""
     kinds = ["property" if iri in meta.guessed else kind for iri, kind in meta.kinds.items()]
     roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
     lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}

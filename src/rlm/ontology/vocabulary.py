@@ -1,7 +1,8 @@
-"""The names that RDF, RDFS and OWL give their own machinery, and where people put labels and definitions.
+"""The names that RDF, RDFS and OWL give their own machinery, and where people put labels and
+definitions.
 
-A term of the machinery (owl:Class, rdf:first, rdfs:comment) is never what an ontology is about: counts of
-properties leave it out unless the file declares it, and no card or root list names it.
+A term of the machinery (owl:Class, rdf:first, rdfs:comment) is never what an ontology is about:
+counts of properties leave it out unless the file declares it, and no card or root list names it.
 """
 
 from __future__ import annotations

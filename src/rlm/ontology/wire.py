@@ -1,11 +1,12 @@
 """Exchanges with one endpoint over HTTP: bounded in time, in bytes and in where they go.
 
-The deadline covers looking up the name, connecting, TLS, sending and a body that drips in byte by byte. The
-connection goes to an address that was checked (`rlm.ontology.addresses`), with the endpoint's name in the
-Host header and in TLS. No proxy, no cookie and no .netrc takes part. Redirects are followed on the same host
-only, since credentials go along.
+The deadline covers looking up the name, connecting, TLS, sending and a body that drips in byte by
+byte. The connection goes to an address that was checked (`rlm.ontology.addresses`), with the
+endpoint's name in the Host header and in TLS. No proxy, no cookie and no .netrc takes part.
+Redirects are followed on the same host only, since credentials go along.
 
-What does not work out is a `Broken`; its words are for `rlm.ontology.remote` to put into an EndpointError.
+What does not work out is a `Broken`; its words are for `rlm.ontology.remote` to put into an
+EndpointError.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Wire:
         self._closed = False
 
     def send(self, ask: Ask, deadline: Deadline) -> Heard:
-        """The answer, after any redirects. Raises Broken, or EndpointError for an address that is refused."""
+        """The answer, after any redirects. Raises Broken, or EndpointError for an address that is
+        refused."""
         if self._closed:
             raise Broken("is closed: open it again")
         ips = checked_addresses(
@@ -154,7 +156,8 @@ def _hang_up(lines: list[tuple[Key, Line]]) -> None:
 
 
 def redirected(ask: Ask, heard: Heard) -> Ask:
-    """The request that a redirect asks for. Raises Broken when it leads to another host, scheme or port."""
+    """The request that a redirect asks for. Raises Broken when it leads to another host, scheme or
+    port."""
     here = ask.address
     try:
         there = parse_url(urljoin(here.url, heard.headers["location"]))

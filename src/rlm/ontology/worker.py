@@ -1,7 +1,7 @@
 """The host's end of a worker (`rlm.ontology.child`): start it, speak with it, end it.
 
-Time is kept here. A worker that does not answer in time, says what is no message, or ends, is `Gone`; whoever started
-it decides what that means.
+Time is kept here. A worker that does not answer in time, says what is no message, or ends, is
+`Gone`; whoever started it decides what that means.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SIGNALS = frozenset(map(int, signal.Signals))
 _NO_MEMORY = ("memory allocation", "MemoryError", "bad_alloc")
 LARGE_PIECES_MB = 1024
 _ENVIRONMENT = {"GLIBC_TUNABLES": f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={16 << 20}"}
-"""Memory in large pieces: a store in memory is made of many small ones, and half a second of loading is a tenth less.
-Only for a worker that may take `LARGE_PIECES_MB`: what is not used of a piece counts too. To another C library than
-this one it says nothing."""
+"""Memory in large pieces: a store in memory is made of many small ones, and half a second of
+loading is a tenth less. Only for a worker that may take `LARGE_PIECES_MB`: what is not used of a
+piece counts too. To another C library than this one it says nothing."""
 _START = """
 import sys
 sys.flags.isolated or sys.exit(3)
@@ -42,7 +42,8 @@ main()
 
 
 class Gone(Exception):
-    """The worker is no more. `late`: its time was over. `memory`: it had none left. `outside`: somebody killed it."""
+    """The worker is no more. `late`: its time was over. `memory`: it had none left. `outside`:
+    somebody killed it."""
 
     def __init__(
         self, how: str, *, late: bool = False, memory: bool = False, outside: bool = False
@@ -52,7 +53,8 @@ class Gone(Exception):
 
 
 class Worker:
-    """One worker process; what it is to do is sent to it first. After `Gone` there is nothing left to clean up."""
+    """One worker process; what it is to do is sent to it first. After `Gone` there is nothing left
+    to clean up."""
 
     def __init__(
         self, first: dict[str, Any] | None = None, *, frame_bytes: int, memory_mb: int = 0
@@ -83,7 +85,8 @@ class Worker:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether it runs and is ours: a process that was forked from this one needs a worker of its own."""
+        """Whether it runs and is ours: a process that was forked from this one needs a worker of
+        its own."""
         return self._ending is None and self._owner == os.getpid() and self._process.poll() is None
 
     def send(self, message: dict[str, Any]) -> None:
@@ -153,7 +156,8 @@ class Worker:
         )
 
     def interrupt(self) -> None:
-        """End the process from another thread; the thread that speaks with it finds it `Gone` and cleans up."""
+        """End the process from another thread; the thread that speaks with it finds it `Gone` and
+        cleans up."""
         if self._owner == os.getpid():
             self._process.kill()
 

@@ -31,7 +31,8 @@ def shipped_packs() -> dict[str, Path]:
 
 
 def shipped_hashes() -> dict[str, str]:
-    """Hash and name of every pack in the package: bytes that are ours, whatever their file is called."""
+    """Hash and name of every pack in the package: bytes that are ours, whatever their file is
+    called."""
     return {sha256(path.read_bytes()).hexdigest(): name for name, path in shipped_packs().items()}
 
 
@@ -54,7 +55,8 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
 
 
 def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
-    """Whether these are fit to be the general strategies: `valid`, and each check with what failed it.
+    """Whether these are fit to be the general strategies: `valid`, and each check with what failed
+    it.
 
     Never raises: anything may be handed in.
     """

@@ -1,16 +1,18 @@
 """The review loop: candidates to a file, a person edits it, the result comes back.
 
-A candidate's line is a pack line that a person may change: it has no `sha256` and no `memory_id`, and its
-comments (`_memory_id`, `_level`, `_ready`, `_score`, `_why`) are ignored by an import. `import_pack` takes the
-edited file as it is and adds what is new. `apply_candidates` goes further: a line whose memory is still in the
-store changes that memory, at its level, instead of adding another beside it.
+A candidate's line is a pack line that a person may change: it has no `sha256` and no `memory_id`,
+and its comments (`_memory_id`, `_level`, `_ready`, `_score`, `_why`) are ignored by an import.
+`import_pack` takes the edited file as it is and adds what is new. `apply_candidates` goes further:
+a line whose memory is still in the store changes that memory, at its level, instead of adding
+another beside it.
 
-Only a person's word may do that, never a mark in the file: ids are hashes of words that others know too, so a pack
-from elsewhere could bear such marks and change what is trusted here. `rlm pack import` therefore does not apply a
-file that `is_review_of` this store by itself; it says which command does.
+Only a person's word may do that, never a mark in the file: ids are hashes of words that others know
+too, so a pack from elsewhere could bear such marks and change what is trusted here. `rlm pack
+import` therefore does not apply a file that `is_review_of` this store by itself; it says which
+command does.
 
-New words give a memory a new id, so a file that is applied a second time names an id that is gone. The line's
-words, and what the store knows of edits, then say which memory is meant.
+New words give a memory a new id, so a file that is applied a second time names an id that is gone.
+The line's words, and what the store knows of edits, then say which memory is meant.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class CandidatesReport:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReport:
-    """What came back from a review. `not_mentioned` are candidates of the store that no line is about; they stay."""
+    """What came back from a review. `not_mentioned` are candidates of the store that no line is
+    about; they stay."""
 
     changed: int
     added: int
@@ -80,7 +83,8 @@ def write_candidates(
     ontology: str | None = None,
     threshold: float = THRESHOLD,
 ) -> CandidatesReport:
-    """Write what comes into question for a pack, the ready ones first, each with its score and reasons."""
+    """Write what comes into question for a pack, the ready ones first, each with its score and
+    reasons."""
     found, _ = candidates(db, ontology=ontology, threshold=threshold)
     found.sort(
         key=lambda candidate: (bool(candidate.bars), -candidate.score, candidate.item.memory_id)
@@ -102,9 +106,9 @@ def write_candidates(
 def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     """Bring a reviewed file back. A person has read it, so what is new in it is recorded as theirs.
 
-    Every line is checked before the first change, and on SQLite all changes are one transaction. A line that
-    was deleted from the file changes nothing, and `not_mentioned` counts it: archive a memory to be rid of it.
-    Applying a file twice changes nothing the second time.
+    Every line is checked before the first change, and on SQLite all changes are one transaction. A
+    line that was deleted from the file changes nothing, and `not_mentioned` counts it: archive a
+    memory to be rid of it. Applying a file twice changes nothing the second time.
     """
     lines = list(_read(Path(path).expanduser(), db))
     meant = _Meant(db, lines)
@@ -133,7 +137,8 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
 
 
 def is_review_of(path: Path, db: MemoryBackend) -> bool:
-    """Whether a file holds candidates of this store: not sealed as a pack, and naming a memory that is here."""
+    """Whether a file holds candidates of this store: not sealed as a pack, and naming a memory that
+    is here."""
     if os.path.lexists(manifest_path(path)) or not _bears_mark(path):
         return False
     named = set(_named(path))
@@ -157,7 +162,8 @@ def _bears_mark(path: Path) -> bool:
 
 
 def _named(path: Path) -> Iterator[str]:
-    """The ids in the comments of a file. A line that cannot be read names none; who reads the pack says so."""
+    """The ids in the comments of a file. A line that cannot be read names none; who reads the pack
+    says so."""
     with open_regular(path) as file:
         for line in iter(lambda: file.readline(LINE_BYTES), b""):
             if _MARK not in line:
@@ -201,10 +207,11 @@ def _comment(record: dict[str, Any], *names: str) -> str | None:
 
 
 class _Meant:
-    """Which memory each line is about: that of the id it names, of its words, or what the named one became.
+    """Which memory each line is about: that of the id it names, of its words, or what the named one
+    became.
 
-    A memory that a line describes word for word belongs to that line, and no memory to two: a reviewer may have
-    copied a line to make two memories of one.
+    A memory that a line describes word for word belongs to that line, and no memory to two: a
+    reviewer may have copied a line to make two memories of one.
     """
 
     def __init__(self, db: MemoryBackend, lines: Sequence[_Line]) -> None:
@@ -212,7 +219,8 @@ class _Meant:
         self._taken = {line.item.memory_id for line in lines}
 
     def by(self, line: _Line) -> MemoryItem | None:
-        """None for a memory to add. What is put away is added again, at its own level: that brings it back."""
+        """None for a memory to add. What is put away is added again, at its own level: that brings
+        it back."""
         found = self._free(line.named) if line.named != line.item.memory_id else None
         if found is not None:
             return found

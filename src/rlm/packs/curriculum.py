@@ -1,4 +1,5 @@
-"""Curricula: the tasks that teach, as YAML, each with the query that tells whether an answer is right.
+"""Curricula: the tasks that teach, as YAML, each with the query that tells whether an answer is
+right.
 
     id: prov_curriculum_v1
     ontology: {name: prov, path: ontology/prov.ttl}
@@ -9,9 +10,9 @@
         verify: {sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf+ prov:Activity }", compare: set}
         held_out: true
 
-`read_curriculum` refuses a bad file with the line, before anything is opened or asked; `check_curriculum`, in
-`curriculum_check`, then asks every `verify` of the ontology. A task that is `held_out` is for measuring and is never
-trained on.
+`read_curriculum` refuses a bad file with the line, before anything is opened or asked;
+`check_curriculum`, in `curriculum_check`, then asks every `verify` of the ontology. A task that is
+`held_out` is for measuring and is never trained on.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Curriculum:
 
 
 def read_curriculum(path: str | Path) -> Curriculum:
-    """The curriculum, or ConfigError with line and column: unknown key, missing key, wrong value, no ontology."""
+    """The curriculum, or ConfigError with line and column: unknown key, missing key, wrong value,
+    no ontology."""
     file = Path(path).expanduser()
     try:
         return _curriculum(file, _fields(read_tree(file), "a curriculum", _FILE, ("description",)))
@@ -93,7 +95,8 @@ def read_curriculum(path: str | Path) -> Curriculum:
         raise fault.told(file) from fault.__cause__
 
 
-# -- parts ---------------------------------------------------------------------------------------------------
+# -- parts
+# ---------------------------------------------------------------------------------------------------
 
 
 def _curriculum(file: Path, top: Mapping) -> Curriculum:
@@ -172,7 +175,8 @@ def _query_spot(verify: Node) -> Spot:
 
 
 def _located(file: Path, ontology: Mapping) -> Path:
-    """Where the ontology is: from the working directory, the curriculum's folder, or the folder two above it."""
+    """Where the ontology is: from the working directory, the curriculum's folder, or the folder two
+    above it."""
     given = Path(_text(ontology.values["path"], "path")).expanduser()
     folder = file.absolute().parent
     tried = dict.fromkeys([given, folder / given, folder.parent.parent / given])
@@ -187,7 +191,8 @@ def _located(file: Path, ontology: Mapping) -> Path:
     raise Fault(ontology.values["path"].at, f"there is no ontology {shown(str(given))}{where}")
 
 
-# -- values --------------------------------------------------------------------------------------------------
+# -- values
+# --------------------------------------------------------------------------------------------------
 
 
 def _fields(

@@ -1,8 +1,9 @@
-"""Whether an ontology can answer what a curriculum asks it: every `verify` once, before anything is spent.
+"""Whether an ontology can answer what a curriculum asks it: every `verify` once, before anything is
+spent.
 
-A check with a slip in it teaches what is false: every right answer is judged wrong, and a pitfall is learnt from it.
-So a term that occurs nowhere in the ontology is refused, and so is a check that expects nothing at all. What does not
-exist is asked for with `compare: absent`.
+A check with a slip in it teaches what is false: every right answer is judged wrong, and a pitfall
+is learnt from it. So a term that occurs nowhere in the ontology is refused, and so is a check that
+expects nothing at all. What does not exist is asked for with `compare: absent`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ _ALWAYS = frozenset(
 
 
 def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
-    """Ask every `verify` once. ConfigError with the line of the first that this ontology does not answer."""
+    """Ask every `verify` once. ConfigError with the line of the first that this ontology does not
+    answer."""
     known: dict[str, bool] = {}
     for task in curriculum.tasks:
         if task.verify is None:
@@ -91,7 +93,8 @@ def _meant(tag: str) -> str:
     return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
 
 
-# -- terms -------------------------------------------------------------------------------------------------------
+# -- terms
+# -------------------------------------------------------------------------------------------------------
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:
@@ -113,7 +116,8 @@ def _instead(engine: Engine, iri: str) -> str:
 
 
 def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
-    """The terms that a query names, as it writes them, and their IRIs. Namespaces, datatypes and `_ALWAYS` are none."""
+    """The terms that a query names, as it writes them, and their IRIs. Namespaces, datatypes and
+    `_ALWAYS` are none."""
     tokens = check_query(sparql).tokens
     declared = Prefixes(prefixes)
     own: set[int] = set()

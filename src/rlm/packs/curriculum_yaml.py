@@ -1,8 +1,8 @@
 """The YAML of a curriculum as a small tree in which everything knows its line and column.
 
-Only what a curriculum needs: mappings, lists and texts. Nothing is constructed, so no tag can make an object; anchors,
-aliases and tags are refused, and so are two documents, two keys of one name, deep nesting and large files. A text is
-what is written: `12` is the text "12".
+Only what a curriculum needs: mappings, lists and texts. Nothing is constructed, so no tag can make
+an object; anchors, aliases and tags are refused, and so are two documents, two keys of one name,
+deep nesting and large files. A text is what is written: `12` is the text "12".
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Fault(Exception):
 
 
 def read_tree(path: Path) -> Node:
-    """The one document of the file. Raises Fault for its content, ConfigError when there is no such file."""
+    """The one document of the file. Raises Fault for its content, ConfigError when there is no such
+    file."""
     return parse_tree(_decoded(_bytes(path)))
 
 
@@ -119,7 +120,8 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _built(events: Iterator[Any]) -> Node:
-    """The tree of the events, built without recursion. A mapping that waits for a value keeps its key in `pending`."""
+    """The tree of the events, built without recursion. A mapping that waits for a value keeps its
+    key in `pending`."""
     root: Node | None = None
     stack: list[Listing | Mapping] = []
     pending: list[Text | None] = []

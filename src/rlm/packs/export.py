@@ -33,10 +33,11 @@ FROM_A_PACK = "it came from a pack"
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written. `left_out` counts, by reason, memories that came into question and were not.
+    """What was written. `left_out` counts, by reason, memories that came into question and were
+    not.
 
-    A signature is a part of the manifest, so writing over a signed pack leaves no old one behind: without a key
-    the pack is then unsigned, and `signature_lost` says that it was not so before.
+    A signature is a part of the manifest, so writing over a signed pack leaves no old one behind:
+    without a key the pack is then unsigned, and `signature_lost` says that it was not so before.
     """
 
     path: str
@@ -64,15 +65,18 @@ def export_pack(
     key: str | Path | None = None,
     packed: bool = True,
 ) -> ExportReport:
-    """Write a pack and its manifest: universal, or about one ontology. `key` is a private key to sign with.
+    """Write a pack and its manifest: universal, or about one ontology. `key` is a private key to
+    sign with.
 
-    What came from a pack is exported too unless `packed` is False: whoever shares it has not made it.
+    What came from a pack is exported too unless `packed` is False: whoever shares it has not made
+    it.
 
-    The same memories give the same bytes. The store is not changed. Two files are written, each whole; the
-    pack first, so that a manifest never speaks of a pack that is not there. Without `name`, the file's.
+    The same memories give the same bytes. The store is not changed. Two files are written, each
+    whole; the pack first, so that a manifest never speaks of a pack that is not there. Without
+    `name`, the file's.
 
-    Files that are there are replaced (`rlm pack export` asks for `--force`), but never by nothing: when no memory
-    is fit to share, PackError says why and nothing is written.
+    Files that are there are replaced (`rlm pack export` asks for `--force`), but never by nothing:
+    when no memory is fit to share, PackError says why and nothing is written.
     """
     target = Path(path).expanduser()
     if not target.name.endswith(PACK_SUFFIX):

@@ -1,16 +1,17 @@
 """A pack: one memory a line, as JSON that two people can diff.
 
-Every line that we write is canonical JSON (keys sorted, no spaces, real characters) and ends in a newline;
-lines are sorted by `memory_id`. `sha256` is the hash of the canonical line without that key. A line holds
-what a memory says and where it came from, never how it fared here: no counters, no trust, no tenant. So the
-same memories always give the same bytes.
+Every line that we write is canonical JSON (keys sorted, no spaces, real characters) and ends in a
+newline; lines are sorted by `memory_id`. `sha256` is the hash of the canonical line without that
+key. A line holds what a memory says and where it came from, never how it fared here: no counters,
+no trust, no tenant. So the same memories always give the same bytes.
 
-Reading is strict, because a pack comes from elsewhere: anything that is not exactly a pack is refused with
-its path and line. A line may leave out `sha256` and `memory_id` (a person wrote it), and keys that begin
-with `_` are comments. This module knows no store and decides nothing about trust.
+Reading is strict, because a pack comes from elsewhere: anything that is not exactly a pack is
+refused with its path and line. A line may leave out `sha256` and `memory_id` (a person wrote it),
+and keys that begin with `_` are comments. This module knows no store and decides nothing about
+trust.
 
-`before_pack` in a stored memory's provenance holds what an import replaced (`source_type`, and provenance's
-`source` and `pack`); `record_of` puts it back, so that a round trip loses nothing.
+`before_pack` in a stored memory's provenance holds what an import replaced (`source_type`, and
+provenance's `source` and `pack`); `record_of` puts it back, so that a round trip loses nothing.
 """
 
 from __future__ import annotations
@@ -57,11 +58,13 @@ _TYPES: dict[str, type] = {
 KEYS = frozenset({*_TYPES, "confidence", "sha256"})
 
 
-# -- reading -------------------------------------------------------------------------------------------
+# -- reading
+# -------------------------------------------------------------------------------------------
 
 
 def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
-    """Open a file for reading. A link, a folder, a device, a pipe, too large or a packed file raises PackError."""
+    """Open a file for reading. A link, a folder, a device, a pipe, too large or a packed file
+    raises PackError."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         number = os.open(path, flags | getattr(os, "O_BINARY", 0))
@@ -123,10 +126,11 @@ class PackReader:
             yield from enumerate(block.split(b"\n")[:-1], first)
 
     def blocks(self, least: int, taper: int = 0) -> Iterator[tuple[int, bytes]]:
-        """The same pass in blocks of whole lines, each with the number of its first: `least` lines and some more.
+        """The same pass in blocks of whole lines, each with the number of its first: `least` lines
+        and some more.
 
-        With `taper` the last blocks are smaller, one in `taper` of what is left, but no less than a quarter: who
-        shares them out ends at about the same time with all of them.
+        With `taper` the last blocks are smaller, one in `taper` of what is left, but no less than a
+        quarter: who shares them out ends at about the same time with all of them.
         """
         digest, size, first, count, open_line = sha256(), 0, 1, 0, 0
         parts: list[bytes] = []
@@ -175,7 +179,8 @@ class Refused(Exception):
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """The object of one line, with its `sha256` checked and taken out. Raises what `PackReader` maps."""
+    """The object of one line, with its `sha256` checked and taken out. Raises what `PackReader`
+    maps."""
     if len(line) > LINE_BYTES:
         raise Refused(_TOO_LONG)
     record = parse_object(line)
@@ -209,7 +214,8 @@ def _check_types(record: Mapping[str, Any]) -> None:
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Strict JSON: UTF-8 without a mark, one object, no key twice, finite numbers, nested `DEPTH` at most."""
+    """Strict JSON: UTF-8 without a mark, one object, no key twice, finite numbers, nested `DEPTH`
+    at most."""
     if (quick := _canonical(data)) is not None:
         return quick
     if data.startswith(b"\xef\xbb\xbf"):
@@ -233,11 +239,12 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def _canonical(data: bytes) -> dict[str, Any] | None:
-    """The object of a line that is spelled as we spell it, or as `json.dumps` does, at a third of the price; else None.
+    """The object of a line that is spelled as we spell it, or as `json.dumps` does, at a third of
+    the price; else None.
 
-    What is written back as the very same bytes had no key twice, no mark, and no number that JSON cannot say. The same
-    holds where the two differ by blanks only: taking blanks away leaves every quote where it was, so both have as many
-    keys, and what was written back has none twice.
+    What is written back as the very same bytes had no key twice, no mark, and no number that JSON
+    cannot say. The same holds where the two differ by blanks only: taking blanks away leaves every
+    quote where it was, so both have as many keys, and what was written back has none twice.
     """
     if data.count(b"{") + data.count(b"[") > DEPTH:
         return None
@@ -305,7 +312,8 @@ def _check_hash(line: bytes, record: Mapping[str, Any], claimed: Any) -> None:
         )
 
 
-# -- a record and a memory -----------------------------------------------------------------------------
+# -- a record and a memory
+# -----------------------------------------------------------------------------
 
 
 def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
@@ -390,7 +398,8 @@ def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
 
 
 def stamp(item: MemoryItem, pack: str) -> None:
-    """Mark a memory, in place, as come from a pack, and keep what that replaces under `before_pack`.
+    """Mark a memory, in place, as come from a pack, and keep what that replaces under
+    `before_pack`.
 
     For a memory that has passed the gate: what is added is our own or clean already.
     """
@@ -405,7 +414,8 @@ def stamp(item: MemoryItem, pack: str) -> None:
     item.source_type = "pack"
 
 
-# -- writing -------------------------------------------------------------------------------------------
+# -- writing
+# -------------------------------------------------------------------------------------------
 
 
 def dumps(value: Any) -> str:

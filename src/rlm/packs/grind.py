@@ -1,7 +1,8 @@
-"""A worker of an import that is a Python of its own: it is told in plain data what a fork would know.
+"""A worker of an import that is a Python of its own: it is told in plain data what a fork would
+know.
 
-Started by `mill.py` where forking is not safe. Whatever else is printed in it goes nowhere: its standard output is the
-pipe that results take.
+Started by `mill.py` where forking is not safe. Whatever else is printed in it goes nowhere: its
+standard output is the pipe that results take.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from rlm.store.types import Tenant
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker has to know; the path is for messages. `embedder` is a word that `pick_embedder` knows."""
+    """What a worker has to know; the path is for messages. `embedder` is a word that
+    `pick_embedder` knows."""
 
     path: str
     name: str

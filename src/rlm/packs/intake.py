@@ -1,7 +1,7 @@
 """The memories of a pack, line by line, through the one gate: checked, stamped and ready to store.
 
-Knows no database. The same code runs in this process and, for large packs, in workers (`mill.py`), which get bundles of
-lines and give back batches.
+Knows no database. The same code runs in this process and, for large packs, in workers (`mill.py`),
+which get bundles of lines and give back batches.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Intake:
             self._seen.add(key)
 
     def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
-        """The gate changed the words: the id must then be that of the words as they stand in the line."""
+        """The gate changed the words: the id must then be that of the words as they stand in the
+        line."""
         if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
             raise PackError(
                 f"memory_id {claimed[:40]!r} is not that of its title, content and scope: leave it out",
@@ -83,7 +84,8 @@ class Intake:
         self.source.check_read(self.reader)
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
-        """The memories of some raw lines, and their ids as claimed. The first line that is wrong raises."""
+        """The memories of some raw lines, and their ids as claimed. The first line that is wrong
+        raises."""
         told: list[MemoryItem] = []
         claims: list[str | None] = []
         wrong: Exception | None = None
@@ -126,7 +128,8 @@ class Intake:
         return admitted, keys
 
     def batch_of(self, frame: bytes, space: int, maker: BatchMaker) -> bytes:
-        """In a worker: everything about a bundle that needs no database. What is wrong comes back as data."""
+        """In a worker: everything about a bundle that needs no database. What is wrong comes back
+        as data."""
         first, lines = int.from_bytes(frame[:8], "little"), frame[8:].split(b"\n")[:-1]
         self.scrubbed = 0
         maker.start()

@@ -1,12 +1,14 @@
 """Other processes that do the thinking of a large import while this one writes.
 
-A worker takes frames of bytes, hands each to one function and sends back what it returns. It holds no database and
-no file of ours but its two pipes, and ends when they close: however this process dies, no worker outlives it. Each
-worker has at most one frame, and results come back in the order of the frames.
+A worker takes frames of bytes, hands each to one function and sends back what it returns. It holds
+no database and no file of ours but its two pipes, and ends when they close: however this process
+dies, no worker outlives it. Each worker has at most one frame, and results come back in the order
+of the frames.
 
-A fork is the fastest worker, but safe only where no other thread of ours runs, and is made only on Linux. Elsewhere,
-in a notebook for one, a worker is a Python of its own (`grind.py`), which takes longer to start. `workers_for` says how
-many are worth it; with none, the caller does the work itself.
+A fork is the fastest worker, but safe only where no other thread of ours runs, and is made only on
+Linux. Elsewhere, in a notebook for one, a worker is a Python of its own (`grind.py`), which takes
+longer to start. `workers_for` says how many are worth it; with none, the caller does the work
+itself.
 """
 
 from __future__ import annotations
@@ -110,7 +112,8 @@ class Mill:
         return None
 
     def map(self, frames: Iterable[bytes]) -> Iterator[bytes]:
-        """What the function returns for each frame, in order. What it raises is raised here as RLMError."""
+        """What the function returns for each frame, in order. What it raises is raised here as
+        RLMError."""
         idle, busy = deque(self._all), deque[_Worker]()
         for frame in frames:
             if not idle:
@@ -221,7 +224,8 @@ class _Process(_Worker):
 
 
 def _widen(pipe: int) -> None:
-    """Let a pipe hold a megabyte: the default of 64 kB means a switch of processes for every hundred memories."""
+    """Let a pipe hold a megabyte: the default of 64 kB means a switch of processes for every
+    hundred memories."""
     with contextlib.suppress(OSError, AttributeError, ImportError):
         import fcntl  # not everywhere
 

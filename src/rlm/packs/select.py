@@ -17,7 +17,8 @@ from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LEVELS, MemoryItem
 
 THRESHOLD = 0.6
-"""Above the plain 0.5: a memory must also read as a procedure, or a person must have tagged it universal."""
+"""Above the plain 0.5: a memory must also read as a procedure, or a person must have tagged it
+universal."""
 SHIPPED_SOURCES = ("success", "human", "pack")
 EVERYTHING = 2**31
 
@@ -51,7 +52,8 @@ def hardcoded_name(item: MemoryItem) -> str | None:
 
 
 def score_generalization(item: MemoryItem) -> float:
-    """From 0 to 1: 0.5; −0.3 for a hard-coded name; +0.2 for procedural words; +0.3 for the tag universal."""
+    """From 0 to 1: 0.5; −0.3 for a hard-coded name; +0.2 for procedural words; +0.3 for the tag
+    universal."""
     score = 0.5
     if hardcoded_name(item) is not None:
         score -= 0.3
@@ -64,7 +66,8 @@ def score_generalization(item: MemoryItem) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory with its score, why it came into question, and what bars it; `bars` empty means it ships."""
+    """A memory with its score, why it came into question, and what bars it; `bars` empty means it
+    ships."""
 
     item: MemoryItem
     score: float
@@ -97,7 +100,8 @@ def candidates(
 
 
 def _judged_high(db: MemoryBackend, items: Sequence[MemoryItem]) -> set[str]:
-    """Ids of memories whose trajectory has a judgment of high confidence. A JSON store keeps none to ask."""
+    """Ids of memories whose trajectory has a judgment of high confidence. A JSON store keeps none
+    to ask."""
     if not isinstance(db, SQLiteMemoryBackend):
         return set()
     with db.db.read() as connection:

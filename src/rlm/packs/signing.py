@@ -1,8 +1,8 @@
 """Ed25519 signatures: who vouches for a pack.
 
-A private key is a PEM file that only its owner may read. A public key is 32 bytes as base64, and a trusted
-one has a line `name base64` in the trusted keys file (`config.Settings.trusted_keys`). A signature that does
-not fit is always an error: it never makes a pack merely unsigned.
+A private key is a PEM file that only its owner may read. A public key is 32 bytes as base64, and a
+trusted one has a line `name base64` in the trusted keys file (`config.Settings.trusted_keys`). A
+signature that does not fit is always an error: it never makes a pack merely unsigned.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def _require_cryptography() -> None:
 
 
 def generate_key(path: str | Path) -> str:
-    """Write a new private key to `path` (PEM, mode 600) and `NAME base64` to `path.pub`; the base64.
+    """Write a new private key to `path` (PEM, mode 600) and `NAME base64` to `path.pub`; the
+    base64.
 
     Never overwrites: an existing file raises PackError and nothing is written.
     """
@@ -115,7 +116,8 @@ def sign_manifest(manifest: Manifest, key_path: str | Path) -> Manifest:
 
 
 def check_signature(manifest: Manifest, *, path: Path) -> str | None:
-    """The public key that signed this manifest, None when nobody did. A bad signature raises PackError."""
+    """The public key that signed this manifest, None when nobody did. A bad signature raises
+    PackError."""
     if manifest.signature is None:
         return None
     _require_cryptography()
@@ -142,7 +144,8 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
 
 
 def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
-    """Trusted public keys (base64) and their names, from the settings' file by default; no file, no keys."""
+    """Trusted public keys (base64) and their names, from the settings' file by default; no file, no
+    keys."""
     file = Path(path if path is not None else config.load().trusted_keys).expanduser()
     if not file.exists():
         return {}

@@ -1,8 +1,9 @@
 """Where a pack comes from, and how far it is to be trusted.
 
-A pack is named by the path of its file or of its manifest. A bare name can only mean a pack that ships with
-the package: nothing is looked up in the current folder. Trust comes from bytes, never from a name: a
-signature by a trusted key, or a hash equal to that of a shipped pack, or a person who says so.
+A pack is named by the path of its file or of its manifest. A bare name can only mean a pack that
+ships with the package: nothing is looked up in the current folder. Trust comes from bytes, never
+from a name: a signature by a trusted key, or a hash equal to that of a shipped pack, or a person
+who says so.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _AGAIN = "get both files again"
 
 @dataclass(frozen=True, slots=True)
 class PackSource:
-    """A pack file whose bytes had `sha256` when it was opened. `key` is the public key that signed it."""
+    """A pack file whose bytes had `sha256` when it was opened. `key` is the public key that signed
+    it."""
 
     path: Path
     name: str
@@ -58,7 +60,8 @@ class PackSource:
 
 
 def open_pack(pack: str | Path) -> PackSource:
-    """Find a pack and check hash and signature against its manifest, if it has one. Reads no line yet."""
+    """Find a pack and check hash and signature against its manifest, if it has one. Reads no line
+    yet."""
     path, manifest = _locate(pack)
     with _open(path, manifest) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -80,7 +83,8 @@ def open_pack(pack: str | Path) -> PackSource:
 
 
 def find_pack(pack: str | Path) -> Path:
-    """The file of a pack, which is there and can be read. Reads nothing of it but a manifest. Raises PackError."""
+    """The file of a pack, which is there and can be read. Reads nothing of it but a manifest.
+    Raises PackError."""
     path, manifest = _locate(pack)
     _open(path, manifest).close()
     return path

@@ -1,12 +1,12 @@
 """Packs in: verify, import, take back.
 
-An import is one write transaction that reads the pack as it goes: a line that is refused, a hash that does
-not fit or a full disk rolls everything back, and a large pack never has to fit into memory. It adds only
-what is absent. Every memory passes the same gate as any other write, so secrets are scrubbed and bounds are
-kept; its id is checked against the text.
+An import is one write transaction that reads the pack as it goes: a line that is refused, a hash
+that does not fit or a full disk rolls everything back, and a large pack never has to fit into
+memory. It adds only what is absent. Every memory passes the same gate as any other write, so
+secrets are scrubbed and bounds are kept; its id is checked against the text.
 
-On a store without a table of imports (JSON) the memories go in through `add_many`; there is nothing to list
-or to roll back there.
+On a store without a table of imports (JSON) the memories go in through `add_many`; there is nothing
+to list or to roll back there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from rlm.store.types import LEVELS, LOCAL, MemoryItem
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. `pack_no` is what `rollback_pack` takes; None where the store keeps no record."""
+    """What an import did. `pack_no` is what `rollback_pack` takes; None where the store keeps no
+    record."""
 
     name: str
     sha256: str
@@ -107,11 +108,12 @@ def import_pack(
 ) -> ImportReport:
     """Add what a pack holds and the store lacks, all or nothing.
 
-    The memories are quarantined unless a trusted key signed the pack, or it is one that ships with the
-    package, or a person vouches for it with `trust`. Importing again with better trust lifts what the first
-    import left in quarantine; importing after a rollback brings the memories back. What anybody else wrote,
-    changed or archived stays as it is. A large pack is read by several processes (`mill.py`) where that pays;
-    `workers` sets how many, 0 for none. `on_progress` is told how many lines are done.
+    The memories are quarantined unless a trusted key signed the pack, or it is one that ships with
+    the package, or a person vouches for it with `trust`. Importing again with better trust lifts
+    what the first import left in quarantine; importing after a rollback brings the memories back.
+    What anybody else wrote, changed or archived stays as it is. A large pack is read by several
+    processes (`mill.py`) where that pays; `workers` sets how many, 0 for none. `on_progress` is
+    told how many lines are done.
     """
     if level not in LEVELS:
         raise ValidationError(
@@ -243,7 +245,8 @@ def _mill(
 def _milled(
     connection: apsw.Connection, bulk: Bulk, space: int, intake: Intake, trust: str, mill: Mill
 ) -> Iterator[tuple[int, list[str]]]:
-    """The same, with the thinking done by workers. A bundle that holds known memories is taken in plainly."""
+    """The same, with the thinking done by workers. A bundle that holds known memories is taken in
+    plainly."""
     with mill:
         empty = items.is_empty(connection, space)  # then `bulk` knows all that is there
         sent: deque[tuple[int, bytes]] = deque()
@@ -275,14 +278,16 @@ def _milled(
                 continue
             bulk.add_batch(batch)
             bulk.note(space, ids)
-            connection.cache_flush()  # now, while we wait for the workers, rather than at the end when nobody does
+            # now, while we wait for the workers, rather than at the end when nobody does
+            connection.cache_flush()
             yield len(keys), ids
 
 
 def _absent(
     connection: apsw.Connection, space: int, chunk: list[MemoryItem], *, lift: bool
 ) -> list[MemoryItem]:
-    """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its counters."""
+    """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its
+    counters."""
     there = items.existing(connection, space, [item.memory_id for item in chunk])
     if not there:
         return chunk
@@ -343,7 +348,8 @@ def list_packs(db: MemoryBackend) -> list[PackRow]:
 
 
 def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
-    """Archive what a pack added and nobody has changed since. A name means every import of that name.
+    """Archive what a pack added and nobody has changed since. A name means every import of that
+    name.
 
     Rolling back twice does nothing the second time. An unknown pack raises PackError.
     """

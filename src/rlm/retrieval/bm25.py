@@ -1,10 +1,10 @@
 """Okapi BM25 over documents with weighted columns: the one lexical score that every engine gives.
 
-FTS5, the sealed postings and the plain scan all find candidates; this module scores them, so that it does
-not matter which of them found one. It differs from FTS5's own `bm25()` in two ways:
+FTS5, the sealed postings and the plain scan all find candidates; this module scores them, so that
+it does not matter which of them found one. It differs from FTS5's own `bm25()` in two ways:
 
-- idf is `log(1 + (N - n + ½) / (n + ½))`, which stays positive. FTS5's falls to nothing for a word that
-  half of the documents hold, so a store of seven memories could not be searched.
+- idf is `log(1 + (N - n + ½) / (n + ½))`, which stays positive. FTS5's falls to nothing for a word
+  that half of the documents hold, so a store of seven memories could not be searched.
 - a document's length is counted in characters, which a database can sum without reading words.
 """
 

@@ -7,9 +7,9 @@ version exact:
 
 - U+2581 occurs only at the start of a token. Text whose spaces are single can therefore be cut into
   words, and a word can be encoded alone and remembered.
-- A digit occurs in no token but its own (and those of bytes), and no token has both a letter and a mark of
-  ASCII (the three that stand for no text aside). So an ASCII word can be cut into letters, single digits
-  and marks, and each part can be merged alone and remembered.
+- A digit occurs in no token but its own (and those of bytes), and no token has both a letter and a
+  mark of ASCII (the three that stand for no text aside). So an ASCII word can be cut into letters,
+  single digits and marks, and each part can be merged alone and remembered.
 - Every token is what its own merges make, so a part that is a token needs no merging.
 - A merge exists for every pair of tokens that joins to a token, and merges are listed by the id of
   what they make, then by the ids of the two parts (runs of U+2581 aside, which no word holds). So
@@ -67,7 +67,8 @@ class Vocabulary:
         self._cache: dict[str, tuple[int, ...]] = {}
 
     def _mixed(self) -> bool:
-        """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has no parts."""
+        """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has
+        no parts."""
         apart = frozenset((*self._bytes, *_NO_TEXT))
         longer = [token for token in self._ids if len(token) > 1 and token not in apart]
         kinds = SPACE.join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
@@ -177,7 +178,8 @@ def _read_vocab(path: Path) -> dict[str, int]:
 
 
 def _slice_vocab(raw: mmap.mmap) -> object:
-    """The object between the keys "vocab" and "merges", or None where the file is laid out otherwise."""
+    """The object between the keys "vocab" and "merges", or None where the file is laid out
+    otherwise."""
     start = raw.find(b"{", raw.find(b'"vocab": {'))
     end = raw.find(b'"merges": [', start)
     if not 0 < start < end:

@@ -1,8 +1,8 @@
 """Binary codes: one sign bit per dimension, compared by the number of bits that differ.
 
 A scan over codes finds the few hundred nearest of a million vectors in milliseconds; full vectors
-then re-score those. Codes are held by column: one array of 64-bit words per 64 dimensions, so that a
-scan reads memory in order. These are pure functions over such arrays; who keeps the arrays, and
+then re-score those. Codes are held by column: one array of 64-bit words per 64 dimensions, so that
+a scan reads memory in order. These are pure functions over such arrays; who keeps the arrays, and
 which position is which memory, is known elsewhere.
 
 >>> codes = sign_codes(np.array([[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]], np.float32))
@@ -29,7 +29,8 @@ CHUNK = (
 
 
 def sign_codes(vectors: NDArray[np.float32] | NDArray[np.int16]) -> Words:
-    """One row of 64-bit words per vector; bit `i % 64` of word `i // 64` says that dimension i is > 0.
+    """One row of 64-bit words per vector; bit `i % 64` of word `i // 64` says that dimension i is >
+    0.
 
     Dimensions that do not fill the last word leave its high bits 0. NaN counts as not positive.
     """
@@ -43,8 +44,9 @@ def sign_codes(vectors: NDArray[np.float32] | NDArray[np.int16]) -> Words:
 def hamming(columns: Sequence[Words], code: Words) -> Distances:
     """The distance of `code` to every code, whose word `k` is in `columns[k]`.
 
-    Up to 256 bits the distances are uint8, and 256 itself, the exact opposite, is given as 255; above
-    they are uint16. Raises ValueError where the number of words or the lengths of columns differ.
+    Up to 256 bits the distances are uint8, and 256 itself, the exact opposite, is given as 255;
+    above they are uint16. Raises ValueError where the number of words or the lengths of columns
+    differ.
     """
     if len(columns) != len(code) or len({len(column) for column in columns}) != 1:
         raise ValueError(

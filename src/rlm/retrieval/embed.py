@@ -1,7 +1,7 @@
 """Texts to vectors: what search needs of a model, and which one the settings name.
 
-A vector belongs to the `model` that made it, and two models are never compared. Rows have length 1, or are all
-zero for a text in which there is nothing to embed.
+A vector belongs to the `model` that made it, and two models are never compared. Rows have length 1,
+or are all zero for a text in which there is nothing to embed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Embedder(Protocol):
         ...
 
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """One row per (head, body), in order: what a document is for, and what it holds. Raises ModelError."""
+        """One row per (head, body), in order: what a document is for, and what it holds. Raises
+        ModelError."""
         ...
 
 
@@ -52,7 +53,8 @@ class ReadingEmbedder(Protocol):
 
 
 def kind_of(embedder: Embedder | None) -> str | None:
-    """The word that makes `pick_embedder` give such an embedder; None where a word does not say it all."""
+    """The word that makes `pick_embedder` give such an embedder; None where a word does not say it
+    all."""
     return "none" if embedder is None else getattr(embedder, "kind", None)
 
 
@@ -75,6 +77,7 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
 
 
 def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
-    """Each kind is imported when it is chosen: httpx alone costs 70 ms that a plain search must not pay."""
+    """Each kind is imported when it is chosen: httpx alone costs 70 ms that a plain search must not
+    pay."""
     made: Embedder = getattr(import_module(f"rlm.retrieval.{module}"), name)(*args, **kwargs)
     return made

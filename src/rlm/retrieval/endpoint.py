@@ -29,8 +29,8 @@ class EndpointEmbedder:
     """Any server with OpenAI's `POST {url}/embeddings`. Safe to share between threads.
 
     429, 5xx and broken connections are tried three times; an answer that takes longer than
-    `timeout_s` is not waited for again. Blank texts are not sent: they get zero rows. The key is sent
-    as a bearer token and appears in no message.
+    `timeout_s` is not waited for again. Blank texts are not sent: they get zero rows. The key is
+    sent as a bearer token and appears in no message.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Why a memory was recalled: every factor of its score, and the words that it shares with the query."""
+"""Why a memory was recalled: every factor of its score, and the words that it shares with the
+query."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`score = similarity × confidence × recency × level_weight`; similarity is fused from the two signals."""
+    """`score = similarity × confidence × recency × level_weight`; similarity is fused from the two
+    signals."""
 
     score: float
     similarity: float
@@ -20,7 +22,8 @@ class Explanation:
     level: str
     level_weight: float
     matched: Mapping[str, float] = field(default_factory=dict)
-    """Query words (as typed, folded) that the memory holds, with the share of the lexical score of each."""
+    """Query words (as typed, folded) that the memory holds, with the share of the lexical score of
+    each."""
     context: Mapping[str, float] = field(default_factory=dict)
     """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
 

@@ -1,13 +1,14 @@
 """Fusion: one similarity in [0, 1] from the words and from the meaning.
 
-    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for something like an id, × 0.5 for a part of a name
-    lexical    = bm25 / (2.2 × (the ten largest weights + 1))
-    similarity = (lexical + 0.7 × damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (number of terms / 40)²)
+    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for something like an id, × 0.5 for a part of a
+    name lexical    = bm25 / (2.2 × (the ten largest weights + 1)) similarity = (lexical + 0.7 ×
+    damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (number of terms / 40)²)
 
-Dividing by what the query could score at most keeps a poor match small; only the ten largest weights
-count, or a long question could never be answered well. The power keeps a poor cosine small. The cosine of a
-long query says little, so it fades. Neither signal wins everywhere, and one setting must serve all:
-`docs/experiments.md` has what was tried, how flat the optimum is, and where it loses.
+Dividing by what the query could score at most keeps a poor match small; only the ten largest
+weights count, or a long question could never be answered well. The power keeps a poor cosine small.
+The cosine of a long query says little, so it fades. Neither signal wins everywhere, and one setting
+must serve all: `docs/experiments.md` has what was tried, how flat the optimum is, and where it
+loses.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Plan:
     """The terms that can find a document: all but stopwords, unless there is nothing else."""
 
     def keeps(self, similarity: float, lexical: float, counts: Mapping[str, float]) -> bool:
-        """Whether a document is a hit: it shares a telling word with the query, or comes near in meaning alone."""
+        """Whether a document is a hit: it shares a telling word with the query, or comes near in
+        meaning alone."""
         if not self.telling.isdisjoint(counts):
             return similarity > 0.0
         return similarity - lexical / SCALE >= FLOOR * self.damp

@@ -1,11 +1,13 @@
 """Each word of a bulk load is looked up once, whoever needs it.
 
-A load has to split and look up every word for two indexes, postings and vectors, and that look-up is what bounds
-its speed. So texts are cut at white space into chunks, each chunk gets a number, and what an index makes of a
-chunk (its stems, its tokens) is kept in a `Ragged` under that number. From there on all is numpy.
+A load has to split and look up every word for two indexes, postings and vectors, and that look-up
+is what bounds its speed. So texts are cut at white space into chunks, each chunk gets a number, and
+what an index makes of a chunk (its stems, its tokens) is kept in a `Ragged` under that number. From
+there on all is numpy.
 
-This is exact because nothing that an index reads spans white space: not a word of `tokens.words`, not a token of
-`bpe`, not a normal form. Nothing here knows what a chunk means. One thread at a time.
+This is exact because nothing that an index reads spans white space: not a word of `tokens.words`,
+not a token of `bpe`, not a normal form. Nothing here knows what a chunk means. One thread at a
+time.
 """
 
 from __future__ import annotations
@@ -25,12 +27,14 @@ Ints = NDArray[np.int64]
 CACHED_CHUNKS = 200_000
 BATCH = 256
 MOST_CHARS = 1 << 20
-"""A batch with more than that is left to the dict: its running sum would no longer be near the processor."""
+"""A batch with more than that is left to the dict: its running sum would no longer be near the
+processor."""
 _GENERATIONS = count()
 
 
 class Numbers(dict[str, int]):
-    """Name -> its number, given out in order of first appearance; `names` has each back by its number."""
+    """Name -> its number, given out in order of first appearance; `names` has each back by its
+    number."""
 
     def __init__(self) -> None:
         super().__init__()

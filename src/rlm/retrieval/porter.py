@@ -1,14 +1,15 @@
 """The Porter stemmer, as SQLite's FTS5 runs it.
 
-M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the two later changes that
-FTS5 also has (`bli` -> `ble` in place of `abli` -> `able`, and `logi` -> `log`). The point of this module
-is not to stem well but to stem alike: a ranking computed in Python must find the words that the index of
-the database found, so every habit of FTS5 is kept.
+M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the two later changes
+that FTS5 also has (`bli` -> `ble` in place of `abli` -> `able`, and `logi` -> `log`). The point of
+this module is not to stem well but to stem alike: a ranking computed in Python must find the words
+that the index of the database found, so every habit of FTS5 is kept.
 
 - A word shorter than 3 bytes or longer than 64 bytes of UTF-8 is left alone.
-- FTS5 reads bytes, not letters, and takes each byte outside ASCII for a consonant. So we decode the UTF-8
-  bytes as Latin-1 and run the same code. On rare words FTS5 cuts a letter in half, because two equal
-  bytes look like a double consonant. The broken end is read as U+FFFD, which no whole word can hold.
+- FTS5 reads bytes, not letters, and takes each byte outside ASCII for a consonant. So we decode the
+  UTF-8 bytes as Latin-1 and run the same code. On rare words FTS5 cuts a letter in half, because
+  two equal bytes look like a double consonant. The broken end is read as U+FFFD, which no whole
+  word can hold.
 
 This module knows no database and keeps no cache: callers do.
 """
@@ -111,7 +112,8 @@ def _mend(base: str) -> str:
 
 
 def _replace(word: str, rules: _Rules, *, above: int) -> str:
-    """Apply the longest rule whose suffix fits, if the rest has more than `above` vowel-consonant turns."""
+    """Apply the longest rule whose suffix fits, if the rest has more than `above` vowel-consonant
+    turns."""
     if len(word) < 2:
         return word
     for suffix, replacement in rules.get(word[-2], ()):
@@ -136,7 +138,8 @@ def _step_5(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """One letter, c or v, for each letter; y is a vowel only after a consonant, so not at the start."""
+    """One letter, c or v, for each letter; y is a vowel only after a consonant, so not at the
+    start."""
     shape = word.translate(_SHAPES)
     if "y" not in shape:
         return shape

@@ -1,9 +1,10 @@
 """Sealed postings: for each term, which documents hold it and how much it counts there.
 
-A segment numbers its documents from 0. A term's postings are two runs of 16-bit integers: the document
-numbers, ascending, then each one's impact (see `bm25.impact`) as a fraction of `bm25.CEILING`. Impacts are
-computed once, when the segment is sealed, against a fixed length, and a query is a few vectorised additions.
-They choose whom to read closely; the score that counts is computed from the document itself.
+A segment numbers its documents from 0. A term's postings are two runs of 16-bit integers: the
+document numbers, ascending, then each one's impact (see `bm25.impact`) as a fraction of
+`bm25.CEILING`. Impacts are computed once, when the segment is sealed, against a fixed length, and a
+query is a few vectorised additions. They choose whom to read closely; the score that counts is
+computed from the document itself.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ PIVOT_CHARS = 300.0
 
 
 class Indexer:
-    """Makes postings of documents. Keeps what it knows of words from call to call; one thread at a time."""
+    """Makes postings of documents. Keeps what it knows of words from call to call; one thread at a
+    time."""
 
     def __init__(self) -> None:
         self._stems = Numbers()
@@ -40,8 +42,8 @@ class Indexer:
     ) -> list[tuple[str, bytes]]:
         """Each term in order with its encoded postings. At most `MAX_DOCUMENTS` documents.
 
-        `weights` are those of a document's texts, `lengths` its characters. `extra` is a reading of one more
-        text of some documents, which documents these are, and the weight of that text.
+        `weights` are those of a document's texts, `lengths` its characters. `extra` is a reading of
+        one more text of some documents, which documents these are, and the weight of that text.
         """
         if reading.documents > MAX_DOCUMENTS:
             raise ValueError(
@@ -73,7 +75,8 @@ class Indexer:
     def _encode(
         self, keys: NDArray[np.int64], table: NDArray[np.float32], lengths: NDArray[np.float32]
     ) -> list[tuple[str, bytes]]:
-        """Add up the weights of each (term, document) and encode them, term by term. `keys` are sorted."""
+        """Add up the weights of each (term, document) and encode them, term by term. `keys` are
+        sorted."""
         if not len(keys):
             return []
         pairs = keys >> 8
@@ -96,7 +99,8 @@ class Indexer:
 
 
 def build(documents: Sequence[Sequence[str]], weights: Sequence[float]) -> list[tuple[str, bytes]]:
-    """Each term in order with its encoded postings, of documents that have one text for each weight."""
+    """Each term in order with its encoded postings, of documents that have one text for each
+    weight."""
     lexicon = Lexicon()
     lengths = np.array([sum(map(len, texts)) for texts in documents], np.int32)
     return Indexer().build(lexicon, lexicon.read(documents), weights, lengths)

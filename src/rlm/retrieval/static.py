@@ -1,17 +1,20 @@
-"""The embedder that ships with us: static token vectors from the `wordllama` wheel, pooled with care.
+"""The embedder that ships with us: static token vectors from the `wordllama` wheel, pooled with
+care.
 
-Two files of that wheel are read directly, because importing the package costs 410 ms, more than a whole
-search may take. Loading is lazy and the weights stay mapped on disk: a single query touches a few pages.
+Two files of that wheel are read directly, because importing the package costs 410 ms, more than a
+whole search may take. Loading is lazy and the weights stay mapped on disk: a single query touches a
+few pages.
 
-How a text becomes a vector was set by an experiment (docs/experiments.md) and is part of `STATIC_MODEL`: any
-change needs a new name, so that stores re-embed.
+How a text becomes a vector was set by an experiment (docs/experiments.md) and is part of
+`STATIC_MODEL`: any change needs a new name, so that stores re-embed.
 
 - Names are taken apart (`GraphMeta`, `max_retries`), then everything is lower case.
 - Each distinct token counts once: repeating a word does not make a text more about it.
-- A token's vector is never longer than `NORM_CAP`, and one that continues a word counts `CONTINUATION`.
-- A document is a head (what it is for) and a body. Of the body's first `BODY_CHARS` characters, and the rest of
-  the word they end in, tokens that the head lacks are added; all together they weigh at most as much as
-  `BODY_TOKENS` tokens.
+- A token's vector is never longer than `NORM_CAP`, and one that continues a word counts
+  `CONTINUATION`.
+- A document is a head (what it is for) and a body. Of the body's first `BODY_CHARS` characters, and
+  the rest of the word they end in, tokens that the head lacks are added; all together they weigh at
+  most as much as `BODY_TOKENS` tokens.
 """
 
 from __future__ import annotations
@@ -60,8 +63,8 @@ _SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 class StaticEmbedder:
     """Deterministic and offline. Safe to share between threads.
 
-    The first use loads the files and raises ModelError, with the line that installs them, where they are
-    missing or damaged; a later call tries again.
+    The first use loads the files and raises ModelError, with the line that installs them, where
+    they are missing or damaged; a later call tries again.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -88,7 +91,8 @@ class StaticEmbedder:
     def embed_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
         """The same for what was read already. `parts` says of each text of a document what it is.
 
-        The caller cuts: a head has at most `HEAD_CHARS` characters, and a body is what `cut_text` leaves.
+        The caller cuts: a head has at most `HEAD_CHARS` characters, and a body is what `cut_text`
+        leaves.
         """
         tokens = self._tokens or self._load()
         with self._lock:
@@ -141,7 +145,8 @@ class _Tokens:
         return out
 
     def pool_many(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """The same for a batch: one look-up a word in Python, the rest in numpy. One thread at a time."""
+        """The same for a batch: one look-up a word in Python, the rest in numpy. One thread at a
+        time."""
         self._lexicon.trim()
         return self.pool_reading(self._lexicon, self._lexicon.read(documents), (HEAD, BODY))
 
@@ -154,7 +159,8 @@ class _Tokens:
         return np.concatenate(made) if made else np.zeros((0, self._vectors.shape[1]), np.float32)
 
     def _rows_of(self, tokens: Ints) -> Ints:
-        """Where in the table the weighted vectors of these tokens are; one that is new is put there."""
+        """Where in the table the weighted vectors of these tokens are; one that is new is put
+        there."""
         places = self._places[tokens]
         missing = tokens[places == _NOWHERE]
         if not len(missing):
@@ -237,7 +243,8 @@ class _Tokens:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """The first `limit` characters and the rest of their last word; a word of more than `WORD_CHARS` is cut too."""
+    """The first `limit` characters and the rest of their last word; a word of more than
+    `WORD_CHARS` is cut too."""
     if len(text) <= limit:
         return text
     end = _SPACE.search(text, limit, limit + WORD_CHARS)
@@ -276,7 +283,8 @@ def _find_folder() -> Path:
 
 
 def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
-    """Map the one tensor of a safetensors file. Raises OSError or ValueError, also for another shape.
+    """Map the one tensor of a safetensors file. Raises OSError or ValueError, also for another
+    shape.
 
     The format: the length of a JSON header in 8 bytes, little-endian, the header, then the numbers.
     """

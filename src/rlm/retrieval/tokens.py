@@ -1,15 +1,16 @@
 """How text becomes words, the same in Python as in the full-text index.
 
-A memory is found by two engines: FTS5 inside SQLite, and a BM25 in plain Python over the same rows. They
-rank alike only if they read alike, so `words` splits and folds as the tokenizer `unicode61` does and
-`tokens` stems as `porter unicode61` does, code point by code point. `unicode61` froze its tables in 2012:
-a character that it has never heard of (a newer script, a newer emoji) counts as a letter, and a mark that
-it does not know as a diacritic splits a word. We copy that, and `grams` adds what it cannot see: pairs of
-characters for scripts without spaces, and the parts of identifiers.
+A memory is found by two engines: FTS5 inside SQLite, and a BM25 in plain Python over the same rows.
+They rank alike only if they read alike, so `words` splits and folds as the tokenizer `unicode61`
+does and `tokens` stems as `porter unicode61` does, code point by code point. `unicode61` froze its
+tables in 2012: a character that it has never heard of (a newer script, a newer emoji) counts as a
+letter, and a mark that it does not know as a diacritic splits a word. We copy that, and `grams`
+adds what it cannot see: pairs of characters for scripts without spaces, and the parts of
+identifiers.
 
-Any `str` is welcome everywhere: empty, NUL, lone surrogates, a megabyte. Nothing here raises on text, and
-nothing here knows a database, a table or a ranking. The caches are plain dicts: under the GIL the worst
-that two threads can do is to compute the same entry twice.
+Any `str` is welcome everywhere: empty, NUL, lone surrogates, a megabyte. Nothing here raises on
+text, and nothing here knows a database, a table or a ranking. The caches are plain dicts: under the
+GIL the worst that two threads can do is to compute the same entry twice.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ _GRAMS_READ_CHARS = 100_000
 _IDENTIFIER_PARTS = 8  # what falls into more parts is a hash or base64, not a name
 _QUERY_CHARS = 20_000
 
-# Lengths in hex, by turns: so many code points belong to words, so many separate, and so on from U+0000.
-# Measured from SQLite 3.54 and not derived from `unicodedata`, whose tables grow with each Python.
+# Lengths in hex, by turns: so many code points belong to words, so many separate, and so on from
+# U+0000. Measured from SQLite 3.54 and not derived from `unicodedata`, whose tables grow with each
+# Python.
 _TURNS = """
 0 30 a 7 1a 6 1a 2f 1 7 2 1 1 3 2 1 3 1 17 1 1f 1 1ca 4 c e 5 7 1 1 1 81 5 1 8 1 5 2 1 1 6e 1 8b 8 d0 6
 29 2 4 1 1 37 2b 2 b 5 1 16 2 2 2b 15 a 4 2 1 63 1 1 f 2 7 f 2 1 e 1 1 1 1 1e 1b 5b b 3a 9 2 4 1c 4 1 9
@@ -161,8 +163,9 @@ def tokens(text: str) -> list[str]:
     return list(map(_STEMS.__getitem__, words(text)))
 
 
-# Scripts written without spaces, or with spaces too rare to find a word by, as first and last code points:
-# Thai and Lao, Myanmar, Hangul letters, Khmer, kana and Han, Hangul, Han for compatibility, half-width kana.
+# Scripts written without spaces, or with spaces too rare to find a word by, as first and last code
+# points: Thai and Lao, Myanmar, Hangul letters, Khmer, kana and Han, Hangul, Han for compatibility,
+# half-width kana.
 _SPACELESS = (
     *(
         0x0E00,
@@ -213,9 +216,9 @@ _SPACELESS_BOUNDS = [bound + position % 2 for position, bound in enumerate(_SPAC
 class _Kinds(dict[int, str]):
     """Code point -> one letter that says what it does to a word.
 
-    u upper case, s the letter s, l any other letter, d digit, k a letter of a spaceless script, m its vowel
-    and tone marks (which unicode61 takes for separators), x a symbol that unicode61 takes for a letter
-    (an emoji newer than its tables), and a space for what separates.
+    u upper case, s the letter s, l any other letter, d digit, k a letter of a spaceless script, m
+    its vowel and tone marks (which unicode61 takes for separators), x a symbol that unicode61 takes
+    for a letter (an emoji newer than its tables), and a space for what separates.
     """
 
     def __missing__(self, code: int) -> str:
@@ -253,10 +256,10 @@ _PART = re.compile(
 def grams(text: str) -> str:
     """Words worth indexing that unicode61 does not produce, each once, in order, joined by spaces.
 
-    Scripts without spaces give overlapping pairs of characters, identifiers give their parts, a word that
-    touches such a script or a new emoji is given without it, and so is the emoji. Ordinary English gives ''.
-    Reading the result with `words` gives back exactly these grams. At most 4096 characters, from the first
-    100,000 of the text.
+    Scripts without spaces give overlapping pairs of characters, identifiers give their parts, a
+    word that touches such a script or a new emoji is given without it, and so is the emoji.
+    Ordinary English gives ''. Reading the result with `words` gives back exactly these grams. At
+    most 4096 characters, from the first 100,000 of the text.
 
     >>> grams("GraphMeta calls parseHTTPUrls2 in 数据库")
     'graph meta parse http urls 2 数据 据库'
@@ -340,9 +343,9 @@ def _pairs(run: str) -> Iterable[str]:
     return (run[at : at + 2] for at in range(max(len(run) - 1, 1)))
 
 
-# Words that say nothing about a task, with the pieces that unicode61 leaves of "don't" or "we've". Left out
-# on purpose, because they decide what is meant: not, no, without, all, first, last, most, between, before,
-# after, off, out, up, down, only, each, every, more, less.
+# Words that say nothing about a task, with the pieces that unicode61 leaves of "don't" or "we've".
+# Left out on purpose, because they decide what is meant: not, no, without, all, first, last, most,
+# between, before, after, off, out, up, down, only, each, every, more, less.
 _STOPWORDS = """
 a an the this that these those
 i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her
@@ -363,12 +366,12 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 class Query:
     """A question, read once and then asked of every engine.
 
-    `terms` are distinct stems in order of first appearance, the grams of the text last. `spelled` gives for
-    each the folded word it came from: FTS5 stems what it is handed, and a stem is not always its own stem.
-    `counts` says how often each term occurred. `stops` are the stopwords' stems, which find nothing by
-    themselves but help to tell two finds apart; when there is nothing else they are the terms, and
-    `only_stops` says so. `parts` are terms that occur only as a part of a longer name. Equal texts read with
-    equal limits give equal queries.
+    `terms` are distinct stems in order of first appearance, the grams of the text last. `spelled`
+    gives for each the folded word it came from: FTS5 stems what it is handed, and a stem is not
+    always its own stem. `counts` says how often each term occurred. `stops` are the stopwords'
+    stems, which find nothing by themselves but help to tell two finds apart; when there is nothing
+    else they are the terms, and `only_stops` says so. `parts` are terms that occur only as a part
+    of a longer name. Equal texts read with equal limits give equal queries.
     """
 
     text: str
@@ -383,8 +386,8 @@ class Query:
 def parse_query(text: str, max_terms: int = 64) -> Query:
     """Read any string as a query; it has no syntax and never raises.
 
-    Only the first 20,000 characters count. Stopwords are dropped unless nothing else is left. Of more than
-    `max_terms` terms the most frequent stay, then the longest words, then the earliest.
+    Only the first 20,000 characters count. Stopwords are dropped unless nothing else is left. Of
+    more than `max_terms` terms the most frequent stay, then the longest words, then the earliest.
 
     >>> parse_query("How do I cancel the orders? Cancelling fails").terms
     ('cancel', 'order', 'fail')
@@ -424,9 +427,9 @@ def parse_query(text: str, max_terms: int = 64) -> Query:
 def fts5_match(query: Query | str | Iterable[str], columns: Sequence[str] = ()) -> str | None:
     """An FTS5 MATCH expression that finds any of the words, or None when there is no word to find.
 
-    Takes a query, a text to read as one, or words. Each word stands in double quotes, so that no operator,
-    quote or NUL in it means anything to FTS5; a word with a separator inside is a phrase. `columns` are
-    names from our own schema and are not quoted.
+    Takes a query, a text to read as one, or words. Each word stands in double quotes, so that no
+    operator, quote or NUL in it means anything to FTS5; a word with a separator inside is a phrase.
+    `columns` are names from our own schema and are not quoted.
 
     >>> fts5_match(parse_query("cancel AND orders"), ("title", "content"))
     '{title content} : ("cancel" OR "orders")'

@@ -1,10 +1,12 @@
 """The chunks of plain ASCII text, cut and looked up with numpy, thousands at a time.
 
-Cutting a text at white space and looking each chunk up in a dict is a third of what a bulk load does for its indexes.
-Here a chunk of at most `MOST_CHARS` characters is two 64-bit numbers: its characters and its length, nothing lost. A
-table of these gives the number that the dict gave; who is not in it, or is longer, has to be asked from the dict.
+Cutting a text at white space and looking each chunk up in a dict is a third of what a bulk load
+does for its indexes. Here a chunk of at most `MOST_CHARS` characters is two 64-bit numbers: its
+characters and its length, nothing lost. A table of these gives the number that the dict gave; who
+is not in it, or is longer, has to be asked from the dict.
 
-A hash of the characters would not do: text comes from anybody, and chunks can be made that share one.
+A hash of the characters would not do: text comes from anybody, and chunks can be made that share
+one.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class WordTable:
         self._numbers = np.zeros(1 << bits, np.int64)
 
     def cut(self, text: str) -> tuple[Ints, Ints, Words, Words]:
-        """Where the chunks of an ASCII text begin and end, and both numbers of each; the second is 0 for a long one.
+        """Where the chunks of an ASCII text begin and end, and both numbers of each; the second is
+        0 for a long one.
 
         The text has white space at both ends.
         """

@@ -1,10 +1,11 @@
 """The sealed REPL: model-written code runs here and nowhere else.
 
-Layers, each tested alone and together: caps on size and shape, a language policy, guards, a process without files or
-network, a kernel that refuses it nearly everything, and a host that checks every message and keeps the clock.
-`SECURITY.md` says what this contains and what it does not.
+Layers, each tested alone and together: caps on size and shape, a language policy, guards, a process
+without files or network, a kernel that refuses it nearly everything, and a host that checks every
+message and keeps the clock. `SECURITY.md` says what this contains and what it does not.
 
-The names are loaded when they are first used: the worker imports this package too, and starts faster without them.
+The names are loaded when they are first used: the worker imports this package too, and starts
+faster without them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The host's end of the pipe to a worker. Nothing that comes through it is believed.
 
-A message that is cut short, too long, no JSON, of no known kind, or with a field too many or of the wrong type ends the
-worker: `Stopped` is all that a caller sees.
+A message that is cut short, too long, no JSON, of no known kind, or with a field too many or of the
+wrong type ends the worker: `Stopped` is all that a caller sees.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class Channel:
         return bool(self._buffer)
 
     def _more(self, wait_s: float) -> bool:
-        """Read what there is. A worker that was answered is back in no time: to sleep and be woken takes longer."""
+        """Read what there is. A worker that was answered is back in no time: to sleep and be woken
+        takes longer."""
         data = read_soon(self._taken)
         if data is None:
             if not self._poll.poll(max(1, int(min(wait_s, 1e6) * 1000))):

@@ -1,19 +1,24 @@
-"""The second engine: model-written code in monty, an interpreter of its own that has no way to the machine.
+"""The second engine: model-written code in monty, an interpreter of its own that has no way to the
+machine.
 
-Monty (`pip install 'rlm-memory[monty]'`) runs in a worker process of its own with an empty environment, so that a
-panic costs a worker and not the host. It knows less Python than the first engine: no inheritance, `@property`,
-`yield` or `del`, and fewer modules. Code that uses these is refused with a message that names them.
+Monty (`pip install 'rlm-memory[monty]'`) runs in a worker process of its own with an empty
+environment, so that a panic costs a worker and not the host. It knows less Python than the first
+engine: no inheritance, `@property`, `yield` or `del`, and fewer modules. Code that uses these is
+refused with a message that names them.
 
 What differs from the first engine:
 
 - `ToolError` is another name for RuntimeError, for monty has no classes of errors of one's own.
-- A text on the host comes in with its characters, as long as these are a small part of the memory. Operators cannot
-  call the host here; a longer text has `read`, `find` and `count` alone (see `monty_prelude`, also for the prompt).
-- Monty does not vouch for its memory after a time-out, so the worker is thrown away. Before each block its state is
-  saved, if that is quick, and a worker that takes its place goes on from there; then `restarted` is not set.
+- A text on the host comes in with its characters, as long as these are a small part of the memory.
+  Operators cannot call the host here; a longer text has `read`, `find` and `count` alone (see
+  `monty_prelude`, also for the prompt).
+- Monty does not vouch for its memory after a time-out, so the worker is thrown away. Before each
+  block its state is saved, if that is quick, and a worker that takes its place goes on from there;
+  then `restarted` is not set.
 
-A turn of the worker's is awaited in a thread, because waiting inside the package would hold up ctrl-C. Tools run in the
-thread that called `run`. The worker counts its own time too, so that it ends when the host is gone.
+A turn of the worker's is awaited in a thread, because waiting inside the package would hold up
+ctrl-C. Tools run in the thread that called `run`. The worker counts its own time too, so that it
+ends when the host is gone.
 """
 
 from __future__ import annotations
@@ -45,7 +50,8 @@ OVER = "stopped: the time of this block is over"
 END = "\n\npass"
 """Follows a block, else the value of its last expression would be carried over to the host."""
 HELD_SHARE = 32
-"""A text is held in the sandbox when it has at most so many characters as this share of the memory has bytes."""
+"""A text is held in the sandbox when it has at most so many characters as this share of the memory
+has bytes."""
 _CALL = "_rlm_call"
 _UNKNOWN = "The monty syntax parser does not yet support "
 _GONE = "the worker exceeded its memory limit"
@@ -100,7 +106,8 @@ class MontyRepl(Closing):
         self._monty = _package()
         self._start()
 
-    # -- life ----------------------------------------------------------------------------------------
+    # -- life
+    # ----------------------------------------------------------------------------------------
 
     def _start(self, saved: bytes | None = None) -> None:
         """A fresh worker, with what was saved or with what the host had set."""
@@ -164,10 +171,12 @@ class MontyRepl(Closing):
         self._save_after = now + (now - before) / SAVING_SHARE if now - before > QUICK_S else 0.0
         return state if len(state) <= SAVED_BYTES else None
 
-    # -- turns ---------------------------------------------------------------------------------------
+    # -- turns
+    # ---------------------------------------------------------------------------------------
 
     def _turn(self, step: Callable[[], Any], until: float) -> Any:
-        """What the worker answers. Late, or gone: Stopped. What the code raised is raised as monty's error."""
+        """What the worker answers. Late, or gone: Stopped. What the code raised is raised as
+        monty's error."""
         future: Future[Any] = self._thread.submit(step)
         try:
             wait([future], max(0.0, until - time.monotonic()))
@@ -205,7 +214,8 @@ class MontyRepl(Closing):
             self._lost, self._known = True, {}
             raise SandboxError(f"the sandbox's worker was lost: {exc}") from exc
 
-    # -- running -------------------------------------------------------------------------------------
+    # -- running
+    # -------------------------------------------------------------------------------------
 
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
@@ -343,7 +353,8 @@ class MontyRepl(Closing):
             raise SandboxError(f"too much for the sandbox's pipe: {exc}") from exc
         return value
 
-    # -- variables -----------------------------------------------------------------------------------
+    # -- variables
+    # -----------------------------------------------------------------------------------
 
     def set(self, name: str, value: Any) -> None:
         if not name.isidentifier() or name.startswith("_"):

@@ -1,9 +1,10 @@
 """What the monty engine runs before any block, and what it does to values and code on their way in.
 
-Monty has classes, but not all of what a text needs. Its `len()` asks no `__len__`, so there is a `len` of ours. None of
-its operators can wait for the host, so a text comes into the sandbox with its characters: `context[:80]` and
-`"x" in context` work on these. A text that is too long for that has only methods, which ask the host. The functions of
-`re` take strings alone, so `import re` is followed by a stand-in that takes texts too.
+Monty has classes, but not all of what a text needs. Its `len()` asks no `__len__`, so there is a
+`len` of ours. None of its operators can wait for the host, so a text comes into the sandbox with
+its characters: `context[:80]` and `"x" in context` work on these. A text that is too long for that
+has only methods, which ask the host. The functions of `re` take strings alone, so `import re` is
+followed by a stand-in that takes texts too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 from rlm.sandbox.values import TOOL_FAULTS, plain_text
 
 SLICE_CHARS = 20_000
-"""As in the first engine: up to this a slice is a string, and a text is shown and formatted as its characters."""
+"""As in the first engine: up to this a slice is a string, and a text is shown and formatted as its
+characters."""
 TEXT_TOOLS = ("text.read", "text.find", "text.count", "text.mark")
 MONTY_NOTE = """\
 The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or inheritance, and few modules \
@@ -328,7 +330,8 @@ GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
 
 
 class Handles:
-    """The handles on their way into one sandbox: they are given their characters, and their keys are noted."""
+    """The handles on their way into one sandbox: they are given their characters, and their keys
+    are noted."""
 
     def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
         self._hidden, self._held_chars = hidden, held_chars
@@ -343,7 +346,8 @@ class Handles:
         return value, self._found
 
     def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
-        """The function behind a text's own methods, for a key that the sandbox was given; else None."""
+        """The function behind a text's own methods, for a key that the sandbox was given; else
+        None."""
         if name in TEXT_TOOLS and isinstance(args, list) and args and isinstance(args[0], str):
             return self._hidden.get(name) if args[0] in self._keys else None
         return None
@@ -397,8 +401,8 @@ class Handles:
 def readied(code: str) -> str:
     """A block as monty runs it.
 
-    `SHOW_VARS()` is given the variables where it stands: monty has no other way to tell them to a function. Behind an
-    import of `re`, on its line, the name is given to the stand-in.
+    `SHOW_VARS()` is given the variables where it stands: monty has no other way to tell them to a
+    function. Behind an import of `re`, on its line, the name is given to the stand-in.
     """
     if "SHOW_VARS" not in code and "import" not in code:
         return code

@@ -23,8 +23,8 @@ def open_repl(
 ) -> Repl:
     """A REPL that is ready to run code.
 
-    `auto` is the confined process, and `monty` where the kernel cannot confine and that package is there. With
-    `unsafe` the process runs even where it cannot be confined.
+    `auto` is the confined process, and `monty` where the kernel cannot confine and that package is
+    there. With `unsafe` the process runs even where it cannot be confined.
     """
     if engine not in ENGINES:
         raise ConfigError(f"unknown engine {engine!r}; use one of: {', '.join(ENGINES)}")

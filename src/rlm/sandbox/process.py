@@ -1,9 +1,10 @@
-"""The confined engine: model-written code in a worker process that can do nothing but compute and ask.
+"""The confined engine: model-written code in a worker process that can do nothing but compute and
+ask.
 
-The worker is not believed. Every message is checked, every call counted, and time is kept here. When a block's time is
-over the worker is asked to stop (a signal that Python code notices), and killed if it does not, so that most time-outs
-keep the variables. A worker that was killed, or that broke the protocol, is replaced at the next block; what the host
-had set is set again.
+The worker is not believed. Every message is checked, every call counted, and time is kept here.
+When a block's time is over the worker is asked to stop (a signal that Python code notices), and
+killed if it does not, so that most time-outs keep the variables. A worker that was killed, or that
+broke the protocol, is replaced at the next block; what the host had set is set again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from rlm.sandbox.values import LOST, TOOL_FAULTS, Closing, plain_text, unwired, 
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
-"""Without these a worker is not confined. Landlock is asked for too, and missing only on old kernels."""
+"""Without these a worker is not confined. Landlock is asked for too, and missing only on old
+kernels."""
 BOOT_S = 20.0
 GRACE_S = 0.12
 """How long a worker may take to notice that its time is over."""
@@ -46,7 +48,8 @@ from rlm.sandbox.child.main import main
 del sys.path[0]
 main()
 """
-"""RestrictedPython's own `__init__` loads what is not needed here; without it a worker starts 5 ms sooner."""
+"""RestrictedPython's own `__init__` loads what is not needed here; without it a worker starts 5 ms
+sooner."""
 
 
 @dataclass
@@ -77,7 +80,8 @@ class ProcessRepl(Closing):
         language: bool = True,
         unsafe: bool = False,
     ) -> None:
-        """`layers` and `language` are for tests of a single layer; `unsafe` accepts a machine that cannot confine."""
+        """`layers` and `language` are for tests of a single layer; `unsafe` accepts a machine that
+        cannot confine."""
         self._given = surroundings or Surroundings()
         self.limits = limits or SandboxLimits()
         self._wanted = tuple(layers)
@@ -90,7 +94,8 @@ class ProcessRepl(Closing):
         self.layers: frozenset[str] = frozenset()
         self._start()
 
-    # -- life ----------------------------------------------------------------------------------------
+    # -- life
+    # ----------------------------------------------------------------------------------------
 
     def _start(self) -> None:
         self._process = _spawn()
@@ -148,7 +153,8 @@ class ProcessRepl(Closing):
                     pipe.close()
         return code
 
-    # -- the pipe ------------------------------------------------------------------------------------
+    # -- the pipe
+    # ------------------------------------------------------------------------------------
 
     def _ask(self, message: dict[str, Any], *expected: str) -> dict[str, Any]:
         """A question outside of any block."""
@@ -163,7 +169,8 @@ class ProcessRepl(Closing):
             self._lost = True
             raise SandboxError(f"the sandbox's worker was lost: {exc.why}") from exc
 
-    # -- running -------------------------------------------------------------------------------------
+    # -- running
+    # -------------------------------------------------------------------------------------
 
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
@@ -277,7 +284,8 @@ class ProcessRepl(Closing):
             soft = min(WORKER_CPU_S, int(_cpu_seconds(pid) + self.limits.block_s) + 5)
             resource.prlimit(pid, resource.RLIMIT_CPU, (soft, WORKER_CPU_S))
 
-    # -- variables -----------------------------------------------------------------------------------
+    # -- variables
+    # -----------------------------------------------------------------------------------
 
     def set(self, name: str, value: Any) -> None:
         if not name.isidentifier() or name.startswith("_"):

@@ -21,7 +21,8 @@ class SandboxLimits:
     """What one block may use. The host keeps count; the worker is not asked."""
 
     block_s: float = 30.0
-    """Seconds of a block, time in tools included, but for those that are patient (a model that thinks)."""
+    """Seconds of a block, time in tools included, but for those that are patient (a model that
+    thinks)."""
     memory_mb: int = 512
     output_chars: int = 1_000_000
     """What a block may print and keep; the rest is counted and dropped."""
@@ -41,8 +42,9 @@ class SandboxLimits:
 class REPLResult:
     """What one block did.
 
-    `error` is None, or: `error` (the code raised), `refused` (against the rules of the language, or too large),
-    `timeout`, `memory`, `output`, `calls` (a limit), `died` (the worker broke down or broke the protocol).
+    `error` is None, or: `error` (the code raised), `refused` (against the rules of the language, or
+    too large), `timeout`, `memory`, `output`, `calls` (a limit), `died` (the worker broke down or
+    broke the protocol).
     """
 
     stdout: str
@@ -54,7 +56,8 @@ class REPLResult:
     cut_chars: int = 0
     """How many printed characters were dropped."""
     restarted: bool = False
-    """The worker was killed: what the code had defined is lost, what the host had set is set again."""
+    """The worker was killed: what the code had defined is lost, what the host had set is set again.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ class Surroundings:
     patient: frozenset[str] = frozenset()
     """Tools whose time does not count against a block."""
     to_wire: Wire = same
-    """Turns a value of the host's into JSON-like data; what it does not know it returns as it is."""
+    """Turns a value of the host's into JSON-like data; what it does not know it returns as it is.
+    """
     from_wire: Wire = same
 
 

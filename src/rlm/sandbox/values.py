@@ -41,7 +41,8 @@ class Closing:
 
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
-"""What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and masked."""
+"""What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and
+masked."""
 
 
 def wired(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:

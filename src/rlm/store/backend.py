@@ -1,7 +1,8 @@
 """What every store can do, whatever it keeps its rows in.
 
-A backend is opened for one tenant; no call names another. All implementations pass one contract suite
-(`tests/store/test_contract.py`). Writes pass `gate.py`; reads have no side effect but the access count.
+A backend is opened for one tenant; no call names another. All implementations pass one contract
+suite (`tests/store/test_contract.py`). Writes pass `gate.py`; reads have no side effect but the
+access count.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class MemoryBackend(Protocol):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
+        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
+        valid task."""
         ...
 
     def get(self, memory_id: str) -> MemoryItem | None:
@@ -112,11 +114,13 @@ class MemoryBackend(Protocol):
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
+        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
+        confidence."""
         ...
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
+        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
+        reason."""
         ...
 
     def recent_runs(
@@ -128,7 +132,8 @@ class MemoryBackend(Protocol):
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
-        """Every trajectory of this project in little, the last stored first; of one curriculum, or of all."""
+        """Every trajectory of this project in little, the last stored first; of one curriculum, or
+        of all."""
         ...
 
     def stats(self) -> dict[str, Any]:

@@ -63,7 +63,8 @@ GRAMS_WEIGHT = ITEM_WEIGHTS[ITEM_COLUMNS.index("grams")]
 
 
 def item_texts(item: MemoryItem) -> tuple[tuple[str, ...], bool]:
-    """Every word of a memory once, for both indexes (`TEXT_WEIGHTS`, `TEXT_PARTS`), but for its grams.
+    """Every word of a memory once, for both indexes (`TEXT_WEIGHTS`, `TEXT_PARTS`), but for its
+    grams.
 
     True if what is embedded cannot be told from these texts: it is cut within one of them.
     """

@@ -1,10 +1,10 @@
 """The one gate that every write passes: validate, clean, scrub, stamp.
 
-Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or `admit_text`, and what
-belongs to a run through `admit_artifacts` and `admit_usage` (`records.py`). The order is fixed: clean the text
-(SPEC-02.34), scrub secrets, check every bound, compute the id from what is left, then stamp origin, trust, outcome and
-confidence. So an id never depends on a secret, and a rejected value never touches a file. Dedup by id is the store's
-own last step.
+Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or
+`admit_text`, and what belongs to a run through `admit_artifacts` and `admit_usage` (`records.py`).
+The order is fixed: clean the text (SPEC-02.34), scrub secrets, check every bound, compute the id
+from what is left, then stamp origin, trust, outcome and confidence. So an id never depends on a
+secret, and a rejected value never touches a file. Dedup by id is the store's own last step.
 
 The gate knows no database and keeps no state.
 """
@@ -103,7 +103,8 @@ RECALLED_HEADING = "## Relevant Prior Experience"
 
 
 def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
-    """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes nothing."""
+    """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes
+    nothing."""
     return _admit(item, tenant, origin, clean=False)
 
 
@@ -112,8 +113,8 @@ def admit_items(
 ) -> Iterator[MemoryItem]:
     """The same for many, in order, at two thirds of the price. Raises at the first that is refused.
 
-    Almost every text is clean, so a group of memories is looked at as one text. Only a group in which something
-    would be changed is looked at memory by memory.
+    Almost every text is clean, so a group of memories is looked at as one text. Only a group in
+    which something would be changed is looked at memory by memory.
     """
     remaining = iter(check_many(items, "memories", "MemoryItem"))
     while group := list(islice(remaining, _GROUP)):
@@ -127,7 +128,8 @@ _GROUP_CHARS = 1_000_000
 
 
 def _all_clean(group: Sequence[MemoryItem]) -> bool:
-    """Whether nothing would be changed in these memories: no text is scrubbed or cleaned, every line is tidy.
+    """Whether nothing would be changed in these memories: no text is scrubbed or cleaned, every
+    line is tidy.
 
     A False only costs time; see `is_clean`.
     """
@@ -153,7 +155,8 @@ def _all_clean(group: Sequence[MemoryItem]) -> bool:
 
 
 def _is_tidy(text: str) -> bool:
-    """Whether the words of each line are one space apart, with none at its ends. For a text that is clean."""
+    """Whether the words of each line are one space apart, with none at its ends. For a text that is
+    clean."""
     return not any(map(text.__contains__, ("  ", " \n", "\n ", "\t"))) and (
         text.isascii() or not _ODD_SPACE.search(text)
     )
@@ -182,7 +185,8 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     if item.access_count != 0 or item.success_count != 0 or item.failure_count != 0:
         for name in ("access_count", "success_count", "failure_count"):
             natural(getattr(item, name), name)
-    # Every field is set by hand: a constructor of so many arguments costs as much as scrubbing does.
+    # Every field is set by hand: a constructor of so many arguments costs as much as scrubbing
+    # does.
     made: MemoryItem = object.__new__(MemoryItem)
     made.title = title
     made.description = description or first_sentence(content)
@@ -214,7 +218,8 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
 
 
 def _item_texts(item: MemoryItem, *, clean: bool) -> tuple[str, str, str, str, list[str]]:
-    """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on one line."""
+    """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on
+    one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
     if not clean or sum(map(len, parts)) > DESCRIPTION_CHARS:
         for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
@@ -314,7 +319,8 @@ def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:
 
 
 def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str | None]:
-    """Trust and, when the gate itself quarantines, why. A caller may lower trust; only a person raises it."""
+    """Trust and, when the gate itself quarantines, why. A caller may lower trust; only a person
+    raises it."""
     if RECALLED_HEADING in content:
         return "quarantined", "holds text that was recalled from memory"
     if item.trust is not None:
@@ -431,7 +437,8 @@ def _check_tags(tags: Any) -> list[str]:
 
 
 def _scope(scope: Any) -> tuple[Scope, str]:
-    """A scope as it is kept, and as it stands in an id. Most memories share theirs with many others."""
+    """A scope as it is kept, and as it stands in an id. Most memories share theirs with many
+    others."""
     if not isinstance(scope, Scope):
         raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:

@@ -2,8 +2,9 @@
 
 A memory's id is a hash of what it says and where it applies: its title, its content and its scope,
 each normalised. So the same lesson learnt twice is one row, an exported pack is byte-identical when
-nothing changed, and importing it twice adds nothing. The description, the tags and every counter may
-change without changing the id. These functions may never change: ids are in people's files and packs.
+nothing changed, and importing it twice adds nothing. The description, the tags and every counter
+may change without changing the id. These functions may never change: ids are in people's files and
+packs.
 
 >>> memory_id("Describe an  Entity", "Search, then DESCRIBE.", {"transferable": True})
 '13402000b2fe79d2'
@@ -46,7 +47,8 @@ _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 
 def normalize_scope(scope: Mapping[str, Any]) -> str:
-    """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without repeats."""
+    """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without
+    repeats."""
     if scope is PLAIN_SCOPE or scope == PLAIN_SCOPE:
         return _PLAIN_SCOPE_JSON
     kept: dict[str, Any] = {}
@@ -85,7 +87,8 @@ def json_object(value: Mapping[str, Any]) -> str:
 
 
 def _all_texts(value: Any) -> bool:
-    """Whether an object holds nothing but texts and such objects: these two libraries write in the same way."""
+    """Whether an object holds nothing but texts and such objects: these two libraries write in the
+    same way."""
     if type(value) is not dict:
         return False
     for key, part in value.items():

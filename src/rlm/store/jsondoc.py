@@ -57,7 +57,8 @@ class JSONDocument:
         origin: str = "python",
         read_only: bool = False,
     ) -> Self:
-        """A store that reads `path` if it is there and saves after every write; with `read_only` it takes none."""
+        """A store that reads `path` if it is there and saves after every write; with `read_only` it
+        takes none."""
         store = cls(
             path,
             tenant=tenant,

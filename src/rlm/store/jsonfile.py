@@ -1,9 +1,9 @@
 """Seed 001's `MemoryStore`: memories in one JSON file, or in no file at all.
 
-For minimal environments and for small sets that one wants to read and edit by hand. It passes the same
-contract suite as SQLite. The whole file is written at each save, to a temporary file that replaces the old
-one, so a crash leaves either the old or the new. Two processes that save at once: the later one wins; use
-SQLite for that. A file that cannot be read is never overwritten.
+For minimal environments and for small sets that one wants to read and edit by hand. It passes the
+same contract suite as SQLite. The whole file is written at each save, to a temporary file that
+replaces the old one, so a crash leaves either the old or the new. Two processes that save at once:
+the later one wins; use SQLite for that. A file that cannot be read is never overwritten.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class MemoryStore(JSONDocument):
         return [self.tenant.org, self.tenant.team, self.tenant.project]
 
     def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Rows about runs and confidence that this tenant may see. One of an older file names no owner: all see it."""
+        """Rows about runs and confidence that this tenant may see. One of an older file names no
+        owner: all see it."""
         self._check_open()
         org, team, project = self._owner
         owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
@@ -117,7 +118,8 @@ class MemoryStore(JSONDocument):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
+        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
+        valid task."""
         gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
         query = parse_query(task)
@@ -352,7 +354,8 @@ class MemoryStore(JSONDocument):
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
+        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
+        confidence."""
         place = self._place(memory_id)
         if place is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
@@ -373,7 +376,8 @@ class MemoryStore(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
+        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
+        reason."""
         kept = [signal for signal in self._seen(self._signals) if signal["memory_id"] == memory_id]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]

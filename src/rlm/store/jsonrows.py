@@ -1,8 +1,10 @@
-"""What the rows of a JSON store may hold, checked when its file is read: people edit such files by hand.
+"""What the rows of a JSON store may hold, checked when its file is read: people edit such files by
+hand.
 
-The gate checks what comes in, and SQLite's schema what is there. This is the latter for JSON: the type and the range of
-every field. Texts are not cleaned again, so a file costs little to open and is not changed by it. Every refusal is a
-ValidationError that begins with the row: `memories[2]: confidence is 7: …`.
+The gate checks what comes in, and SQLite's schema what is there. This is the latter for JSON: the
+type and the range of every field. Texts are not cleaned again, so a file costs little to open and
+is not changed by it. Every refusal is a ValidationError that begins with the row: `memories[2]:
+confidence is 7: …`.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ Row = dict[str, Any]
 
 
 def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
-    """The memories of a file. One that names no owner was written by hand: it passes the gate, as a new one does."""
+    """The memories of a file. One that names no owner was written by hand: it passes the gate, as a
+    new one does."""
     places: dict[tuple[str, ...], str] = {}
     found = []
     for where, row in _each(rows, "memories"):

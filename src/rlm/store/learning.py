@@ -1,7 +1,8 @@
 """What insights and evaluation read of a stored run: one small row a trajectory, whatever keeps it.
 
-The artifact of a trajectory is JSON that older versions, other programs and tests have written, so nothing of its form
-is taken for granted: a field that is missing or of another type is None, and no row is lost for it.
+The artifact of a trajectory is JSON that older versions, other programs and tests have written, so
+nothing of its form is taken for granted: a field that is missing or of another type is None, and no
+row is lost for it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ FIELDS = (*TEXTS, "injected", "uses", "usage")
 class Given:
     """One memory that a trajectory was given.
 
-    `injected`: it stood in the prompt; a memory may be retrieved and then left out. `followed` is None when the run did
-    not say what it used. `left`: it was taken up, and left again.
+    `injected`: it stood in the prompt; a memory may be retrieved and then left out. `followed` is
+    None when the run did not say what it used. `left`: it was taken up, and left again.
     """
 
     memory_id: str
@@ -41,7 +42,8 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class LearningRow:
-    """One trajectory in little. `is_success` is None where nobody judged it, `kind` where nobody knew it."""
+    """One trajectory in little. `is_success` is None where nobody judged it, `kind` where nobody
+    knew it."""
 
     trajectory_id: str
     run_id: str
@@ -72,7 +74,8 @@ def learning_row(
     artifact: Mapping[str, Any],
     used: Sequence[tuple[str, int, float | None]],
 ) -> LearningRow:
-    """A row from its columns (names as in `LearningRow`), the artifact's fields, and what usage says, in any order."""
+    """A row from its columns (names as in `LearningRow`), the artifact's fields, and what usage
+    says, in any order."""
     texts: dict[str, Any] = {
         name: _text(artifact.get(name))
         for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")

@@ -1,4 +1,5 @@
-"""Whether a value looks like a secret, or like what people write in the place of one. Used by `secrets` alone."""
+"""Whether a value looks like a secret, or like what people write in the place of one. Used by
+`secrets` alone."""
 
 import re
 
@@ -98,7 +99,8 @@ def is_mixed(token: str, *, cases: bool) -> bool:
 
 
 def is_random(value: str, least: int = 16) -> bool:
-    """Whether letters and digits stand together as nobody types them: at length, in both cases or again and again."""
+    """Whether letters and digits stand together as nobody types them: at length, in both cases or
+    again and again."""
     return any(
         len(run) >= least
         and not run.isdigit()
@@ -108,7 +110,8 @@ def is_random(value: str, least: int = 16) -> bool:
 
 
 def is_plain_key(value: str) -> bool:
-    """Whether the value of an `ANY_KEY=` is one: such names also stand for keys of tables, caches and files."""
+    """Whether the value of an `ANY_KEY=` is one: such names also stand for keys of tables, caches
+    and files."""
     return bool(_PLAIN_KEY.fullmatch(value)) and is_random(value) and not is_placeholder(value)
 
 
@@ -122,7 +125,8 @@ def is_url_password(password: str) -> bool:
 
 
 def is_slashed_password(password: str) -> bool:
-    """The same where a slash is in it. Then it might as well be a port and a path, or the repository of a host."""
+    """The same where a slash is in it. Then it might as well be a port and a path, or the
+    repository of a host."""
     if not is_url_password(password) or not _DIGIT.search(password):
         return False
     return not (_PORT.match(password) or WORDY.match(password) or password.endswith(".git"))
@@ -131,8 +135,9 @@ def is_slashed_password(password: str) -> bool:
 def looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) -> bool:
     """Whether the value behind a secret-like name is one, rather than prose, code or a placeholder.
 
-    A quoted password needs no more than length. All else needs a digit (or, in quotes, both cases) and must
-    not be words joined by punctuation, as in `token = page_token_2`. A tight `NAME=a-b-9` is no prose.
+    A quoted password needs no more than length. All else needs a digit (or, in quotes, both cases)
+    and must not be words joined by punctuation, as in `token = page_token_2`. A tight `NAME=a-b-9`
+    is no prose.
     """
     digit = bool(_DIGIT.search(value))
     password = kind == "password"

@@ -29,8 +29,8 @@ def open_store(
 ) -> SQLiteMemoryBackend | MemoryStore:
     """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
 
-    Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`. `embedder`
-    is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
+    Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
+    `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
     """
     settings = config.load(
         embedder=embedder if isinstance(embedder, str) else None, lock_timeout_s=lock_timeout_s

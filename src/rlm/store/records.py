@@ -1,6 +1,7 @@
 """The gate's part for runs: what a run, its trajectory, its verdict and what it was given may hold.
 
-Like the rest of the gate this knows no database: every store calls it first, and keeps what it returns.
+Like the rest of the gate this knows no database: every store calls it first, and keeps what it
+returns.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Use(NamedTuple):
 def admit_artifacts(
     run: Any, trajectory: Any, judgment: Any
 ) -> tuple[Run, Trajectory, Judgment | None]:
-    """Checked and cleaned copies of what `save_artifacts` takes besides memories. The trajectory names its run."""
+    """Checked and cleaned copies of what `save_artifacts` takes besides memories. The trajectory
+    names its run."""
     expected: tuple[tuple[str, Any, type], ...] = (
         ("run", run, Run),
         ("trajectory", trajectory, Trajectory),

@@ -1,18 +1,18 @@
 """Keeps credentials out of the store: every text on its way in is scrubbed here.
 
-A secret is recognised in one of three ways. Its own shape gives it away (a vendor prefix, a JWT, a PEM
-block), or its place does (the password of a URL, an Authorization header), or its name does
+A secret is recognised in one of three ways. Its own shape gives it away (a vendor prefix, a JWT, a
+PEM block), or its place does (the password of a URL, an Authorization header), or its name does
 (`api_key = ...`), and then the value must also look like a secret, because `password=$PASSWORD` and
 "token: the next token" are what people write in notes.
 
-Cost decides the layout. Almost every text is clean, and a search for one literal costs more than a byte
-translation of the whole text. So the text is first turned into a mask in which only long runs of token
-characters survive; the vendor rules look at those runs and nowhere else.
+Cost decides the layout. Almost every text is clean, and a search for one literal costs more than a
+byte translation of the whole text. So the text is first turned into a mask in which only long runs
+of token characters survive; the vendor rules look at those runs and nowhere else.
 
-Time is linear in the length. No pattern needs anything after an unbounded repeat: either it matches and
-the repeat is consumed, or it fails within a bounded number of characters. Whatever a rule replaces ends
-where letters and digits end, so that a replacement does not expose a new match to its right; `scrub`
-still repeats until nothing changes, because idempotence is promised.
+Time is linear in the length. No pattern needs anything after an unbounded repeat: either it matches
+and the repeat is consumed, or it fails within a bounded number of characters. Whatever a rule
+replaces ends where letters and digits end, so that a replacement does not expose a new match to its
+right; `scrub` still repeats until nothing changes, because idempotence is promised.
 
 Run `sanitize.clean_text` first: a zero-width space inside a key would hide it from these rules.
 """
@@ -185,10 +185,12 @@ def scrub(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """`scrub` over a JSON-like value: dict keys and values, lists, tuples, strings; the rest as it is.
+    """`scrub` over a JSON-like value: dict keys and values, lists, tuples, strings; the rest as it
+    is.
 
-    Under a secret-like key any string of at least eight characters without white space is taken for a
-    secret unless it is a placeholder. Two keys that scrub to the same text become one; the last wins.
+    Under a secret-like key any string of at least eight characters without white space is taken for
+    a secret unless it is a placeholder. Two keys that scrub to the same text become one; the last
+    wins.
     """
     kinds: set[str] = set()
     return _scrub_any(value, None, kinds), tuple(sorted(kinds))
@@ -301,7 +303,8 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
 
 
 def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
-    """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no password."""
+    """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no
+    password."""
     user, password, slashed = match.groups()
     named = match.string.endswith(
         ("ssh", "sftp"), 0, match.start()
@@ -369,7 +372,8 @@ def _scrub_runs(text: str, kinds: set[str], data: bytes) -> str:
 
 
 _PLAIN_RUNS: set[str] = set()
-"""Long names come again and again in the texts of one project. Only what is no secret is remembered."""
+"""Long names come again and again in the texts of one project. Only what is no secret is
+remembered."""
 _PLAIN_RUNS_KEPT = 4_096
 
 
@@ -422,7 +426,8 @@ def _scrub_putty(text: str, kinds: set[str]) -> str:
 
 
 def _last_words(data: bytes) -> list[bytes]:
-    """What stands before a separator and may end in a secret-like name or in cookie: cheap, and never a false no."""
+    """What stands before a separator and may end in a secret-like name or in cookie: cheap, and
+    never a false no."""
     if b":" not in data and b"=" not in data:
         return []
     pieces = data.translate(_FOLD, b"_-" + AROUND_NAME).split(b":")
@@ -432,7 +437,8 @@ def _last_words(data: bytes) -> list[bytes]:
 
 
 def _is_secret_name(names: list[bytes], data: bytes) -> bool:
-    """Whether one of these, which stand before the separators of `data`, may end in a secret-like name."""
+    """Whether one of these, which stand before the separators of `data`, may end in a secret-like
+    name."""
     if any(name.endswith(_ENDS_BYTES) for name in names):
         return True
     return any(name.endswith(b"key") for name in names) and b"_KEY" in data
@@ -441,7 +447,8 @@ def _is_secret_name(names: list[bytes], data: bytes) -> bool:
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
     """Redact the secret values at these places, if what stands in front is a secret-like name.
 
-    Group 1 of a match is the separator, group 2 the opening quote; the match ends where the value begins.
+    Group 1 of a match is the separator, group 2 the opening quote; the match ends where the value
+    begins.
     """
     spans: list[tuple[int, int, str]] = []
     for match in places:

@@ -1,8 +1,8 @@
 """The row types: what a store holds, as plain data.
 
-`Scope` says where a memory applies; `Tenant` and `level` say who may see it. `source_type` says where
-a memory came from; `outcome` says what kind of lesson it is. Nothing here knows a database, and
-nothing here validates: `gate.py` does, once, on the way in.
+`Scope` says where a memory applies; `Tenant` and `level` say who may see it. `source_type` says
+where a memory came from; `outcome` says what kind of lesson it is. Nothing here knows a database,
+and nothing here validates: `gate.py` does, once, on the way in.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Tenant:
 
 
 def _shown(value: Any) -> str:
-    """A refused value without its secrets. What finds them is loaded here: most programs refuse nothing."""
+    """A refused value without its secrets. What finds them is loaded here: most programs refuse
+    nothing."""
     from rlm.store.values import shown
 
     return shown(value)
@@ -85,7 +86,8 @@ class Scope:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Scope:
-        """Read the JSON form. An unknown key or a wrong type raises ValidationError: no scope is guessed."""
+        """Read the JSON form. An unknown key or a wrong type raises ValidationError: no scope is
+        guessed."""
         if not data or data == _DEFAULT_DICT:
             return DEFAULT_SCOPE
         for key in data:
@@ -109,8 +111,9 @@ class Scope:
     def admits(self, wanted: Scope) -> bool:
         """Whether a memory of this scope is of use where `wanted` describes the task at hand.
 
-        Each field that both sides fill must meet; a field that either leaves empty is no bar. An ontology that is ""
-        says that the task has none: what is about one, or calls its tools, is of no use there.
+        Each field that both sides fill must meet; a field that either leaves empty is no bar. An
+        ontology that is "" says that the task has none: what is about one, or calls its tools, is
+        of no use there.
         """
         if wanted.ontology == "" and (self.ontology or ONTOLOGY_TOOLS.intersection(self.tools)):
             return False
@@ -161,7 +164,8 @@ def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class MemoryItem:
-    """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and origin."""
+    """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and
+    origin."""
 
     title: str
     description: str
@@ -242,7 +246,8 @@ ITEM_FIELDS = tuple(spec.name for spec in fields(MemoryItem))
 
 
 class Hit(tuple[MemoryItem, float]):
-    """A recalled memory and its score; unpacks as `(item, score)`. `why` is filled when asked to explain."""
+    """A recalled memory and its score; unpacks as `(item, score)`. `why` is filled when asked to
+    explain."""
 
     why: Any
 
@@ -324,7 +329,8 @@ class Lessons:
     """Memory id → fields, as `update` takes them."""
     archived: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()
-    """The memories that the run used: each counts one more success or failure, as the run was judged."""
+    """The memories that the run used: each counts one more success or failure, as the run was
+    judged."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,5 @@
-"""Single values on their way into a store: each is checked, cleaned, scrubbed and bounded, or refused by name.
+"""Single values on their way into a store: each is checked, cleaned, scrubbed and bounded, or
+refused by name.
 
 The gate (`gate.py`) is made of these. They know no database and keep no state.
 """
@@ -90,7 +91,8 @@ _ONLY_TEXT = frozenset({str})
 def admit_object(
     value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool = False
 ) -> dict[str, Any]:
-    """A JSON object, cleaned, scrubbed and bounded. `clean` says that the texts under `PLAIN_KEYS` are known to be."""
+    """A JSON object, cleaned, scrubbed and bounded. `clean` says that the texts under `PLAIN_KEYS`
+    are known to be."""
     if type(value) is not dict and not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if PLAIN_KEYS.issuperset(value) and _ONLY_TEXT.issuperset(map(type, value.values())):
@@ -114,8 +116,8 @@ def admit_object(
 def is_clean(text: str) -> bool:
     """Whether neither cleaning nor scrubbing would change a text.
 
-    Of texts joined by newlines a True holds for each: no rule needs what stands on the line before. (A joined
-    text may be unclean where no part is, which only costs time.)
+    Of texts joined by newlines a True holds for each: no rule needs what stands on the line before.
+    (A joined text may be unclean where no part is, which only costs time.)
     """
     return clean_text(text) == text and not scrub(text)[1]
 

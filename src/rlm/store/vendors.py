@@ -1,4 +1,5 @@
-"""Tokens that their vendors gave a shape of their own: a prefix, and what may follow it. Used by `secrets` alone."""
+"""Tokens that their vendors gave a shape of their own: a prefix, and what may follow it. Used by
+`secrets` alone."""
 
 import re
 from functools import cache
@@ -11,10 +12,12 @@ _LOWER = r"(?=[a-z]*[0-9])[a-z0-9]{32,}"
 class Rule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
-    looks: str  # "mixed": only a match with a digit and both cases counts; "random": only one that is no words
+    # "mixed": only a match with a digit and both cases counts; "random": only one that is no words
+    looks: str
 
 
-# kind, markers, what follows a marker. Where names begin like that too, the kind ends in "?" (mixed) or "??" (random).
+# kind, markers, what follows a marker. Where names begin like that too, the kind ends in "?"
+# (mixed) or "??" (random).
 _VENDORS = (
     ("age-key", "AGE-SECRET-KEY-", r"[A-Z0-9]{20,}"),
     ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
@@ -82,15 +85,17 @@ _SHAPES = {  # tokens that have no prefix of their own, or one that is soon foun
 
 
 def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
-    """The rules by the first punctuation mark of their marker and the two characters in front of it.
+    """The rules by the first punctuation mark of their marker and the two characters in front of
+    it.
 
-    A run is split at the mark, and a look at the ends of the pieces then rules out nearly every rule.
-    Markers without a mark are under "", and those are tried one by one.
+    A run is split at the mark, and a look at the ends of the pieces then rules out nearly every
+    rule. Markers without a mark are under "", and those are tried one by one.
     """
     index: dict[str, dict[str, list[Rule]]] = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
     for kind, markers, tail in _VENDORS:
         for marker in markers.split():
-            # A short or plain marker also occurs inside words and base64; the others may follow anything.
+            # A short or plain marker also occurs inside words and base64; the others may follow
+            # anything.
             edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
             source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
             looks = ("", "mixed", "random")[kind.count("?")]
@@ -103,14 +108,16 @@ def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
 
 @cache
 def vendor_rules() -> tuple[tuple[tuple[str, list[Rule]], ...], dict[str, dict[str, list[Rule]]]]:
-    """Rules without a mark, and the others by mark. Made when first needed: a search never needs them."""
+    """Rules without a mark, and the others by mark. Made when first needed: a search never needs
+    them."""
     index = _indexed_rules()
     return tuple(index.pop("").items()), index
 
 
 @cache
 def short_id() -> Rule:
-    """An id of Alibaba, which can be too short for a run. Its letters come first in the pattern: it is found fast."""
+    """An id of Alibaba, which can be too short for a run. Its letters come first in the pattern: it
+    is found fast."""
     escapes = (r"\\[abfnrtv]", r"\\x[0-9a-fA-F]{2}", r"\\u[0-9a-fA-F]{4}", "%[0-9a-fA-F]{2}")
     edge = "|".join(("(?<![A-Za-z0-9]LTAI)", *(f"(?<={escape}LTAI)" for escape in escapes)))
     no_filler = "(?=[A-Za-z]{0,19}[0-9])(?![A-Za-z0-9]{0,16}xxxx)"

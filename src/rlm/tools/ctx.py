@@ -1,4 +1,5 @@
-"""`ctx_*`: parts of any handle. The model reads them, so each has at most 500 characters and the whole is bounded."""
+"""`ctx_*`: parts of any handle. The model reads them, so each has at most 500 characters and the
+whole is bounded."""
 
 from __future__ import annotations
 
@@ -78,8 +79,9 @@ class _Context:
     def ctx_find(
         self, ref: Handle, pattern: str, limit: int = 10, ignore_case: bool = True, start: int = 0
     ) -> list[dict[str, Any]]:
-        """Literal search (no regex): [{at, line, text}], text being what is around the hit; limit up to 20.
-        Returns the first hits from start; for more, call again with start = last at + 1."""
+        """Literal search (no regex): [{at, line, text}], text being what is around the hit; limit
+        up to 20. Returns the first hits from start; for more, call again with start = last at + 1.
+        """
         check_text(pattern, "pattern", PATTERN_CHARS, blank=True)
         check_count(limit, "limit", FIND_HITS)
         at, places = max(0, position(start, "start")), list[int]()
@@ -106,8 +108,8 @@ class _Context:
         )
 
     def ctx_stats(self, ref: Handle) -> dict[str, Any]:
-        """What a handle holds: chars, lines, words (estimated), first lines, Markdown headings [at, text],
-        and the shape that most lines have (A letters, 9 digits)."""
+        """What a handle holds: chars, lines, words (estimated), first lines, Markdown headings [at,
+        text], and the shape that most lines have (A letters, 9 digits)."""
         store, handle, chars = self._store, self._store.ref(ref), self._store.size(ref)
         samples = self._samples(ref, chars)
         sampled = sum(map(len, samples))
@@ -149,7 +151,8 @@ class _Context:
 
 
 def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | None:
-    """The shape that most of the sampled lines have, and how many of them; None when no shape stands out."""
+    """The shape that most of the sampled lines have, and how many of them; None when no shape
+    stands out."""
     shapes: Counter[str] = Counter()
     for sample in samples:
         lines = sample.split("\n")

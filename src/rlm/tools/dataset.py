@@ -1,4 +1,5 @@
-"""The working data of a session as tools: facts that a run notes down for itself and for later runs (PM-09)."""
+"""The working data of a session as tools: facts that a run notes down for itself and for later runs
+(PM-09)."""
 
 from __future__ import annotations
 
@@ -28,8 +29,9 @@ class _Dataset:
         self._dataset = dataset
 
     def dataset_add(self, subject: str, predicate: str, value: Any) -> bool:
-        """Note a fact in the session's dataset; kept for later runs. subject, predicate: prefix:name or IRI.
-        value: text, number or True/False; {'t': 'iri', 'v': IRI} for a thing. False: it was there already."""
+        """Note a fact in the session's dataset; kept for later runs. subject, predicate:
+        prefix:name or IRI. value: text, number or True/False; {'t': 'iri', 'v': IRI} for a thing.
+        False: it was there already."""
         check_text(subject, "subject", FACT_CHARS)
         check_text(predicate, "predicate", FACT_CHARS)
         return self._dataset.mem_add(subject, predicate, value, who="model")

@@ -1,7 +1,7 @@
 """`memory_*`: the hypergraph of seed 004, as the REPL sees it.
 
-Facts and experiences that a model notes on the way, and how they hang together. Their provenance says that a model
-wrote them. There is no way to SQL here, and none to another tenant.
+Facts and experiences that a model notes on the way, and how they hang together. Their provenance
+says that a model wrote them. There is no way to SQL here, and none to another tenant.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class _Graph:
         return graph
 
     def memory_query(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
-        """Facts and experiences noted before, best first: [{id, type, content, confidence}]; limit up to 20."""
+        """Facts and experiences noted before, best first: [{id, type, content, confidence}]; limit
+        up to 20."""
         check_text(query, "query", QUERY_CHARS)
         check_count(limit, "limit", NODE_HITS)
         return self._shown([hit.node for hit in self._graph.search(query, limit)])
@@ -74,7 +75,8 @@ class _Graph:
         return self._create("fact", content, confidence=confidence)
 
     def memory_add_experience(self, content: str, outcome: str, success: bool) -> str:
-        """Note what was tried, what came of it, and whether it worked (True or False); returns its id."""
+        """Note what was tried, what came of it, and whether it worked (True or False); returns its
+        id."""
         check_text(outcome, "outcome", ADD_CHARS)
         if not isinstance(success, bool):
             raise ValidationError(f"success is {success!r:.40}: use True or False", field="success")
@@ -90,7 +92,8 @@ class _Graph:
         return self._shown(self._graph.query_nodes(limit=limit))
 
     def memory_relate(self, label: str, subject_id: str, object_id: str) -> str:
-        """Join two noted things, such as memory_relate('causes', id1, id2); returns the relation's id."""
+        """Join two noted things, such as memory_relate('causes', id1, id2); returns the relation's
+        id."""
         check_text(label, "label", LABEL_CHARS)
         members = [
             {"node_id": check_text(subject_id, "subject_id", ID_CHARS), "role": "subject"},

@@ -1,8 +1,9 @@
-"""`mem_extract` and `mem_learn_from_failure`: a model writes down what a result of its own taught (seed 002).
+"""`mem_extract` and `mem_learn_from_failure`: a model writes down what a result of its own taught
+(seed 002).
 
-What is stored is read from the calls that made the result, not from what the model says about them: its task only
-says what kind of question it was, its error only what kind of failure. It is stored as a model's own word, unverified,
-and passes the same gates as what is learnt after a run.
+What is stored is read from the calls that made the result, not from what the model says about them:
+its task only says what kind of question it was, its error only what kind of failure. It is stored
+as a model's own word, unverified, and passes the same gates as what is learnt after a run.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def learned_tools(
     trace: TraceLike | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> Toolbox:
-    """The tools of one run. `trace` has the calls that made the results: without it nothing can be learnt from one."""
+    """The tools of one run. `trace` has the calls that made the results: without it nothing can be
+    learnt from one."""
     tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
     box = Toolbox()
     for function in (tools.mem_extract, tools.mem_learn_from_failure):
@@ -75,8 +77,9 @@ class _Learned:
     def mem_extract(
         self, result: Handle, task: str, judgment: dict[str, Any], auto_store: bool = True
     ) -> dict[str, Any]:
-        """The procedure behind a result of sparql_query that answered the task: {id, title, content, action, why}.
-        judgment: {'is_success': True, 'reason': …}. auto_store=False only shows it."""
+        """The procedure behind a result of sparql_query that answered the task: {id, title,
+        content, action, why}. judgment: {'is_success': True, 'reason': …}. auto_store=False only
+        shows it."""
         check_text(task, "task", TASK_CHARS)
         if not isinstance(judgment, Mapping) or not isinstance(judgment.get("is_success"), bool):
             raise ValidationError(
@@ -95,8 +98,8 @@ class _Learned:
     def mem_learn_from_failure(
         self, result: Handle | None, task: str, error: str
     ) -> dict[str, Any]:
-        """Store what to avoid after a result that was wrong, or (result=None) after the last call that failed.
-        error: what was wrong with it. Returns {id, title, content, action, why}."""
+        """Store what to avoid after a result that was wrong, or (result=None) after the last call
+        that failed. error: what was wrong with it. Returns {id, title, content, action, why}."""
         check_text(task, "task", TASK_CHARS)
         check_text(error, "error", ERROR_CHARS)
         if result is None:

@@ -1,7 +1,9 @@
-"""`mem_*`: the memories of one tenant, in two phases (seed 002): search for what there is, then get a little of it.
+"""`mem_*`: the memories of one tenant, in two phases (seed 002): search for what there is, then get
+a little of it.
 
-What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no person's word. What
-reads like an order to whoever recalls it goes into quarantine: the model may have it from a text that it was shown.
+What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no
+person's word. What reads like an order to whoever recalls it goes into quarantine: the model may
+have it from a text that it was shown.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def memory_tools(
     session: str | None = None,
     recalled: Recalled | None = None,
 ) -> Toolbox:
-    """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared between rooms."""
+    """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared
+    between rooms."""
     tools = _Memory(backend, session, recalled or Recalled())
     box = Toolbox()
     for function in (tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add):
@@ -118,8 +121,8 @@ class _Memory:
         tags: list[str] | None = None,
         domain: str | None = None,
     ) -> str:
-        """Store a procedure that is worth recalling in another task; returns its id.
-        title: up to 10 words. description: when to use it. content: the steps, up to 4,000 characters."""
+        """Store a procedure that is worth recalling in another task; returns its id. title: up to
+        10 words. description: when to use it. content: the steps, up to 4,000 characters."""
         check_text(content, "content", ADD_CHARS)
         for text, name in ((content, "content"), (description, "description"), (title, "title")):
             if isinstance(text, str):

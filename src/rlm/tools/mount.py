@@ -1,4 +1,5 @@
-"""An ontology in a namespace of Python: for people in a notebook or a script, without a sandbox and without a model."""
+"""An ontology in a namespace of Python: for people in a notebook or a script, without a sandbox and
+without a model."""
 
 from __future__ import annotations
 
@@ -25,11 +26,13 @@ VIEWS = (
 def setup_ontology_context(
     path: str | Path, ns: dict[str, Any], name: str, *, lang: str | None = None
 ) -> Engine:
-    """Open a file or a named endpoint and mount it: the engine as `name`, its GraphMeta as `name_meta`, and the views.
+    """Open a file or a named endpoint and mount it: the engine as `name`, its GraphMeta as
+    `name_meta`, and the views.
 
-    The views are there by their own names (`describe_entity`) and with the name before them (`prov_describe_entity`):
-    of two ontologies in one namespace the later one has the short names. `lang` is the language of labels. Nothing is
-    mounted when the file cannot be read. Close the engine when it is no longer needed.
+    The views are there by their own names (`describe_entity`) and with the name before them
+    (`prov_describe_entity`): of two ontologies in one namespace the later one has the short names.
+    `lang` is the language of labels. Nothing is mounted when the file cannot be read. Close the
+    engine when it is no longer needed.
     """
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValidationError(

@@ -1,7 +1,8 @@
-"""What is left of a query without its specifics: a procedure that the next question can use (seed 002).
+"""What is left of a query without its specifics: a procedure that the next question can use (seed
+002).
 
-`rlm.ontology.shape` takes the specifics out. Only a query that found something leaves a pattern, and it is stored as a
-model's own word: unverified, for this ontology.
+`rlm.ontology.shape` takes the specifics out. Only a query that found something leaves a pattern,
+and it is stored as a model's own word: unverified, for this ontology.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def procedure(
     )
 
 
-# -- into memory -----------------------------------------------------------------------------------------
+# -- into memory
+# -----------------------------------------------------------------------------------------
 
 
 class Patterns:
@@ -90,7 +92,8 @@ class Patterns:
         self._stored = 0
 
     def keep(self, query: str, answer: Answer) -> str:
-        """Store the pattern of a query that was answered. Says what became of it; never raises an RLMError."""
+        """Store the pattern of a query that was answered. Says what became of it; never raises an
+        RLMError."""
         if not answer:
             return "not stored: the query found nothing"
         try:

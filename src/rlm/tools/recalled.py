@@ -1,8 +1,8 @@
 """What came out of memory in a run, so that it is not stored again as something new.
 
-A memory that quotes a memory would grow in weight each time it is recalled. So what a model stores is compared with
-what it was given. Case, spacing and punctuation aside, a run of some sixty letters that was recalled is too much, and
-so is a text that is little else than a short recalled one.
+A memory that quotes a memory would grow in weight each time it is recalled. So what a model stores
+is compared with what it was given. Case, spacing and punctuation aside, a run of some sixty letters
+that was recalled is too much, and so is a text that is little else than a short recalled one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from rlm.store.identity import normalize
 
 WINDOW_CHARS = 40
 STEP_CHARS = 20
-"""Every run of `WINDOW_CHARS + STEP_CHARS - 1` letters holds a window that begins at a multiple of the step."""
+"""Every run of `WINDOW_CHARS + STEP_CHARS - 1` letters holds a window that begins at a multiple of
+the step."""
 SHORT_CHARS = 80
 MOSTLY = 0.8
 """A text is little else than another when it is this share of it, or the other way round."""

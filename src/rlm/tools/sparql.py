@@ -1,9 +1,10 @@
 """`sparql_*`: queries whose rows stay behind a handle (seed 002).
 
-`sparql_query` returns a handle, never rows; `sparql_slice` shows a page of them, bounded in rows and in characters. An
-ASK is the exception: its answer is smaller than a handle, so it comes at once, as `{"boolean": True}`. Values stand in
-Turtle's notation (`prov:Entity`, `"text"@en`, `12`), so that they can be put into the next query as they are; a
-variable that is not bound in a row is not in it. The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
+`sparql_query` returns a handle, never rows; `sparql_slice` shows a page of them, bounded in rows
+and in characters. An ASK is the exception: its answer is smaller than a handle, so it comes at
+once, as `{"boolean": True}`. Values stand in Turtle's notation (`prov:Entity`, `"text"@en`, `12`),
+so that they can be put into the next query as they are; a variable that is not bound in a row is
+not in it. The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
 
 A query that found something leaves its pattern in memory, where there is a memory (`patterns.py`).
 """
@@ -62,11 +63,12 @@ def sparql_tools(
     cache: SchemaCache | None = None,
     ontology: str | None = None,
 ) -> Toolbox:
-    """The SPARQL tools of one run. With `memory`, patterns of queries are stored and related procedures are named.
+    """The SPARQL tools of one run. With `memory`, patterns of queries are stored and related
+    procedures are named.
 
-    `session` is stamped on what is stored; `cache` holds schemas, and is shared by the runs of a process otherwise.
-    `ontology` is what a person calls the graph, and so do memories; the engine's name where none is given. The time of
-    these tools is the engine's, which has limits of its own.
+    `session` is stamped on what is stored; `cache` holds schemas, and is shared by the runs of a
+    process otherwise. `ontology` is what a person calls the graph, and so do memories; the engine's
+    name where none is given. The time of these tools is the engine's, which has limits of its own.
     """
     name = ontology or engine.name
     patterns = (
@@ -113,8 +115,9 @@ class _SPARQL:
         limit: int = 50,
         use_cache: bool = True,
     ) -> dict[str, Any]:
-        """What the graph holds. output_mode: 'overview' (counts), 'classes', 'properties' or 'namespaces'.
-        filter_prefix: only names that begin so, as 'prov:'. limit up to 50; total and has_more say what is left."""
+        """What the graph holds. output_mode: 'overview' (counts), 'classes', 'properties' or
+        'namespaces'. filter_prefix: only names that begin so, as 'prov:'. limit up to 50; total and
+        has_more say what is left."""
         return self._schema.schema(output_mode, filter_prefix, limit, bool(use_cache))
 
     def sparql_peek(
@@ -124,8 +127,9 @@ class _SPARQL:
         output_mode: str = "sample",
         related_memories: bool = True,
     ) -> dict[str, Any]:
-        """What one class, property or thing is like, with procedures learnt about it (related_procedures).
-        output_mode: 'sample' (rows, limit up to 50), 'schema' (what it joins) or 'count'."""
+        """What one class, property or thing is like, with procedures learnt about it
+        (related_procedures). output_mode: 'sample' (rows, limit up to 50), 'schema' (what it joins)
+        or 'count'."""
         meta = self._schema.meta
         found = peek(self._engine, meta, resource, limit, output_mode)
         if related_memories:
@@ -146,9 +150,9 @@ class _SPARQL:
     def sparql_query(
         self, query: str, limit: int = 100, explain: bool = False, store_pattern: bool = True
     ) -> Ref | dict[str, Any]:
-        """Run SELECT, CONSTRUCT or DESCRIBE: a handle to the rows (read them with sparql_slice). ASK: {'boolean': …}.
-        At most limit rows, up to 10,000. explain=True gives {ref, rows, columns, more, changed, seconds}, and hints
-        when nothing was found."""
+        """Run SELECT, CONSTRUCT or DESCRIBE: a handle to the rows (read them with sparql_slice).
+        ASK: {'boolean': …}. At most limit rows, up to 10,000. explain=True gives {ref, rows,
+        columns, more, changed, seconds}, and hints when nothing was found."""
         text = self._text(query)
         check_count(limit, "limit", QUERY_ROWS)
         checked = check_query(text)
@@ -209,9 +213,9 @@ class _SPARQL:
     # -- its rows ----------------------------------------------------------------------------------
 
     def sparql_slice(self, ref_or_key: Handle, limit: int = 50, offset: int = 0) -> dict[str, Any]:
-        """Rows of a result: {rows, total, has_more}; limit up to 100. Long values are cut at 500 characters, and
-        fewer rows come when they are long: go on with offset=next_offset while has_more.
-        limit_reached: the query itself had more rows than its limit."""
+        """Rows of a result: {rows, total, has_more}; limit up to 100. Long values are cut at 500
+        characters, and fewer rows come when they are long: go on with offset=next_offset while
+        has_more. limit_reached: the query itself had more rows than its limit."""
         check_count(limit, "limit", SLICE_ROWS)
         check_count(offset, "offset", 2**53, least=0)
         key, rows = self._rows(ref_or_key)
@@ -262,7 +266,8 @@ def _changed(checked: Checked, limit: int) -> str:
 
 
 def _fitted(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
-    """The rows with values that can be shown. A row that would fill a page alone has shorter ones, or loses columns."""
+    """The rows with values that can be shown. A row that would fill a page alone has shorter ones,
+    or loses columns."""
     for row in rows:
         made = {name: clip(value, VALUE_CHARS) for name, value in row.items()}
         if len(rendered(made)) > SLICE_CHARS - 200:

@@ -37,7 +37,8 @@ PEEK_MODES = ("sample", "schema", "count")
 def peek(
     engine: Engine, meta: GraphMeta, resource: str, limit: int, output_mode: str
 ) -> dict[str, Any]:
-    """A few rows, the schema or the counts of a class, a property or a thing. OntologyError with the nearest names."""
+    """A few rows, the schema or the counts of a class, a property or a thing. OntologyError with
+    the nearest names."""
     check_mode(output_mode, PEEK_MODES)
     check_count(limit, "limit", PEEK_LIMIT)
     iri = resolve(engine, meta, check_text(resource, "resource", NAME_CHARS))
@@ -194,7 +195,8 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
 def misnamed(
     engine: Engine, meta: GraphMeta, names: list[str], most: int = WRONG_NAMES
 ) -> list[str]:
-    """What is wrong with names of a query that found nothing: those that the graph does not have, with the nearest."""
+    """What is wrong with names of a query that found nothing: those that the graph does not have,
+    with the nearest."""
     wrong: list[str] = []
     for name in names:
         try:

@@ -1,4 +1,5 @@
-"""`sparql_schema`: what a graph holds, before anybody writes a query. Taken from GraphMeta, and kept by content."""
+"""`sparql_schema`: what a graph holds, before anybody writes a query. Taken from GraphMeta, and
+kept by content."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ Schema = dict[str, Any]
 
 
 class SchemaCache:
-    """Answers of `sparql_schema` by the content that they are about: other content is another key. Thread-safe."""
+    """Answers of `sparql_schema` by the content that they are about: other content is another key.
+    Thread-safe."""
 
     def __init__(self, most: int = CACHED) -> None:
         self._most = most
@@ -48,7 +50,8 @@ class SchemaCache:
     def get(
         self, key: tuple[Any, ...], make: Callable[[], Schema], *, fresh: bool = False
     ) -> Schema:
-        """What is kept under a key, else what `make` gives. `fresh`: make it again, and forget the content's others."""
+        """What is kept under a key, else what `make` gives. `fresh`: make it again, and forget the
+        content's others."""
         with self._lock:
             found = None if fresh else self._kept.get(key)
             if found is not None:
@@ -121,7 +124,8 @@ def check_mode(value: Any, modes: tuple[str, ...]) -> None:
 
 
 class _Chosen:
-    """The terms of a graph whose name begins as wanted: `prov`, `prov:`, `prov:Act`, or the beginning of an IRI."""
+    """The terms of a graph whose name begins as wanted: `prov`, `prov:`, `prov:Act`, or the
+    beginning of an IRI."""
 
     def __init__(self, meta: GraphMeta, wanted: str) -> None:
         self.meta = meta

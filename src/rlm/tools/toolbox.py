@@ -1,7 +1,7 @@
 """A set of tools for one REPL, each measured on its way out.
 
-The sandbox gets `functions` by name, and the names in `patient`, whose time does not count against a block. The prompt
-gets `describe()`.
+The sandbox gets `functions` by name, and the names in `patient`, whose time does not count against
+a block. The prompt gets `describe()`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Toolbox:
     patient: set[str] = field(default_factory=set)
 
     def add(self, function: Tool, meter: Meter, *, patient: bool = False) -> None:
-        """Show a function to the model under its own name. What it returns may reach a prompt, and is measured so."""
+        """Show a function to the model under its own name. What it returns may reach a prompt, and
+        is measured so."""
         name = function.__name__
         self._check_new(name)
         self.functions[name] = _metered(function, name, meter)
@@ -74,7 +75,8 @@ def _described(name: str, function: Tool) -> str:
     )
 
 
-# -- how much a value says -------------------------------------------------------------------------------
+# -- how much a value says
+# -------------------------------------------------------------------------------
 
 
 def rendered(value: Any) -> str:
@@ -87,7 +89,8 @@ def rendered(value: Any) -> str:
 
 
 def clip(text: str, room: int) -> str:
-    """The beginning of a text, so that it takes at most `room` characters inside JSON; `…` says that it was cut."""
+    """The beginning of a text, so that it takes at most `room` characters inside JSON; `…` says
+    that it was cut."""
     if len(text) <= room and _width(text) <= room:
         return text
     kept = text[: max(0, room - 1)]
@@ -107,11 +110,13 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-# -- what a tool may be asked ----------------------------------------------------------------------------
+# -- what a tool may be asked
+# ----------------------------------------------------------------------------
 
 
 def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:
-    """How many, between `least` and `most`. More is an error, so that nobody takes a part for the whole."""
+    """How many, between `least` and `most`. More is an error, so that nobody takes a part for the
+    whole."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(
             f"{name} is {_shown(value)}: use a whole number from {least} to {most}", field=name

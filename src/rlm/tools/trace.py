@@ -1,7 +1,8 @@
-"""What the tools of a run were asked and what came back, in little: evidence for the judge, steps for the extractor.
+"""What the tools of a run were asked and what came back, in little: evidence for the judge, steps
+for the extractor.
 
-Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs, `prefix:name`) and
-how many rows it told of; of arguments their first characters.
+Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs,
+`prefix:name`) and how many rows it told of; of arguments their first characters.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class Trace:
             return set(self._names)
 
     def seen(self) -> list[Call]:
-        """The calls; of those that were dropped, what each tool returned is in one call without arguments."""
+        """The calls; of those that were dropped, what each tool returned is in one call without
+        arguments."""
         with self._lock:
             return [
                 *self.calls,

@@ -1,7 +1,9 @@
-"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views` does the work.
+"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views` does the
+work.
 
-The views cap their lists; names and labels can still be long, and a path says everything twice. So every answer is
-fitted into `VIEW_CHARS`: what is too long is cut, and `left_out` says which lists lost how many.
+The views cap their lists; names and labels can still be long, and a path says everything twice. So
+every answer is fitted into `VIEW_CHARS`: what is too long is cut, and `left_out` says which lists
+lost how many.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from rlm.ontology.views import Views
 from rlm.tools.toolbox import Toolbox, clip, rendered
 
 VIEW_CHARS = 1000
-"""The most that a view returns, as JSON: what is longer would count as leakage. Whole lists come by `sparql_query`."""
+"""The most that a view returns, as JSON: what is longer would count as leakage. Whole lists come by
+`sparql_query`."""
 LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
@@ -45,8 +48,9 @@ class _Views:
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit up to 25, fewer if
-        long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy' means that the spelling differs."""
+        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit
+        up to 25, fewer if long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy'
+        means that the spelling differs."""
         return _list(self._views.search_entity(query, limit, search_in))
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
@@ -54,8 +58,8 @@ class _Views:
         return _list(self._views.search_by_label(text, limit))
 
     def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
-        """What a class, property or thing is: label, types, comment, place in the schema, outgoing_sample.
-        uri: prefix:name, IRI, or a name that only one term has."""
+        """What a class, property or thing is: label, types, comment, place in the schema,
+        outgoing_sample. uri: prefix:name, IRI, or a name that only one term has."""
         return _dict(self._views.describe_entity(uri, limit))
 
     def probe_relationships(
@@ -90,14 +94,16 @@ def _dict(value: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-# -- into so many characters -----------------------------------------------------------------------------
+# -- into so many characters
+# -----------------------------------------------------------------------------
 
 
 def fit(value: Any, most: int) -> Any:
     """A list or an object in at most `most` characters of JSON; as it is when it fits.
 
-    Long texts are cut first, then the longest lists lose their last parts; an object says in `left_out` how many. What
-    still does not fit loses more of its texts, and in the end its last parts.
+    Long texts are cut first, then the longest lists lose their last parts; an object says in
+    `left_out` how many. What still does not fit loses more of its texts, and in the end its last
+    parts.
     """
     if len(rendered(value)) <= most:
         return value

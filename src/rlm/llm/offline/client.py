@@ -1,17 +1,19 @@
 """`offline`: no language model, and it says so.
 
-A planner that speaks the protocol of the loop. It reads the question out of the prompt, looks at the text in the first
-turn, writes one program by fixed rules in the second, and answers in the third from what the program found; a fourth
-turn is there for a second try. It remembers nothing: which step comes next it reads from the line `# plan: …` in its
-own last reply. It believes one line of an output, the last that begins with `FOUND`; its programs print nothing else,
-and whatever they read stands inside of that line as JSON, so no text can pass itself off as an output.
+A planner that speaks the protocol of the loop. It reads the question out of the prompt, looks at
+the text in the first turn, writes one program by fixed rules in the second, and answers in the
+third from what the program found; a fourth turn is there for a second try. It remembers nothing:
+which step comes next it reads from the line `# plan: …` in its own last reply. It believes one line
+of an output, the last that begins with `FOUND`; its programs print nothing else, and whatever they
+read stands inside of that line as JSON, so no text can pass itself off as an output.
 
-Where the run has an ontology and the question is about it, `graph` plans instead; a name that only the text
-can know comes back here.
+Where the run has an ontology and the question is about it, `graph` plans instead; a name that only
+the text can know comes back here.
 
-A prompt that holds no question of the loop is answered by a sentence that says what offline is. With a JSON schema the
-reply is the smallest JSON that the schema's types and required fields allow: false, 0, empty, and that sentence where a
-text is wanted. It is no judgement, and patterns or formats of strings are not looked at.
+A prompt that holds no question of the loop is answered by a sentence that says what offline is.
+With a JSON schema the reply is the smallest JSON that the schema's types and required fields allow:
+false, 0, empty, and that sentence where a text is wanted. It is no judgement, and patterns or
+formats of strings are not looked at.
 """
 
 from __future__ import annotations
@@ -83,7 +85,8 @@ class OfflineClient:
         json_schema: dict[str, Any] | None = None,
         timeout_s: float | None = None,
     ) -> Reply:
-        """The next step of the plan. The same messages give the same reply; the limits of a real model are ignored."""
+        """The next step of the plan. The same messages give the same reply; the limits of a real
+        model are ignored."""
         sent = checked(messages)
         text = (
             next_reply(sent)
@@ -99,7 +102,8 @@ class OfflineClient:
         return "OfflineClient()"
 
 
-# -- the steps ---------------------------------------------------------------------------------------------
+# -- the steps
+# ---------------------------------------------------------------------------------------------
 
 
 def next_reply(messages: Sequence[Message]) -> str:
@@ -240,7 +244,8 @@ def _last_words(question: str, messages: Sequence[Message]) -> str:
     return f"{OFFLINE_UNANSWERED} the turns were over before anything was known. {WHAT_IT_IS}"
 
 
-# -- what a reply is made of -------------------------------------------------------------------------------
+# -- what a reply is made of
+# -------------------------------------------------------------------------------
 
 
 def _room(messages: Sequence[Message]) -> int:
@@ -267,7 +272,8 @@ def _code(
     seconds: float = TIME_S,
     only: Sequence[Any] = (),
 ) -> str:
-    """A reply with one block: the functions that the program needs, and its call. Values go in as literals only."""
+    """A reply with one block: the functions that the program needs, and its call. Values go in as
+    literals only."""
     sources = [_source(name) for name in (*_SHARED, *_NEEDS.get(program, ()), program)]
     texts = "asked" if only else "context"
     given = ", ".join([texts, *(["clock"] if program != "look" else [])])
@@ -295,7 +301,8 @@ def _source(name: str) -> str:
     raise LookupError(name)
 
 
-# -- replies to a schema -----------------------------------------------------------------------------------
+# -- replies to a schema
+# -----------------------------------------------------------------------------------
 
 
 def least(schema: Any, *, root: Any = None, depth: int = 0) -> Any:

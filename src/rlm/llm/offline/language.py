@@ -1,8 +1,9 @@
 """Whether a question is in a language that `offline` cannot read: it reads English only.
 
-The evidence is the writing system, and the small words that a language cannot do without. A name says nothing of the
-language: quoted names and IRIs are not looked at, and neither are single words in capitals. A word of asking outweighs
-a foreign name, so "What is Tätigkeit?" and "subclasses of 活動" are English. Where there is doubt, it is English.
+The evidence is the writing system, and the small words that a language cannot do without. A name
+says nothing of the language: quoted names and IRIs are not looked at, and neither are single words
+in capitals. A word of asking outweighs a foreign name, so "What is Tätigkeit?" and "subclasses of
+活動" are English. Where there is doubt, it is English.
 """
 
 from __future__ import annotations
@@ -57,10 +58,11 @@ def foreign_language(question: str) -> str:
 
 
 def unreadable(question: str, texts: Iterable[str] | None = None, *, ontology: bool = False) -> str:
-    """The language of a question that `offline` can do nothing with; '' for one that it can read or look up.
+    """The language of a question that `offline` can do nothing with; '' for one that it can read or
+    look up.
 
-    Over a text, `offline` looks for what is quoted and for the words of a question in any language: such a question is
-    readable where one of them is in the text.
+    Over a text, `offline` looks for what is quoted and for the words of a question in any language:
+    such a question is readable where one of them is in the text.
     """
     language = foreign_language(question)
     if not language or (ontology and understand(question) is not None):
@@ -68,11 +70,13 @@ def unreadable(question: str, texts: Iterable[str] | None = None, *, ontology: b
     return language if texts is None or not _searchable(question, language, texts) else ""
 
 
-# -- evidence --------------------------------------------------------------------------------------------------
+# -- evidence
+# --------------------------------------------------------------------------------------------------
 
 
 def _parts(word: str) -> list[str]:
-    """A word, taken apart at its apostrophe where it is none of English: qu'est, cos'è, l'ontologie."""
+    """A word, taken apart at its apostrophe where it is none of English: qu'est, cos'è,
+    l'ontologie."""
     word = word.replace("’", "'")
     return (
         [word]
@@ -82,7 +86,8 @@ def _parts(word: str) -> list[str]:
 
 
 def _by_letters(words: list[str], low: list[str], *, asks: bool) -> str:
-    """By the writing system. A single name in it, or one beside English words, is no question in that language."""
+    """By the writing system. A single name in it, or one beside English words, is no question in
+    that language."""
     found = Counter(kind for word in words for letter in word if (kind := _script(letter)))
     count = sum(found.values())
     if count < 2 or any(word in _ENGLISH or word in _OF_THE_TRADE for word in low):
@@ -112,7 +117,8 @@ def _script(letter: str) -> str:
 
 
 def _by_words(low: list[str], *, asks: bool) -> str:
-    """By the small words: two of one language, one of which only it has, and hardly any that only English has."""
+    """By the small words: two of one language, one of which only it has, and hardly any that only
+    English has."""
     most, language = (0, 0), ""
     for name, listed in _OF_LANGUAGE.items():
         hits = [word for word in low if word in listed]
@@ -127,11 +133,13 @@ def _by_words(low: list[str], *, asks: bool) -> str:
     return language if (hits_in_all >= 2 or short) and (not own or sure >= max(3, 3 * own)) else ""
 
 
-# -- a text ----------------------------------------------------------------------------------------------------
+# -- a text
+# ----------------------------------------------------------------------------------------------------
 
 
 def _searchable(question: str, language: str, texts: Iterable[str]) -> bool:
-    """Whether offline's plan for a text is more than to look for words, or one of the words is there."""
+    """Whether offline's plan for a text is more than to look for words, or one of the words is
+    there."""
     plan = plan_for(question)
     if plan.kind != "passages":
         return plan.kind != "none"

@@ -1,4 +1,5 @@
-"""The small words of languages, for `language`: what English asks with, what others ask with, what says nothing."""
+"""The small words of languages, for `language`: what English asks with, what others ask with, what
+says nothing."""
 
 from __future__ import annotations
 

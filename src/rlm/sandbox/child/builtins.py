@@ -27,7 +27,8 @@ _TAKEN = words("""
 
 
 class Out:
-    """What the code prints. It keeps up to a limit, counts the rest, and passes on what it has from time to time."""
+    """What the code prints. It keeps up to a limit, counts the rest, and passes on what it has from
+    time to time."""
 
     def __init__(self, limit: int, send: Callable[[str], None]) -> None:
         self._limit, self._send = limit, send

@@ -1,8 +1,10 @@
-"""The operating system's part: after `confine` this process can compute, read and write its pipes, and nothing else.
+"""The operating system's part: after `confine` this process can compute, read and write its pipes,
+and nothing else.
 
-In order: limits on memory, files and processes; another user where we are root; no new privileges; Landlock with no
-rule at all; a seccomp filter that lets some thirty system calls through (`rlm.kernel`). `confine` returns the names of
-the layers that took hold; the host decides whether they are enough.
+In order: limits on memory, files and processes; another user where we are root; no new privileges;
+Landlock with no rule at all; a seccomp filter that lets some thirty system calls through
+(`rlm.kernel`). `confine` returns the names of the layers that took hold; the host decides whether
+they are enough.
 
 Nothing can be imported or opened afterwards: what the worker needs is loaded before.
 """
@@ -33,9 +35,11 @@ def confine(
     tied: bool = False,
     only: frozenset[str] = frozenset(LAYERS),
 ) -> list[str]:
-    """Shut this process in; the layers that took hold. `only` leaves some out, for tests of a single one.
+    """Shut this process in; the layers that took hold. `only` leaves some out, for tests of a
+    single one.
 
-    `tied`: end with the thread that started us. Only for a thread that lives as long as its process.
+    `tied`: end with the thread that started us. Only for a thread that lives as long as its
+    process.
     """
     if not sys.platform.startswith("linux"):
         return []

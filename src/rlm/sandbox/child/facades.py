@@ -1,7 +1,7 @@
 """Functions that stand for those of the standard library that would lead out.
 
-Some read attributes by name, some run text as code, some need all of a text: these ask the guards, check the names,
-and take a text on the host. `modules.py` says which module offers them.
+Some read attributes by name, some run text as code, some need all of a text: these ask the guards,
+check the names, and take a text on the host. `modules.py` says which module offers them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from rlm.sandbox.child import guards
 from rlm.sandbox.child.policy import is_field
 from rlm.sandbox.child.texts import Text, find_matches
 
-# -- re: the same functions, which also take a text on the host ------------------------------------------
+# -- re: the same functions, which also take a text on the host
+# ------------------------------------------
 
 
 def _compiled(pattern: Any, flags: int = 0) -> re.Pattern[str]:
@@ -172,7 +173,8 @@ def re_functions() -> dict[str, Any]:
     }
 
 
-# -- functions that would read by name, or run text ------------------------------------------------------
+# -- functions that would read by name, or run text
+# ------------------------------------------------------
 
 
 def attrgetter(*names: str) -> Callable[[Any], Any]:
@@ -239,7 +241,8 @@ NamedTuple = _NamedTuple()
 
 
 class _EnumType(enum.EnumType):
-    """Makes enumerations; by a call only from names that are names, since it would take any method otherwise."""
+    """Makes enumerations; by a call only from names that are names, since it would take any method
+    otherwise."""
 
     def __call__(cls, value: Any, names: Any = None, **more: Any) -> Any:
         if names is None and not more:

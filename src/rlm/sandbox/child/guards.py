@@ -1,8 +1,9 @@
 """What stands behind every attribute, item and class of model-written code.
 
-The policy turns `a.b` into `_getattr_(a, "b")`, `a[b] = c` into a write through `_write_`, and so on; these are those
-functions. They hold even for code that builds a name at run time. They are the first wall, not the last: what gets
-past them meets an operating system that lets it do nothing (`confine.py`).
+The policy turns `a.b` into `_getattr_(a, "b")`, `a[b] = c` into a write through `_write_`, and so
+on; these are those functions. They hold even for code that builds a name at run time. They are the
+first wall, not the last: what gets past them meets an operating system that lets it do nothing
+(`confine.py`).
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def _is_named_tuple(value: Any) -> bool:
 
 
 def _harmless(found: Any) -> Any:
-    """`str.format` reads attributes by itself, however it was come by; any other `format` is as it is."""
+    """`str.format` reads attributes by itself, however it was come by; any other `format` is as it
+    is."""
     if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):
         return _Format(found.__self__, mapped=found.__name__ == "format_map")
     if isinstance(found, MethodDescriptorType) and issubclass(found.__objclass__, str):
@@ -170,15 +172,17 @@ def get_iter(value: Any) -> Any:
     return value
 
 
-# -- types --------------------------------------------------------------------------------------------
+# -- types
+# --------------------------------------------------------------------------------------------
 
 
 _OPEN_TYPES: set[type] = {
     bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, type(None),
     Counter, OrderedDict, defaultdict, deque, object,
 }  # fmt: skip
-"""Types that are handed out as they are. Of any other, code that asks for the type gets its name and no more: a type of
-ours, or of the library's inner workings, could be called or inherited from."""
+"""Types that are handed out as they are. Of any other, code that asks for the type gets its name
+and no more: a type of ours, or of the library's inner workings, could be called or inherited from.
+"""
 
 
 class TypeName:

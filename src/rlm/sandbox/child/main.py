@@ -1,8 +1,9 @@
 """The worker: one process that runs model-written code for one REPL.
 
-It is started with an empty environment, no open file but its pipes, and a first message that says how to shut itself
-in. It loads what it needs, confines itself, says which layers hold, and then serves: run a block, set or tell a
-variable. While a block runs it may call the host. When the pipe closes it ends.
+It is started with an empty environment, no open file but its pipes, and a first message that says
+how to shut itself in. It loads what it needs, confines itself, says which layers hold, and then
+serves: run a block, set or tell a variable. While a block runs it may call the host. When the pipe
+closes it ends.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ class Worker:
         self._given = dict(space)
         """What was there before any code ran: no variable of the code's."""
 
-    # -- the pipe ------------------------------------------------------------------------------------
+    # -- the pipe
+    # ------------------------------------------------------------------------------------
 
     def _receive(self) -> dict[str, Any]:
         """One message. The host sends one at a time, so what is read belongs to it."""
@@ -170,7 +172,8 @@ class Worker:
             elif op == "vars":
                 self._send({"op": "vars", "vars": self.described()})
 
-    # -- calls to the host ---------------------------------------------------------------------------
+    # -- calls to the host
+    # ---------------------------------------------------------------------------
 
     def call(self, name: str, args: Any, words: dict[str, Any]) -> Any:
         message = {
@@ -199,7 +202,8 @@ class Worker:
         return self.call(name, args, {})
 
     def _to_wire(self, value: Any) -> Any:
-        """A value of the code's as plain data. No method of the code's is called, and what is too much is refused."""
+        """A value of the code's as plain data. No method of the code's is called, and what is too
+        much is refused."""
         return Outgoing(self._limit).data(value)
 
     def _from_wire(self, value: Any) -> Any:
@@ -214,7 +218,8 @@ class Worker:
             return {key: self._from_wire(part) for key, part in value.items()}
         return value
 
-    # -- running -------------------------------------------------------------------------------------
+    # -- running
+    # -------------------------------------------------------------------------------------
 
     def _run(self, code: str) -> None:
         self._block += 1
@@ -313,7 +318,8 @@ class Worker:
             )
         return f"{type(error).__name__} (it could not be shown)"
 
-    # -- variables -----------------------------------------------------------------------------------
+    # -- variables
+    # -----------------------------------------------------------------------------------
 
     def _user_values(self) -> dict[str, Any]:
         return {

@@ -1,7 +1,8 @@
-"""The modules that model-written code can import: named parts of real ones, and nothing that leads further.
+"""The modules that model-written code can import: named parts of real ones, and nothing that leads
+further.
 
-A real module is a way out (`json.codecs.sys`), so none is ever handed over. A facade holds the parts that stand in this
-table, and the replacements of `facades.py`.
+A real module is a way out (`json.codecs.sys`), so none is ever handed over. A facade holds the
+parts that stand in this table, and the replacements of `facades.py`.
 """
 
 from __future__ import annotations
@@ -192,7 +193,8 @@ guards.open_types(
 guards.seal_types(Facade, facades.Pattern, Text, Parts, Words, Found, dataclasses.Field)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})
-"""Modules that the library imports while it works, through our importer: loaded below, and never handed out."""
+"""Modules that the library imports while it works, through our importer: loaded below, and never
+handed out."""
 
 
 def importer(

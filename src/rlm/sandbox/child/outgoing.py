@@ -1,7 +1,8 @@
 """Values of model-written code on their way to the host.
 
-A class of the code's own can say anything of itself: that it is a string, that it has a million parts, that it never
-ends. So only methods of the built-in types are called here, and a number of characters bounds the whole.
+A class of the code's own can say anything of itself: that it is a string, that it has a million
+parts, that it never ends. So only methods of the built-in types are called here, and a number of
+characters bounds the whole.
 """
 
 from __future__ import annotations

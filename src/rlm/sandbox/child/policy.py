@@ -1,11 +1,13 @@
 """The language layer: what model-written code may say.
 
-RestrictedPython refuses what reaches around its guards, and with it much that everyone writes. This policy keeps its
-guards and gives the everyday constructs back: `d[k] += 1`, `self.x += 1`, annotations, `nonlocal`, `match`, names
-with one leading underscore, magic methods in classes, `super()`, `print`.
+RestrictedPython refuses what reaches around its guards, and with it much that everyone writes. This
+policy keeps its guards and gives the everyday constructs back: `d[k] += 1`, `self.x += 1`,
+annotations, `nonlocal`, `match`, names with one leading underscore, magic methods in classes,
+`super()`, `print`.
 
-Names with one leading underscore are renamed before anything else looks at them, so code that assigns to a guard
-assigns to a plain variable. Names with two are refused, but for the few that have a safe meaning.
+Names with one leading underscore are renamed before anything else looks at them, so code that
+assigns to a guard assigns to a plain variable. Names with two are refused, but for the few that
+have a safe meaning.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def words(text: str) -> list[str]:
 
 
 PRIVATE = "own_"
-"""What stands before a name whose leading underscore was taken: `_helper` is `own_helper` inside."""
+"""What stands before a name whose leading underscore was taken: `_helper` is `own_helper` inside.
+"""
 MAX_NODES = 50_000
 MAX_DEPTH = 90
 MAGIC = frozenset(
@@ -41,7 +44,8 @@ MAGIC = frozenset(
         invert int float complex index round trunc floor ceil copy deepcopy
     """)
 )
-"""Methods that a class may define and `super()` may call: Python calls them with values that the code has already."""
+"""Methods that a class may define and `super()` may call: Python calls them with values that the
+code has already."""
 _SPECIAL = {
     "__name__": "_name_of_",
     "__qualname__": "_name_of_",
@@ -365,7 +369,8 @@ class Policy(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def _pattern_value(self, value: ast.expr) -> None:
-        """A literal, or a constant by its name: patterns read attributes without a guard, so only `Colour.RED`."""
+        """A literal, or a constant by its name: patterns read attributes without a guard, so only
+        `Colour.RED`."""
         if isinstance(value, ast.Attribute):
             if not (
                 isinstance(value.value, ast.Name)

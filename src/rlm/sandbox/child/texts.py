@@ -1,8 +1,10 @@
-"""A text of any length, as model-written code sees it: like a string, with its characters on the host.
+"""A text of any length, as model-written code sees it: like a string, with its characters on the
+host.
 
-A slice of up to `SLICE_CHARS` is a real string. A longer one is a view that still holds nothing; formatted into a
-prompt it becomes a mark that the host replaces by the passage when it asks a model. What a string can do and a text
-of many megabytes cannot (`replace`, `format`) says so and names the way.
+A slice of up to `SLICE_CHARS` is a real string. A longer one is a view that still holds nothing;
+formatted into a prompt it becomes a mark that the host replaces by the passage when it asks a
+model. What a string can do and a text of many megabytes cannot (`replace`, `format`) says so and
+names the way.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from typing import Any
 
 SLICE_CHARS = 20_000
 WHOLE_CHARS = 4_000_000
-"""Up to this many characters a text is taken into the sandbox for what needs all of it (a regular expression)."""
+"""Up to this many characters a text is taken into the sandbox for what needs all of it (a regular
+expression)."""
 CHUNK_CHARS = 250_000
 OVERLAP_CHARS = 5_000
 
@@ -37,7 +40,8 @@ class Text:
     def __deepcopy__(self, memo: Any) -> Text:
         return self
 
-    # -- what a handle says of itself ----------------------------------------------------------------
+    # -- what a handle says of itself
+    # ----------------------------------------------------------------
 
     @property
     def key(self) -> str:
@@ -57,7 +61,8 @@ class Text:
 
     @property
     def is_shut(self) -> bool:
-        """Whether printing it shows the handle: it is long, or an answer of a tool, which is looked at in slices."""
+        """Whether printing it shows the handle: it is long, or an answer of a tool, which is looked
+        at in slices."""
         return self.sz > SLICE_CHARS or self._dtype == "results"
 
     def __repr__(self) -> str:
@@ -100,7 +105,8 @@ class Text:
             and self._whole() == other
         )
 
-    # -- reading -------------------------------------------------------------------------------------
+    # -- reading
+    # -------------------------------------------------------------------------------------
 
     def _read(self, start: int, stop: int) -> str:
         parts = []
@@ -164,7 +170,8 @@ class Text:
         for start in range(0, self.sz, size):
             yield self[start : start + size]
 
-    # -- searching -----------------------------------------------------------------------------------
+    # -- searching
+    # -----------------------------------------------------------------------------------
 
     def _bounds(self, start: int | None, stop: int | None) -> tuple[int, int]:
         begin, end, _ = slice(start, stop).indices(self.sz)
@@ -222,7 +229,8 @@ class Text:
             suffix
         )
 
-    # -- the same text, seen otherwise ---------------------------------------------------------------
+    # -- the same text, seen otherwise
+    # ---------------------------------------------------------------
 
     def lower(self) -> Any:
         if self.sz <= SLICE_CHARS:
@@ -266,7 +274,8 @@ class Text:
 
 
 class Parts:
-    """The pieces of a text between separators: made while they are looped over, counted without being made."""
+    """The pieces of a text between separators: made while they are looped over, counted without
+    being made."""
 
     __slots__ = ("_ends", "_keep", "_last", "_sep", "_text")
 

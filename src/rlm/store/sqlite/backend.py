@@ -1,9 +1,9 @@
 """The default store: one SQLite file.
 
-`SQLiteMemoryBackend` wires the parts of this folder together and owns every transaction; the parts do the
-work. Reads take one snapshot, writes are all or nothing. Access counts are gathered in memory and written
-with the next write or at close, so that a search never waits for the lock. They may be lost: nobody waits for
-them, and nothing fails because of them.
+`SQLiteMemoryBackend` wires the parts of this folder together and owns every transaction; the parts
+do the work. Reads take one snapshot, writes are all or nothing. Access counts are gathered in
+memory and written with the next write or at close, so that a search never waits for the lock. They
+may be lost: nobody waits for them, and nothing fails because of them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ PENDING_S = 30.0
 
 
 class SQLiteMemoryBackend:
-    """One tenant's view of one file. Share it between threads; after a fork it opens the file again."""
+    """One tenant's view of one file. Share it between threads; after a fork it opens the file
+    again."""
 
     def __init__(
         self,
@@ -119,7 +120,8 @@ class SQLiteMemoryBackend:
         return [item.memory_id for item in admitted]
 
     def store_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> int:
-        """Put memories that passed the gate into their spaces, inside `db.write()`; how many were new."""
+        """Put memories that passed the gate into their spaces, inside `db.write()`; how many were
+        new."""
         with self.bulk(connection) as bulk:
             for level in dict.fromkeys(item.level for item in admitted):
                 space = self.spaces.ensure(level)
@@ -143,7 +145,8 @@ class SQLiteMemoryBackend:
         return [item for item in reversed(fresh.values()) if item.memory_id not in there]
 
     def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
-        """A memory that is there already: a person's word lifts it out of the archive and of quarantine."""
+        """A memory that is there already: a person's word lifts it out of the archive and of
+        quarantine."""
         if item.trust != "trusted" or item.source_type == "pack":
             return
         found = items.fetch(connection, (space,), item.memory_id)
@@ -171,7 +174,8 @@ class SQLiteMemoryBackend:
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a valid task."""
+        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
+        valid task."""
         gate.check_retrieve(task, outcome, k)
         if k <= 0:
             return []
@@ -200,7 +204,8 @@ class SQLiteMemoryBackend:
         scope: Scope | None,
         outcome: str | None,
     ) -> list[tuple[Hit, Candidate]]:
-        """Rank the best candidates by the full formula; look at more while an unseen one could still win."""
+        """Rank the best candidates by the full formula; look at more while an unseen one could
+        still win."""
         count = max(CANDIDATES, 4 * k)
         now = clock.now()
         lift = rank.MOST * listing.most_confident(connection, self.spaces.visible())
@@ -226,7 +231,8 @@ class SQLiteMemoryBackend:
     # -- access counts -----------------------------------------------------------------------------
 
     def _flush_if_due(self) -> None:
-        """Write the counts when there are many, unless somebody else is writing: a search never waits."""
+        """Write the counts when there are many, unless somebody else is writing: a search never
+        waits."""
         waited = time.monotonic() - self._accesses_since > PENDING_S
         if waited or len(self._accesses) >= PENDING_ACCESSES:
             self.db.offer(self._flush_accesses, wait_s=0.0)
@@ -309,7 +315,8 @@ class SQLiteMemoryBackend:
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new confidence."""
+        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
+        confidence."""
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
@@ -353,7 +360,8 @@ class SQLiteMemoryBackend:
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback takes it back."""
+        """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
+        takes it back."""
         with self.db.write() as connection:
             number, _, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
@@ -371,7 +379,8 @@ class SQLiteMemoryBackend:
         return new
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
-        """Take over what this team kept under a project's former name, while the new one holds nothing yet.
+        """Take over what this team kept under a project's former name, while the new one holds
+        nothing yet.
 
         Others who write are waited for as long as by any change, or for `wait_s`.
         """
@@ -447,7 +456,8 @@ class SQLiteMemoryBackend:
             yield
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after, reason."""
+        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
+        reason."""
         with self.db.read() as connection:
             return runs.signals(connection, self.spaces.visible(), memory_id)
 
@@ -514,8 +524,8 @@ class SQLiteMemoryBackend:
     def close(self) -> None:
         """Let go of the file. Every change is in it already; only access counts may be pending.
 
-        Those are written if that takes no more than a quarter of a second, and are lost otherwise, as when somebody
-        else writes or the disk is full: closing does not fail because of them.
+        Those are written if that takes no more than a quarter of a second, and are lost otherwise,
+        as when somebody else writes or the disk is full: closing does not fail because of them.
         """
         try:
             free = not self._accesses or self.db.offer(

@@ -1,11 +1,12 @@
 """Many memories on their way in, inside one transaction.
 
-A few rows go to the full-text index as usual. Many are made into batches: rows, vectors and postings in one go,
-each batch sealed as it is written, so that nothing is read back and nothing enters the full-text index.
-`BatchMaker` touches no database: it can run in another process (see `rlm.packs.mill`).
+A few rows go to the full-text index as usual. Many are made into batches: rows, vectors and
+postings in one go, each batch sealed as it is written, so that nothing is read back and nothing
+enters the full-text index. `BatchMaker` touches no database: it can run in another process (see
+`rlm.packs.mill`).
 
-Embedding on a second thread while SQLite writes was tried and was slower: SQLite lets go of the interpreter's
-lock at every row, and has to queue for it again each time.
+Embedding on a second thread while SQLite writes was tried and was slower: SQLite lets go of the
+interpreter's lock at every row, and has to queue for it again each time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from rlm.store.types import MemoryItem
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """No garbage collection inside: a load makes no cycles, and looking for them costs a fifth of its time."""
+    """No garbage collection inside: a load makes no cycles, and looking for them costs a fifth of
+    its time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -85,14 +87,16 @@ class Batch:
 
 
 FEW = 64
-"""Fewer memories are embedded one by one: a single write must not wait for a table of all vectors."""
+"""Fewer memories are embedded one by one: a single write must not wait for a table of all vectors.
+"""
 _UNSURE = -1
 _MAY_HAVE_GRAMS = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[^\x00-\x7f]").search
 """Of plain ASCII, only names in which case changes, or a digit follows a letter, have grams."""
 _LONG_CHARS = 50_000
 """Of a longer content, grams come from the beginning only: the whole text has to be looked at."""
 GROUP = 1_024
-"""So many memories at a time go through every step: few enough to stay near the processor, enough for numpy."""
+"""So many memories at a time go through every step: few enough to stay near the processor, enough
+for numpy."""
 
 
 class BatchMaker:
@@ -128,7 +132,8 @@ class BatchMaker:
             self._embedder.prepare()
 
     def make(self, space: int, admitted: Sequence[MemoryItem], *, sealed: bool = True) -> Batch:
-        """All live, or all quarantined; at most `BULK_DOCUMENTS`. Not `sealed`: rows and vectors only."""
+        """All live, or all quarantined; at most `BULK_DOCUMENTS`. Not `sealed`: rows and vectors
+        only."""
         for start in range(0, len(admitted), GROUP):
             self.add(space, admitted[start : start + GROUP])
         return self.finish(sealed=sealed)
@@ -164,7 +169,8 @@ class BatchMaker:
         return [self._gram_numbers[gram] for gram in grams(chunk).split()]
 
     def _known_grams(self, reading: Reading) -> dict[int, str | None]:
-        """The grams of those documents that have some; None where the whole text has to be looked at."""
+        """The grams of those documents that have some; None where the whole text has to be looked
+        at."""
         numbers, position = self._grams.spread(self._lexicon, reading.chunks)
         if not len(numbers):
             return {}

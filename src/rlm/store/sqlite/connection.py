@@ -1,9 +1,9 @@
 """One SQLite file, opened with care.
 
-The driver is apsw, because it brings its own SQLite: versions 3.7.0 to 3.51.2 have a bug that can lose
-committed pages when two processes write, and the interpreter's own library is often one of them. The
-version is checked at open. WAL, `synchronous=FULL`, foreign keys on, one write lock (`lock.py`), `BEGIN
-IMMEDIATE` for every write, and a new connection after a fork.
+The driver is apsw, because it brings its own SQLite: versions 3.7.0 to 3.51.2 have a bug that can
+lose committed pages when two processes write, and the interpreter's own library is often one of
+them. The version is checked at open. WAL, `synchronous=FULL`, foreign keys on, one write lock
+(`lock.py`), `BEGIN IMMEDIATE` for every write, and a new connection after a fork.
 
 This module knows no table. It maps every apsw error to ours, in `mapped`, and nowhere else.
 """
@@ -40,12 +40,14 @@ NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs", "9p"}
 )
 PAGE_BYTES = 8_192
-"""A memory with its vector takes some 1,300 bytes: a page of 4 kB wastes a sixth of itself, one of 8 kB a thirtieth."""
+"""A memory with its vector takes some 1,300 bytes: a page of 4 kB wastes a sixth of itself, one of
+8 kB a thirtieth."""
 CACHE_KIB = 65_536
 CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
 FOREIGN_SCHEMA = ("no such ", "has no column", "vtable constructor failed", "malformed")
-"""Our statements fit the tables that we made: where SQLite says one of these, somebody changed the tables."""
+"""Our statements fit the tables that we made: where SQLite says one of these, somebody changed the
+tables."""
 COUNT_PATIENCE_S = 0.25
 """How long anybody waits to write what may be lost: access counts, when a store is closed."""
 
@@ -123,7 +125,8 @@ class Database:
         return connection
 
     def _connect_read_only(self) -> apsw.Connection:
-        """A read-only WAL file needs its side files; where those cannot be made, it is read as it lies."""
+        """A read-only WAL file needs its side files; where those cannot be made, it is read as it
+        lies."""
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         name = f"file:{quote(str(self.path.resolve()))}?mode=ro"
         wal = Path(f"{self.path}-wal")
@@ -150,7 +153,8 @@ class Database:
 
     @property
     def _guard(self) -> threading.RLock:
-        """The lock between threads; in a forked child a new one, since nobody would ever let go of the old."""
+        """The lock between threads; in a forked child a new one, since nobody would ever let go of
+        the old."""
         self._after_fork()
         return self._mutex
 
@@ -228,11 +232,12 @@ class Database:
     def write(
         self, *, wait_s: float | None = None, large: bool = False
     ) -> Iterator[apsw.Connection]:
-        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer one.
+        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer
+        one.
 
-        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
-        What is committed is safe in the log; SQLite then copies it into the file. After a `large` write that takes
-        long, so it is done behind the caller's back, and no other writer waits for it.
+        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked. What is
+        committed is safe in the log; SQLite then copies it into the file. After a `large` write
+        that takes long, so it is done behind the caller's back, and no other writer waits for it.
         """
         with self._guard, mapped(self.path):
             if self.read_only:
@@ -271,7 +276,8 @@ class Database:
             self._copy_later()
 
     def _begin(self, connection: apsw.Connection, left_s: float) -> None:
-        """Other programs hold SQLite's own lock, not ours: what is left of the wait goes for that one."""
+        """Other programs hold SQLite's own lock, not ours: what is left of the wait goes for that
+        one."""
         _wait_at_most(connection, left_s)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -281,8 +287,9 @@ class Database:
     def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
         """Write what may be lost, as a count may; False where it was not written.
 
-        It waits at most `wait_s` for other threads and processes, and no trouble with the file is raised. Within a
-        transaction of this thread it does nothing, since a full disk would end that one too.
+        It waits at most `wait_s` for other threads and processes, and no trouble with the file is
+        raised. Within a transaction of this thread it does nothing, since a full disk would end
+        that one too.
         """
         ends = time.monotonic() + wait_s
         try:
@@ -362,7 +369,8 @@ def check_engine() -> None:
 
 
 def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
-    """WAL needs shared memory, which network file systems do not give. Linux only; elsewhere no check."""
+    """WAL needs shared memory, which network file systems do not give. Linux only; elsewhere no
+    check."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")

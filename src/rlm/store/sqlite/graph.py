@@ -1,11 +1,12 @@
 """The hypergraph of seed 004: nodes, hyperedges of any arity, tiers, and a log of every change.
 
-A node belongs to the tenant's project and so does an edge; an edge joins nodes of its own project only.
-Nothing is lost without `purge_node`: `delete_node` moves a node to the archive tier. Every creation, change
-of tier, edit, link and archiving is a line of `evolution_log`.
+A node belongs to the tenant's project and so does an edge; an edge joins nodes of its own project
+only. Nothing is lost without `purge_node`: `delete_node` moves a node to the archive tier. Every
+creation, change of tier, edit, link and archiving is a line of `evolution_log`.
 
-Search knows one thing more than words: a node in an ordered `context` edge (a turn of a conversation, a
-part of a file) is also found by the words of its neighbours there, at a lower weight.
+Search knows one thing more than words: a node in an ordered `context` edge (a turn of a
+conversation, a part of a file) is also found by the words of its neighbours there, at a lower
+weight.
 """
 
 from __future__ import annotations
@@ -39,11 +40,13 @@ NODE_COLUMNS = (
     "last_accessed, access_count"
 )
 CONFIDENCE_SHARE = 0.25
-"""How much of a node's score its confidence can take away: a doubtful node ranks lower, not last."""
+"""How much of a node's score its confidence can take away: a doubtful node ranks lower, not last.
+"""
 
 
 class NodeHit(tuple[Node, float]):
-    """A found node and its score; unpacks as `(node, score)`. `why` is filled when asked to explain."""
+    """A found node and its score; unpacks as `(node, score)`. `why` is filled when asked to
+    explain."""
 
     why: Explanation | None
 
@@ -81,7 +84,8 @@ class Graph:
     # -- nodes -------------------------------------------------------------------------------------
 
     def create_node(self, type: str, content: str, **kwargs: Any) -> str:
-        """Add one node and return its id. Keywords: subtype, tier, confidence, provenance, metadata."""
+        """Add one node and return its id. Keywords: subtype, tier, confidence, provenance,
+        metadata."""
         return self.create_nodes([{"type": type, "content": content, **kwargs}])[0]
 
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -155,7 +159,8 @@ class Graph:
         return self._db.row(sql, (node_id, self._spaces.find("project")))
 
     def update_node(self, node_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool:
-        """Change type, content, subtype, tier, confidence, provenance or metadata; False when there is no such node."""
+        """Change type, content, subtype, tier, confidence, provenance or metadata; False when there
+        is no such node."""
         with self._db.write() as connection:
             found = self._find(node_id)
             if found is None:
@@ -249,7 +254,8 @@ class Graph:
         min_confidence: float | None = None,
         limit: int = 100,
     ) -> list[Node]:
-        """Nodes by what they are, most recently changed first. The archive is left out unless asked for."""
+        """Nodes by what they are, most recently changed first. The archive is left out unless asked
+        for."""
         where, values = _filters(type, tier, min_confidence)
         rows = self._db.rows(
             f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? {where} "
@@ -268,7 +274,8 @@ class Graph:
         *,
         weight: float = 1.0,
     ) -> str:
-        """Join nodes: members are `{"node_id", "role", "position"}`; a position left out is the place in the list."""
+        """Join nodes: members are `{"node_id", "role", "position"}`; a position left out is the
+        place in the list."""
         kind, text, checked, weight = gate.admit_edge(type, label, members, weight)
         edge_id = clock.new_uuid()
         with self._db.write() as connection:
@@ -380,7 +387,8 @@ class Graph:
         min_confidence: float | None = None,
         explain: bool = False,
     ) -> list[NodeHit]:
-        """The best nodes for any string, best first. The archive is left out unless `tier` asks for it."""
+        """The best nodes for any string, best first. The archive is left out unless `tier` asks for
+        it."""
         where, values = _filters(type, tier, min_confidence)
         if not isinstance(query, str):
             raise ValidationError(

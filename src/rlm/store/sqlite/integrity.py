@@ -1,8 +1,9 @@
-"""Is the file sound? The checks that really catch a stale index, a damaged row or a table that is gone.
+"""Is the file sound? The checks that really catch a stale index, a damaged row or a table that is
+gone.
 
-`PRAGMA integrity_check` and FTS5's plain `integrity-check` both pass an external-content index that no longer
-matches its rows. FTS5's check with rank 1 compares the two, so that is the one used. The derived index is
-compared with the rows by number.
+`PRAGMA integrity_check` and FTS5's plain `integrity-check` both pass an external-content index that
+no longer matches its rows. FTS5's check with rank 1 compares the two, so that is the one used. The
+derived index is compared with the rows by number.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ LISTED = 5
 
 
 def check_all(database: Database, *, fts5: bool, spaces: tuple[int, ...] = ()) -> list[Check]:
-    """Every check, in order of how much a failure would matter. Rows of other spaces than these are not named."""
+    """Every check, in order of how much a failure would matter. Rows of other spaces than these are
+    not named."""
     with database.read() as connection:
         schema = schemacheck.compare(connection)
     checks = [_schema(schema), _rows(database), _references(database)]
@@ -47,7 +49,8 @@ def check_all(database: Database, *, fts5: bool, spaces: tuple[int, ...] = ()) -
 
 
 def check_untouched(connection: apsw.Connection) -> tuple[Check, bool] | None:
-    """Is the schema as it must be, and can the file be opened with it? None for another version or program."""
+    """Is the schema as it must be, and can the file be opened with it? None for another version or
+    program."""
     marks = connection.pragma("user_version"), connection.pragma("application_id")
     if marks != (migrations.VERSION, migrations.APPLICATION_ID):
         return None

@@ -1,8 +1,8 @@
 """Memories as rows: reading, adding, changing, archiving.
 
-Every function runs inside the caller's transaction and sees one tenant's spaces only. Words decide the
-row's number: adding takes the next one, and so does any change of words or any return from the archive,
-and the old number goes to `recall_dead` (see `recall.py`).
+Every function runs inside the caller's transaction and sees one tenant's spaces only. Words decide
+the row's number: adding takes the next one, and so does any change of words or any return from the
+archive, and the old number goes to `recall_dead` (see `recall.py`).
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ MANY = 512
 def prepare(
     space: int, items: Sequence[MemoryItem], columns: Sequence[tuple[str, ...]]
 ) -> list[Row]:
-    """Rows for `insert`, all but number and vector; `columns` are `item_columns` of each. Touches no database."""
+    """Rows for `insert`, all but number and vector; `columns` are `item_columns` of each. Touches
+    no database."""
     return [
         (space, *_values(item, words[2]), words[3], words[6])
         for item, words in zip(items, columns, strict=True)
@@ -177,7 +178,8 @@ def prepare(
 def insert(
     connection: apsw.Connection, rows: Sequence[Row], vectors: bytes, model: str | None
 ) -> int:
-    """Add prepared rows of memories that are known to be absent; the first number. The caller indexes them.
+    """Add prepared rows of memories that are known to be absent; the first number. The caller
+    indexes them.
 
     `vectors` are those of all rows, as 16-bit floats, one after another; none without a `model`.
     """
@@ -197,7 +199,8 @@ def insert(
 
 @contextmanager
 def _checks_skipped(connection: apsw.Connection, skipped: bool) -> Iterator[None]:
-    """The gate has checked these rows. The schema's own checks of them take as long as all the rest of a row."""
+    """The gate has checked these rows. The schema's own checks of them take as long as all the rest
+    of a row."""
     if not skipped:
         yield
         return
@@ -222,7 +225,8 @@ def fetch(
     *,
     archived_first: bool = False,
 ) -> tuple[int, int, MemoryItem] | None:
-    """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes first, or last."""
+    """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes
+    first, or last."""
     row = _nearest(
         connection,
         spaces,

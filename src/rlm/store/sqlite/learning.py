@@ -1,4 +1,5 @@
-"""What insights and evaluation read, straight from the rows; a page at a time, so that no run stays in memory."""
+"""What insights and evaluation read, straight from the rows; a page at a time, so that no run stays
+in memory."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ def page(
     limit: int,
     curriculum_id: str | None,
 ) -> tuple[list[LearningRow], int | None]:
-    """At most `limit` rows that were stored before the one of this number, the last first, and where to go on.
+    """At most `limit` rows that were stored before the one of this number, the last first, and
+    where to go on.
 
-    None to go on says that there is no more. The numbers are SQLite's own, which grow as rows are added.
+    None to go on says that there is no more. The numbers are SQLite's own, which grow as rows are
+    added.
     """
     where = [f"+t.space_id {in_spaces(spaces)}"]  # the plus: read backwards, do not sort
     values: list[Value] = []

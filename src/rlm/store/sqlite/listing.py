@@ -25,7 +25,8 @@ def rank_candidates(
     scope: Scope | None,
     outcome: str | None,
 ) -> list[tuple[float, int, str, Candidate]]:
-    """(score, number, memory id, candidate) of those that pass the filters, nearest level first, best first."""
+    """(score, number, memory id, candidate) of those that pass the filters, nearest level first,
+    best first."""
     by_number = {candidate.number: candidate for candidate in candidates}
     rows = connection.execute(
         "SELECT item_no, memory_id, confidence, last_used, level, outcome, scope_json FROM memory_items "
@@ -52,7 +53,8 @@ def rank_candidates(
 
 
 def other_projects(connection: apsw.Connection, tenant: Tenant, table: str) -> dict[str, int]:
-    """How many live memories, or how many trajectories, the other projects of this team have; the most first."""
+    """How many live memories, or how many trajectories, the other projects of this team have; the
+    most first."""
     live = {"memory_items": "AND archived_at IS NULL", "trajectories": ""}[table]
     rows = connection.execute(
         f"SELECT s.project, count(*) AS many FROM {table} JOIN spaces AS s USING (space_id) "
@@ -66,7 +68,8 @@ def other_projects(connection: apsw.Connection, tenant: Tenant, table: str) -> d
 def most_confident(connection: apsw.Connection, spaces: tuple[int, ...]) -> float:
     """At least the highest confidence that any memory of these spaces has; one look-up a space.
 
-    Only what is above the start of a distilled or packed memory is indexed: a bulk load then pays nothing for it.
+    Only what is above the start of a distilled or packed memory is indexed: a bulk load then pays
+    nothing for it.
     """
     sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ? AND confidence > 0.6"
     return max(

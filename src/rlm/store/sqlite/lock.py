@@ -1,10 +1,10 @@
 """One writer at a time, fairly.
 
-SQLite's own busy-wait lets whoever asks at the right instant win: with eight writers somebody waited
-for seconds. So writers queue on an advisory lock beside the file. Two locks make a turnstile: whoever
-waits holds `-turn`, whoever writes holds `-lock`, and a writer that has just finished must pass the
-turnstile again, so it cannot slip in ahead of the one that waits there. The kernel drops both locks
-when a process dies, however it dies.
+SQLite's own busy-wait lets whoever asks at the right instant win: with eight writers somebody
+waited for seconds. So writers queue on an advisory lock beside the file. Two locks make a
+turnstile: whoever waits holds `-turn`, whoever writes holds `-lock`, and a writer that has just
+finished must pass the turnstile again, so it cannot slip in ahead of the one that waits there. The
+kernel drops both locks when a process dies, however it dies.
 
 Readers take no lock. Where the platform has no flock, SQLite's busy timeout is all there is.
 """

@@ -1,8 +1,8 @@
 """Numbered migrations, one transaction each.
 
-A migration is never edited after release. `PRAGMA user_version` says how many have run, and rolls back
-with the tables when one fails. A file that already holds data is backed up beside itself before the
-first of them. A file from a newer rlm is left alone.
+A migration is never edited after release. `PRAGMA user_version` says how many have run, and rolls
+back with the tables when one fails. A file that already holds data is backed up beside itself
+before the first of them. A file from a newer rlm is left alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ APPLICATION_ID = (
 
 
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
-    """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall tables."""
+    """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall
+    tables."""
     connection.execute(schema.RECALL)
     connection.execute(schema.TABLES)
     if fts5:  # without FTS5 the store still works: search reads the rows
@@ -84,7 +85,8 @@ def _version(database: Database, newest: int) -> int:
 
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
-    """An online copy that other processes may write beside. Nobody else may read it, from its first byte on.
+    """An online copy that other processes may write beside. Nobody else may read it, from its first
+    byte on.
 
     It is renamed into place when it is whole. Whatever fails, nothing of it stays behind.
     """

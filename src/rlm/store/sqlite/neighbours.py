@@ -1,9 +1,10 @@
 """Words of neighbours: how a node in an ordered context edge is found by what stands beside it.
 
-A turn such as "Yes, on Tuesday" holds none of the words that one looks for; the turn before it does. So
-each candidate lends a share of its own similarity to those that stand next to it in a `context` edge. A
-lent share is always smaller than what it was lent from, and only the largest counts, so the node that holds the
-words stays ahead, even of one that stands beside many. An edge of a weight below 1 lends so much less.
+A turn such as "Yes, on Tuesday" holds none of the words that one looks for; the turn before it
+does. So each candidate lends a share of its own similarity to those that stand next to it in a
+`context` edge. A lent share is always smaller than what it was lent from, and only the largest
+counts, so the node that holds the words stays ahead, even of one that stands beside many. An edge
+of a weight below 1 lends so much less.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def spread(connection: apsw.Connection, candidates: Sequence[Candidate]) -> dict
 def _beside(
     connection: apsw.Connection, numbers: list[int], side: str
 ) -> list[tuple[int, str, int, float]]:
-    """(lender's number, lender's id, neighbour's number, what it is lent) on one side of each lender."""
+    """(lender's number, lender's id, neighbour's number, what it is lent) on one side of each
+    lender."""
     found = []
     mine = fetch(
         connection,

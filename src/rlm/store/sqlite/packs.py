@@ -1,11 +1,11 @@
-"""Imports of packs as rows, and what a rollback may take back. Every function runs inside the caller's
-transaction.
+"""Imports of packs as rows, and what a rollback may take back. Every function runs inside the
+caller's transaction.
 
-`pack_items` keeps the number of each row that an import added. Any later change of a memory gives it a new number
-(`items.py`); approving it, which is no change of what it says, moves the note along. So a row that still has the
-noted number is as the import left it, and only such rows does a rollback archive. It stamps them with the
-very time that it writes to `rolled_back_at`: that is how a later import tells them from memories that a
-person archived, which stay archived.
+`pack_items` keeps the number of each row that an import added. Any later change of a memory gives
+it a new number (`items.py`); approving it, which is no change of what it says, moves the note
+along. So a row that still has the noted number is as the import left it, and only such rows does a
+rollback archive. It stamps them with the very time that it writes to `rolled_back_at`: that is how
+a later import tells them from memories that a person archived, which stay archived.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def replaceable(
 ) -> dict[str, tuple[int, dict[str, Any]]]:
     """Those of these memories that an import may put anew, with their number and counters.
 
-    They are the ones that a rollback archived, and, when the pack is trusted (`lift`), the ones that an
-    untrusted pack left in quarantine. CROSS JOIN fixes the order: packs are few, their items are many.
+    They are the ones that a rollback archived, and, when the pack is trusted (`lift`), the ones
+    that an untrusted pack left in quarantine. CROSS JOIN fixes the order: packs are few, their
+    items are many.
     """
     sql = (
         f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE m.space_id = ?1 "
@@ -84,7 +85,8 @@ def remove(connection: apsw.Connection, numbers: Sequence[int]) -> None:
 
 
 class Record:
-    """The note of one import, written as it goes, so that little is left to do when the last memory is in."""
+    """The note of one import, written as it goes, so that little is left to do when the last memory
+    is in."""
 
     def __init__(self, connection: apsw.Connection, space: int) -> None:
         self._connection, self._space = connection, space
@@ -92,7 +94,8 @@ class Record:
         self._pack_no: int | None = None
 
     def note(self, row: dict[str, Any]) -> int:
-        """Note what was added since the last time; the number of the import. `row` is what `_STATED` names."""
+        """Note what was added since the last time; the number of the import. `row` is what
+        `_STATED` names."""
         names = _STATED.split(", ")
         if self._pack_no is None:
             marks = ",".join("?" * len(names))

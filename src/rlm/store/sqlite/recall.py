@@ -1,15 +1,15 @@
 """The derived index: sealed segments in SQLite, a live tail beside them.
 
-Rows are numbered as a log is: a new row, or one whose words changed, gets the next number. So the rows
-up to some number can be sealed into a segment, for good: their postings (`retrieval.postings`), their
-vector codes, their spaces. Rows after the last sealed number are the tail, found through FTS5, which they
-leave when they are sealed; a bulk load is sealed at once and never enters it. A row that is edited, archived
-or quarantined leaves a line in `recall_dead`.
+Rows are numbered as a log is: a new row, or one whose words changed, gets the next number. So the
+rows up to some number can be sealed into a segment, for good: their postings
+(`retrieval.postings`), their vector codes, their spaces. Rows after the last sealed number are the
+tail, found through FTS5, which they leave when they are sealed; a bulk load is sealed at once and
+never enters it. A row that is edited, archived or quarantined leaves a line in `recall_dead`.
 
-Segments are rows of the same file, so they are transactional, travel with a backup, and any number of
-processes can read and seal. Everything here can be dropped and built again from the rows: SQLite's
-tables stay the truth. Sealing reads rows without the lock, since numbered words never change, and takes
-it only to put the segment in.
+Segments are rows of the same file, so they are transactional, travel with a backup, and any number
+of processes can read and seal. Everything here can be dropped and built again from the rows:
+SQLite's tables stay the truth. Sealing reads rows without the lock, since numbered words never
+change, and takes it only to put the segment in.
 
 This module finds and counts; it does not score, rank or know what a memory is.
 """
@@ -80,7 +80,8 @@ class Segment:
 
 
 class Recall:
-    """What one process knows of the index of one kind, for one tenant; brought up to date before each use."""
+    """What one process knows of the index of one kind, for one tenant; brought up to date before
+    each use."""
 
     def __init__(self, database: Database, source: Source, embedder: Embedder | None) -> None:
         self._db = database
@@ -107,7 +108,8 @@ class Recall:
     # -- reading ---------------------------------------------------------------------------------
 
     def sync(self, connection: apsw.Connection, spaces: tuple[int, ...]) -> tuple[Sealed, Tail]:
-        """What is sealed and what is not, as this transaction sees it. Cheap when nothing was written."""
+        """What is sealed and what is not, as this transaction sees it. Cheap when nothing was
+        written."""
         state = (self._db.data_version(), spaces)
         if self._seen == state and self._sealed is not None and self._tail is not None:
             return self._sealed, self._tail
@@ -239,7 +241,8 @@ class Recall:
     def holding(
         self, connection: apsw.Connection, sealed: Sealed, terms: Sequence[str]
     ) -> dict[str, int]:
-        """In how many visible documents each term is, without reading the postings where that can be helped."""
+        """In how many visible documents each term is, without reading the postings where that can
+        be helped."""
         if not sealed.segments or not terms:
             return {}
         if sealed.visible is not None:
@@ -264,7 +267,8 @@ class Recall:
     def seal_if_due(self) -> int:
         """Seal a long tail and merge small segments; how many segments were made.
 
-        What others add meanwhile stays for the next: whoever sealed until nothing was left would chase them.
+        What others add meanwhile stays for the next: whoever sealed until nothing was left would
+        chase them.
         """
         made = 0
         while self.tail_bound() >= SEAL_AT and self.seal():
@@ -274,9 +278,11 @@ class Recall:
         return made
 
     def seal_all(self, *, indexed_to: int | None = None) -> int:
-        """Seal the whole tail; how many segments were made. Inside `write()` it is part of that transaction.
+        """Seal the whole tail; how many segments were made. Inside `write()` it is part of that
+        transaction.
 
-        `indexed_to` is the last number that the full-text index holds: all, except in the midst of a bulk load.
+        `indexed_to` is the last number that the full-text index holds: all, except in the midst of
+        a bulk load.
         """
         made = 0
         while self.tail_bound() > 0 and self.seal(indexed_to=indexed_to):
@@ -302,7 +308,8 @@ class Recall:
         )
 
     def rebuild(self) -> int:
-        """Drop both indexes of this kind and make them anew from the rows; the number of segments made."""
+        """Drop both indexes of this kind and make them anew from the rows; the number of segments
+        made."""
         with self._db.write() as connection:
             found = connection.execute(
                 "SELECT segment FROM recall_segments WHERE kind = ?", (self.source.kind,)
@@ -319,7 +326,8 @@ class Recall:
         return made
 
     def forget(self) -> None:
-        """Remember nothing: what was read inside a write may be rolled back, and its numbers given again."""
+        """Remember nothing: what was read inside a write may be rolled back, and its numbers given
+        again."""
         self._seen = self._sealed = self._tail = None
         self._dead, self._dead_seen = set(), 0
 
@@ -368,7 +376,8 @@ class Recall:
         return True
 
     def append(self, connection: apsw.Connection, made: Segment) -> None:
-        """Put in a segment of rows that were just written and never indexed; nothing unsealed may lie before them."""
+        """Put in a segment of rows that were just written and never indexed; nothing unsealed may
+        lie before them."""
         low, last = self._sealed_to(), int(made.numbers[-1])
         connection.execute(
             "UPDATE recall_sealed SET last_no = ? WHERE kind = ?", (last, self.source.kind)
@@ -389,7 +398,8 @@ class Recall:
     def _read_range(
         self, low: int, high: int | None, limit: int
     ) -> tuple[list[tuple[Any, ...]], int]:
-        """Rows after `low`, and the number up to which they are complete. What died is simply absent."""
+        """Rows after `low`, and the number up to which they are complete. What died is simply
+        absent."""
         source = self.source
         with self._db.read() as connection:
             rows = fetch(

@@ -1,8 +1,8 @@
 """A new embedding model: give every row a vector of it, then build the derived index anew.
 
-`meta` says which model wrote last. A store that is opened with another one catches up by itself, if the model is
-our own (no network, no cost) and the rows are few enough not to keep anybody waiting; `rlm doctor` says when more
-is due, and `--fix` does it.
+`meta` says which model wrote last. A store that is opened with another one catches up by itself, if
+the model is our own (no network, no cost) and the rows are few enough not to keep anybody waiting;
+`rlm doctor` says when more is due, and `--fix` does it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def note_model(connection: apsw.Connection, model: str | None) -> None:
 
 
 def is_due(database: Database, embedder: Embedder | None) -> bool:
-    """Whether rows may lack a vector of this model, and giving them one is quick. One look-up if not."""
+    """Whether rows may lack a vector of this model, and giving them one is quick. One look-up if
+    not."""
     if database.read_only or not isinstance(embedder, ReadingEmbedder):
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
@@ -60,7 +61,8 @@ def stale_count(database: Database, embedder: Embedder) -> int:
 
 
 def reembed(database: Database, embedder: Embedder | None, indexes: Sequence[Recall]) -> int:
-    """Embed what lacks a vector of the present model; how many rows. One transaction a batch, so it resumes."""
+    """Embed what lacks a vector of the present model; how many rows. One transaction a batch, so it
+    resumes."""
     if embedder is None:
         return 0
     done = 0

@@ -1,7 +1,8 @@
-"""Can every row be read? SQLite stores anything in any column, so a row can be damaged in a sound file.
+"""Can every row be read? SQLite stores anything in any column, so a row can be damaged in a sound
+file.
 
-Each memory and node is read as any command would read it, and some things are asked of it that no command asks:
-is its id that of its words, and are its times times? Only `rlm doctor` does this.
+Each memory and node is read as any command would read it, and some things are asked of it that no
+command asks: is its id that of its words, and are its times times? Only `rlm doctor` does this.
 """
 
 from __future__ import annotations
@@ -165,7 +166,8 @@ def _memory_fault(values: Sequence[Any]) -> Found:
 
 
 def _looks_sound(row: Sequence[Any]) -> bool:
-    """Most of what `items.fault` asks, at a third of the price; where this says no, that has the last word."""
+    """Most of what `items.fault` asks, at a third of the price; where this says no, that has the
+    last word."""
     try:
         tags, stated = orjson.loads(row[_TAGS]), orjson.loads(row[_STATED])
         _scope_in_id(row[_SCOPE])

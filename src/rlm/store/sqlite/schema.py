@@ -1,17 +1,19 @@
 """The tables of version 1, and what identity means in each.
 
-- A **space** is one (level, org, team, project): the smallest thing that a tenant may see whole. A tenant
-  sees at most three: its project's, its team's, its organisation's. Every row names its space.
-- `runs`, `trajectories`, `judgments`, `memory_usage`: an id is unique within its space, so that no tenant can
-  tell, or touch, what ids another has.
-- `memory_items`: the row's identity is (space, memory_id). `item_no` is an explicit integer, because
-  FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new one: so
-  "everything after number n" is exactly what an index that has seen n has not seen.
-- `nodes`, `hyperedges`, `membership`, `evolution_log`: seed 004's SQL, with the space and `node_no` added.
-- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_tail` views: the live rows that
-  are not sealed yet (`recall.py`). Changes reach them by triggers; new rows by one INSERT … SELECT a batch
-  (`sources.index`), because a trigger makes FTS5 flush after every row. Only `integrity-check` with rank 1
-  notices when one of these is stale.
+- A **space** is one (level, org, team, project): the smallest thing that a tenant may see whole. A
+  tenant sees at most three: its project's, its team's, its organisation's. Every row names its
+  space.
+- `runs`, `trajectories`, `judgments`, `memory_usage`: an id is unique within its space, so that no
+  tenant can tell, or touch, what ids another has.
+- `memory_items`: the row's identity is (space, memory_id). `item_no` is an explicit integer,
+  because FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new
+  one: so "everything after number n" is exactly what an index that has seen n has not seen.
+- `nodes`, `hyperedges`, `membership`, `evolution_log`: seed 004's SQL, with the space and `node_no`
+  added.
+- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_tail` views: the live
+  rows that are not sealed yet (`recall.py`). Changes reach them by triggers; new rows by one INSERT
+  … SELECT a batch (`sources.index`), because a trigger makes FTS5 flush after every row. Only
+  `integrity-check` with rank 1 notices when one of these is stale.
 - `recall_*` is derived: sealed postings and vector codes for fast search (`recall.py`). Dropping it
   loses nothing.
 

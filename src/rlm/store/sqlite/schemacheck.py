@@ -1,4 +1,5 @@
-"""Does a file have the tables, indexes, triggers and views that the migrations make, and as they make them?
+"""Does a file have the tables, indexes, triggers and views that the migrations make, and as they
+make them?
 
 The answer is read off a fresh schema in memory, so that there is no second list to keep.
 """
@@ -58,7 +59,8 @@ def compare(connection: apsw.Connection) -> Difference:
 
 
 def mend(database: Database) -> tuple[str, ...]:
-    """Make anew what can be made without loss; its names. Their text indexes are to be rebuilt after."""
+    """Make anew what can be made without loss; its names. Their text indexes are to be rebuilt
+    after."""
     with database.write() as connection:
         difference = compare(connection)
         names = tuple(name for name in difference.names if _is_derived(*difference.wanted[name]))

@@ -1,13 +1,14 @@
 """Search: candidates from the sealed segments and the live tail, one similarity for each.
 
-Three steps. Lexical candidates come from the postings (sealed) and from FTS5 (tail; every row when FTS5 is
-missing), semantic ones from a scan over vector codes (sealed) and over full vectors (tail). The best of them
-by a first estimate are then read closely: their own words give the exact BM25, with stopwords, and their own
-vector the exact cosine. `fusion` makes one number of the two. So it does not matter where a document lies,
-and nothing of another tenant enters: not a document, not a count.
+Three steps. Lexical candidates come from the postings (sealed) and from FTS5 (tail; every row when
+FTS5 is missing), semantic ones from a scan over vector codes (sealed) and over full vectors (tail).
+The best of them by a first estimate are then read closely: their own words give the exact BM25,
+with stopwords, and their own vector the exact cosine. `fusion` makes one number of the two. So it
+does not matter where a document lies, and nothing of another tenant enters: not a document, not a
+count.
 
-The result is a `Field`: the caller asks it for the best so many, filters and ranks them as it likes, and
-asks for more when too few are left.
+The result is a `Field`: the caller asks it for the best so many, filters and ranks them as it
+likes, and asks for more when too few are left.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ from rlm.store.sqlite.sources import Source
 CANDIDATES = 96
 """How many of each signal get a first estimate."""
 READ_CLOSELY = 48
-"""How many of those are read closely; a caller that asks for more than `CANDIDATES` gets all read."""
+"""How many of those are read closely; a caller that asks for more than `CANDIDATES` gets all read.
+"""
 LONG_TAIL = 4_096
-"""Of a tail longer than this, FTS5 chooses whom to read; else everyone with a word of the query is read."""
+"""Of a tail longer than this, FTS5 chooses whom to read; else everyone with a word of the query is
+read."""
 WEIGHED_DOCUMENTS = 8_192
 """How many documents' word counts one process remembers."""
 
@@ -69,7 +72,8 @@ class Field:
     _distances: NDArray[np.uint8] | NDArray[np.uint16] | None = None
 
     def best(self, count: int) -> tuple[list[Candidate], float]:
-        """The best candidates, best first, from the `count` best of each signal; and a bound for the rest."""
+        """The best candidates, best first, from the `count` best of each signal; and a bound for
+        the rest."""
         numbers, cosine, rest = self._sealed_candidates(count)
         tail_numbers, tail_cosine = self._tail_candidates(count)
         numbers += tail_numbers
@@ -140,7 +144,8 @@ class Field:
         return numbers[places].tolist(), cosine[places]
 
     def matched(self, number: int) -> dict[str, float]:
-        """The query's words that one document holds, as typed, each with its share of the document's score."""
+        """The query's words that one document holds, as typed, each with its share of the
+        document's score."""
         weighed = self._search.weigh(self._connection, [number]).get(number)
         if weighed is None:
             return {}
@@ -166,7 +171,8 @@ class Search:
     def field(
         self, connection: apsw.Connection, text: str, spaces: tuple[int, ...]
     ) -> Field | None:
-        """Everything that answers `text`, inside the caller's read transaction. None when nothing can."""
+        """Everything that answers `text`, inside the caller's read transaction. None when nothing
+        can."""
         query = parse_query(text)
         vector = self._embed(query.text)
         if not spaces or (not query.terms and vector is None):
@@ -250,7 +256,8 @@ class Search:
     # -- reading documents -------------------------------------------------------------------------
 
     def weigh(self, connection: apsw.Connection, numbers: list[int]) -> dict[int, Weighed]:
-        """The word counts of these documents. A number's words never change, so they are remembered."""
+        """The word counts of these documents. A number's words never change, so they are
+        remembered."""
         known = {number: self._weighed[number] for number in numbers if number in self._weighed}
         missing = [number for number in numbers if number not in known]
         if missing:

@@ -14,7 +14,8 @@ from rlm.store.sqlite.connection import damaged_row, kind_of
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One searchable kind. `columns` are text columns of `view`; the space column follows them in `fts`."""
+    """One searchable kind. `columns` are text columns of `view`; the space column follows them in
+    `fts`."""
 
     kind: str
     table: str

@@ -1,8 +1,10 @@
-"""What a question about an ontology asks for: its kind and the names in it, by rules, without any ontology at hand.
+"""What a question about an ontology asks for: its kind and the names in it, by rules, without any
+ontology at hand.
 
-English only. A question that fits no rule is not understood, and `understand` says so with None: another language, an
-opinion, a request to change something, small talk. It is never taken for the nearest kind. The rules are tried in a
-fixed order, the narrower before the wider, so that a question that could be of two kinds is of the likelier one.
+English only. A question that fits no rule is not understood, and `understand` says so with None:
+another language, an opinion, a request to change something, small talk. It is never taken for the
+nearest kind. The rules are tried in a fixed order, the narrower before the wider, so that a
+question that could be of two kinds is of the likelier one.
 """
 
 from __future__ import annotations
@@ -124,7 +126,8 @@ def _without_stars(asked: Asked | None) -> Asked | None:
 def _understood_text(text: str, names: tuple[str, ...]) -> Asked | None:
     found = typed(text, names) or framed(text, names) or _by_rules(text, names)
     if found is None and _ENDS.search(text) and not STEERING.search(text):
-        # of several sentences, the one that is a question; the others must not take anything away from it
+        # of several sentences, the one that is a question; the others must not take anything away
+        # from it
         parts = [(part, framed(part, names)) for part in _ENDS.split(text)]
         understood = [asked for _, asked in parts if asked]
         others = [part for part, asked in parts if not asked]
@@ -183,7 +186,8 @@ def _first(
 
 
 def _made(rule: Rule, match: re.Match[str], lead: str, ready: Prepared) -> Asked | None:
-    """The question that a rule and its match come to; None when what stands in a place of a name is none."""
+    """The question that a rule and its match come to; None when what stands in a place of a name is
+    none."""
     groups = match.groupdict()
     mentions: list[str] = []
     what = rule.what
@@ -293,7 +297,8 @@ def _yes_no(text: str, words: Words, ready: Prepared) -> Asked | None:
 
 
 def _plural_alone(body: str, lead: str, ready: Prepared) -> Asked | None:
-    """ "Which vessels are there?" and "List all vessels": the instances of a class that is named in the plural."""
+    """ "Which vessels are there?" and "List all vessels": the instances of a class that is named in
+    the plural."""
     cut = THERE.sub("", body)
     cleaned = name_in(cut, ready.names)
     if cleaned is None or not re.search(r"\w", cut):

@@ -1,7 +1,9 @@
-"""Questions in the words of a thesaurus: concepts, top concepts, what is narrower, broader or related.
+"""Questions in the words of a thesaurus: concepts, top concepts, what is narrower, broader or
+related.
 
-Where the graph has concepts of SKOS, these are meant; elsewhere a concept is a class. Which of the two holds only the
-graph can say, so a question comes to both: what `understand` makes of it, and what is made of that here.
+Where the graph has concepts of SKOS, these are meant; elsewhere a concept is a class. Which of the
+two holds only the graph can say, so a question comes to both: what `understand` makes of it, and
+what is made of that here.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class Concepts:
     """What is asked of a thesaurus."""
 
     kind: str
-    """all, top, unbroadened (nothing is broader), narrower, broader, related, is_narrower, exists or search."""
+    """all, top, unbroadened (nothing is broader), narrower, broader, related, is_narrower, exists
+    or search."""
     names: tuple[str, ...] = ()
     deep: bool = False
     counts: bool = False
@@ -35,7 +38,8 @@ class Concepts:
 
 
 def concepts_asked(question: str, asked: Asked) -> Concepts | None:
-    """What a question asks for where concepts are those of a thesaurus; None when it has no word of that kind."""
+    """What a question asks for where concepts are those of a thesaurus; None when it has no word of
+    that kind."""
     counts, kind = asked.kind == "count", asked.of if asked.kind == "count" else asked.kind
     rest = question
     for name in filter(None, (*asked.mentions, *asked.several, asked.text)):

@@ -1,7 +1,8 @@
 """Plain questions, understood word by word and without patterns: quick, and strict.
 
-Every word must be known (`words`) or belong to a name. The words come to a few letters, and the letters
-to a kind: "Which classes have 'Tug' as a parent?" is `cHXAp`. Whatever is not in the table is left to the rules.
+Every word must be known (`words`) or belong to a name. The words come to a few letters, and the
+letters to a kind: "Which classes have 'Tug' as a parent?" is `cHXAp`. Whatever is not in the table
+is left to the rules.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _STOPS = (". ", "? ", "! ", "; ")
 
 
 def framed(text: str, names: tuple[str, ...]) -> Asked | None:
-    """What a plain question asks for, its names hidden; None when a word of it is not known, or the frame is not."""
+    """What a plain question asks for, its names hidden; None when a word of it is not known, or the
+    frame is not."""
     text = text.replace("(es)", "").replace("(s)", "").replace(", i.e.", ",").strip(" ?!.,;:-–•*")
     if not text or len(text) > MAX_LEFT or text.isupper() or any(stop in text for stop in _STOPS):
         return None
@@ -60,10 +62,11 @@ def framed(text: str, names: tuple[str, ...]) -> Asked | None:
 
 
 def guessed(text: str, names: tuple[str, ...]) -> Asked | None:
-    """What a question asks for when words that are not known come before it, in a clause of their own.
+    """What a question asks for when words that are not known come before it, in a clause of their
+    own.
 
-    "Before lunch, show me the ancestors of Tug", "My boss wants to know the superclasses of Tug". Unknown words at
-    other places are no safe guess: "Who invented the subclasses of Tug?".
+    "Before lunch, show me the ancestors of Tug", "My boss wants to know the superclasses of Tug".
+    Unknown words at other places are no safe guess: "Who invented the subclasses of Tug?".
     """
     if wants := _WANTS.match(text):
         return framed(text[wants.end() :], names)

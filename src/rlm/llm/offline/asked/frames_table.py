@@ -1,7 +1,7 @@
 """The frames of plain questions: which letters (`words`) come to which kind of question.
 
-A frame is written with "?" after a letter that may be missing and brackets around letters of which one stands there.
-X is a name.
+A frame is written with "?" after a letter that may be missing and brackets around letters of which
+one stands there. X is a name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Pieces of words without which no rule of a group can fit, so that most groups are left aside at once."""
+"""Pieces of words without which no rule of a group can fit, so that most groups are left aside at
+once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The words that rules are made of, and what turns a rule into a pattern.
 
-A rule is a regular expression with macros in braces, matched against a whole question or against what follows its
-lead ("Which", "List all the", "How many"). `{x}` and `{y}` are the places of names. To compile them all would take
-longer than a run may: a form is compiled only when the words that it cannot do without stand in the question.
+A rule is a regular expression with macros in braces, matched against a whole question or against
+what follows its lead ("Which", "List all the", "How many"). `{x}` and `{y}` are the places of
+names. To compile them all would take longer than a run may: a form is compiled only when the words
+that it cannot do without stand in the question.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ def pattern(form: str) -> re.Pattern[str]:
 def needs(form: str) -> tuple[frozenset[str], ...]:
     """What a text must have to fit a form: of each set at least one word, or one macro of `_TOLD`.
 
-    Read from the outermost level of the form: its words, and its groups that must be there and whose alternatives
-    all begin with a whole word.
+    Read from the outermost level of the form: its words, and its groups that must be there and
+    whose alternatives all begin with a whole word.
     """
     pieces = [match[0] for match in _PIECES.finditer(form)] + [""]
     found: list[frozenset[str]] = []
@@ -182,7 +183,8 @@ def _begins(pieces: list[str], i: int) -> bool:
 
 
 def _need(piece: str, after: str) -> str:
-    """The word or macro that a piece of a form asks for, with "*" if only its beginning; "?" when it asks for none."""
+    """The word or macro that a piece of a form asks for, with "*" if only its beginning; "?" when
+    it asks for none."""
     if piece[0] == "{":
         return piece if piece[1:-1] in _TOLD and after not in ("?", "*") else "?"
     if not (piece.isalpha() and piece.islower()):
@@ -224,7 +226,8 @@ class Words:
 
 
 def everything(frame: str, kind: str) -> bool:
-    """Whether the words around a name ask for all levels and not for one. "Below X" and "above X" do."""
+    """Whether the words around a name ask for all levels and not for one. "Below X" and "above X"
+    do."""
     if BOTH.search(frame):
         return True
     beyond = _BELOW if kind == "subclasses" else _ABOVE

@@ -55,18 +55,21 @@ PLURALS = {"class": "classes", "property": "properties", "individual": "individu
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for. Names stand as they were written; which term each one means is for others to find."""
+    """What a question asks for. Names stand as they were written; which term each one means is for
+    others to find."""
 
     kind: str
     mentions: tuple[str, ...] = ()
-    """The things named, quotes, articles and role words off. Two for path (from, to) and is_subclass (narrower, wider).
-    None for search: what it looks for is in `text`. None for describe: the ontology itself is asked about."""
+    """The things named, quotes, articles and role words off. Two for path (from, to) and
+    is_subclass (narrower, wider). None for search: what it looks for is in `text`. None for
+    describe: the ontology itself is asked about."""
     of: str = ""
-    """For count: what is counted, one of COUNTED. For is_subclass: "direct" when only a direct one will do,
-    "instance" when an instance is asked for and no subclass. For describe: "subproperties" or "types" when these are
-    asked for."""
+    """For count: what is counted, one of COUNTED. For is_subclass: "direct" when only a direct one
+    will do, "instance" when an instance is asked for and no subclass. For describe: "subproperties"
+    or "types" when these are asked for."""
     text: str = ""
-    """For search: the piece of a name. Empty when everything of the kind `what` is asked for ("List all classes")."""
+    """For search: the piece of a name. Empty when everything of the kind `what` is asked for ("List
+    all classes")."""
     where: str = "contains"
     """For search: where in the name it stands: contains, starts or ends."""
     what: str = ""
@@ -76,11 +79,13 @@ class Asked:
     only: str = ""
     """The one kind of property that is asked for, of ONLY; empty for any."""
     several: tuple[str, ...] = ()
-    """The parts of the one mention, where it may be several names: "Tug, Ferry and Barge". The whole comes first."""
+    """The parts of the one mention, where it may be several names: "Tug, Ferry and Barge". The
+    whole comes first."""
 
     @property
     def task_type(self) -> str:
-        """The kind as the scope of a memory has it: a way to count classes is none to count instances."""
+        """The kind as the scope of a memory has it: a way to count classes is none to count
+        instances."""
         if (
             self.kind == "search" and not self.text.strip()
         ):  # everything of a kind: no piece of a name

@@ -12,7 +12,8 @@ class Lazy:
     __slots__ = ("_compiled", "_first", "_flags", "_only", "_source")
 
     def __init__(self, source: str, flags: int = 0, only: str = "", first: str = "") -> None:
-        """With `only`, a text without any of these pieces cannot match, and nothing is compiled for it.
+        """With `only`, a text without any of these pieces cannot match, and nothing is compiled for
+        it.
 
         With `first`, nor can one that begins with another word.
         """

@@ -1,4 +1,5 @@
-"""Names that stand in quotes, backticks or angle brackets, and IRIs: hidden behind marks, so that no rule cuts them."""
+"""Names that stand in quotes, backticks or angle brackets, and IRIs: hidden behind marks, so that
+no rule cuts them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _HIDE = (
 
 
 def hidden(question: str) -> tuple[str, tuple[str, ...]]:
-    """The question with marks for its quoted names and IRIs, in single spaces, and what is behind the marks."""
+    """The question with marks for its quoted names and IRIs, in single spaces, and what is behind
+    the marks."""
     names: list[str] = []
 
     def hide(match: re.Match[str]) -> str:

@@ -101,9 +101,11 @@ _BESIDE = Lazy(
     r"excl|levels?|in (?:comments|definitions|descriptions)|on average|average|"
     r"and (?:of|for|from|to|the)|or (?:of|for|from|to|the))\b"
 )
-"""What sets something apart, or counts it: "two", "Vessel except Tug", "Tug and of Ferry". Names in capitals may."""
+"""What sets something apart, or counts it: "two", "Vessel except Tug", "Tug and of Ferry". Names in
+capitals may."""
 _TIED = frozenset("MvgbaAHfUw0!^'")
-"""Letters of words that tie a name to another, and are in no name that has a capital before them."""
+"""Letters of words that tie a name to another, and are in no name that has a capital before them.
+"""
 _WITHIN = frozenset(("of", "the", "for", "de", "la", "von", "van", "and", "or", "s"))
 """Small words between the capitals of one name."""
 _EMPTY = """
@@ -123,14 +125,16 @@ _OPINION = Lazy(
 
 
 def looks_named(word: str) -> bool:
-    """A word that looks like a name and not like plain text: quoted, a CURIE, an IRI, capitals, digits."""
+    """A word that looks like a name and not like plain text: quoted, a CURIE, an IRI, capitals,
+    digits."""
     return bool(word) and (
         word[0] == OPEN or not word.islower() or any(c in ":_" or c.isdigit() for c in word)
     )
 
 
 def name_in(piece: str, names: tuple[str, ...], verbal: bool = False) -> tuple[str, str] | None:
-    """The name in a piece of a question and the kind of term that its role word says; None when it is no name.
+    """The name in a piece of a question and the kind of term that its role word says; None when it
+    is no name.
 
     `verbal`: a property is named, and its name may begin with a verb: "has part".
     """
@@ -169,7 +173,8 @@ def text_in(piece: str, names: tuple[str, ...]) -> str:
 
 
 def of_vocabulary(text: str) -> bool:
-    """Whether words end in a plural noun of questions and so are no name: "deprecated terms", "its parents"."""
+    """Whether words end in a plural noun of questions and so are no name: "deprecated terms", "its
+    parents"."""
     last = text.rpartition(" ")[2] if text.islower() else ""
     return last.endswith("s") and vocabulary()[0].get(last, ".") in "crntsSpPLNoq"
 

@@ -1,4 +1,5 @@
-"""What a question says beside its kind: which kind of property, a type, a list and its number, a "not" in a name."""
+"""What a question says beside its kind: which kind of property, a type, a list and its number, a
+"not" in a name."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ _COUNT_AND_LIST = Lazy(
 
 
 def narrowed(asked: Asked | None, text: str, names: tuple[str, ...]) -> Asked | None:
-    """A question with the kind of property that it is about; None when a "not" was taken for a piece of a name."""
+    """A question with the kind of property that it is about; None when a "not" was taken for a
+    piece of a name."""
     if asked is None or any(_denied(name) for name in asked.mentions if name not in names):
         return None
     kind = asked.of if asked.kind == "count" else asked.kind

@@ -1,7 +1,9 @@
-"""Questions in signs: one triple as SPARQL writes it, arrows, "domain = Vessel", "count(…)", "…, true or false".
+"""Questions in signs: one triple as SPARQL writes it, arrows, "domain = Vessel", "count(…)", "…,
+true or false".
 
-A triple with one variable asks for what can stand there: `?x rdfs:subClassOf+ prov:Entity`. Around it only words may
-stand that add nothing, or the level: a query with more in it is not understood. The other signs become words.
+A triple with one variable asks for what can stand there: `?x rdfs:subClassOf+ prov:Entity`. Around
+it only words may stand that add nothing, or the level: a query with more in it is not understood.
+The other signs become words.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ _SIGNS = frozenset("?$>=→⟶({/")
 
 
 def in_signs(text: str, names: tuple[str, ...]) -> Asked | None:
-    """What a triple asks for; None when there is none, or more than one, or words beside it that could matter."""
+    """What a triple asks for; None when there is none, or more than one, or words beside it that
+    could matter."""
     bare = (
         _STAR.sub(lambda match: names[int(match[1])], text.rstrip(" ?.!"))
         if "*" in "".join(names)

@@ -1,4 +1,5 @@
-"""Phrases of plain questions that are made of pieces: "at any level", "including the inherited ones"."""
+"""Phrases of plain questions that are made of pieces: "at any level", "including the inherited
+ones"."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ _MADE: tuple[tuple[str, ...], ...] = (
         """,
     ),
 )
-"""Phrases made of pieces: the letter, and what may stand first, second and so on; "~" alone is no word."""
+"""Phrases made of pieces: the letter, and what may stand first, second and so on; "~" alone is no
+word."""
 
 
 def phrases() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,5 @@
-"""The rules for questions about properties by their domain and range, and for terms by a piece of their name."""
+"""The rules for questions about properties by their domain and range, and for terms by a piece of
+their name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The rules for questions about hierarchy, paths, namespaces, and those that are answered by yes or no."""
+"""The rules for questions about hierarchy, paths, namespaces, and those that are answered by yes or
+no."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Words that need no letter of their own: verbs of asking, words that are no names, words for the ontology."""
+"""Words that need no letter of their own: verbs of asking, words that are no names, words for the
+ontology."""
 
 from __future__ import annotations
 

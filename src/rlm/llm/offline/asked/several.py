@@ -1,7 +1,9 @@
-"""Names joined by "and", "or" or commas: "Tug, Ferry and Barge" is one name or several, and only an ontology can tell.
+"""Names joined by "and", "or" or commas: "Tug, Ferry and Barge" is one name or several, and only an
+ontology can tell.
 
-The joined names go behind one mark, as a quoted name does, and the question is read with it. What was read must be a
-question about one name, and that name must be the joined one: then it keeps the whole, and its parts beside it.
+The joined names go behind one mark, as a quoted name does, and the question is read with it. What
+was read must be a question about one name, and that name must be the joined one: then it keeps the
+whole, and its parts beside it.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ def may_be_several(asked: Asked, names: tuple[str, ...]) -> bool:
 
 
 def parted(text: str, asked: Asked) -> Asked | None:
-    """Such a question with the parts of its name; None when one of them has a word of the question in it."""
+    """Such a question with the parts of its name; None when one of them has a word of the question
+    in it."""
     parts = tuple(part.strip() for part in _JOINT.split(asked.mentions[0]))
     if any(part.islower() is False and part.split(" ")[0] in vocabulary()[0] for part in parts):
         return None  # "domain Tug"
@@ -70,7 +73,8 @@ def parted(text: str, asked: Asked) -> Asked | None:
 def read_joined(
     text: str, names: tuple[str, ...], read: Callable[[str, tuple[str, ...]], Asked | None]
 ) -> Asked | None:
-    """What a question asks for with its joined names taken for one; None when that is no question about one name."""
+    """What a question asks for with its joined names taken for one; None when that is no question
+    about one name."""
     found = _joined(text)
     if found is None:
         return None
@@ -104,7 +108,8 @@ def _shown(part: str, names: tuple[str, ...]) -> str:
 
 
 def _joined(text: str) -> tuple[int, int, list[str]] | None:
-    """Where joined names stand in a text, and the names; None when there are none, or more than one row of them."""
+    """Where joined names stand in a text, and the names; None when there are none, or more than one
+    row of them."""
     joints = list(_JOINT.finditer(text))
     runs: list[tuple[int, int, list[str]]] = []
     i = 0
@@ -183,7 +188,8 @@ def _sure(word: str) -> bool:
 
 
 def _is_name(word: str, first: bool) -> bool:
-    """Whether a word may be a piece of a name: no word of questions, unless it has a capital within the sentence."""
+    """Whether a word may be a piece of a name: no word of questions, unless it has a capital within
+    the sentence."""
     if not _NAME.fullmatch(word) or word.endswith(("'s", "’s")):
         return False
     if word[0] == OPEN:

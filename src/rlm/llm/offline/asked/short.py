@@ -1,4 +1,5 @@
-"""Short questions that turn on a few words: whether a term exists, which things there are, what a thing is."""
+"""Short questions that turn on a few words: whether a term exists, which things there are, what a
+thing is."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ _LISTED = _THERE | frozenset(
 
 
 def short(words: list[Word], names: tuple[str, ...], scoped: bool) -> Asked | None:
-    """What a short question asks for, its words without those for the ontology; None when it is none of these."""
+    """What a short question asks for, its words without those for the ontology; None when it is
+    none of these."""
     start = next((i for i, word in enumerate(words) if word.letter != "_"), len(words))
     words = words[start:]
     if len(words) < 2:
@@ -102,7 +104,8 @@ def _said_of(words: list[Word], name: str, what: str, i: int) -> Asked | None:
 
 
 def _thing(words: list[Word], i: int, names: tuple[str, ...]) -> tuple[str, str, int, bool] | None:
-    """A name, the kind of term that is said with it, where it ends, and whether it was brought in as one."""
+    """A name, the kind of term that is said with it, where it ends, and whether it was brought in
+    as one."""
     start = i
     while i < len(words) and words[i].text in _SKIPPED:
         i += 1
@@ -142,7 +145,8 @@ def _plural(words: list[Word], names: tuple[str, ...], scoped: bool) -> Asked | 
 
 
 def _what_is_a(words: list[Word]) -> Asked | None:
-    """ "What is a small object?": all that follows the article is the name, though some of its words are known."""
+    """ "What is a small object?": all that follows the article is the name, though some of its words
+    are known."""
     rest = words[2:]
     if (
         words[0].text not in ("what is", "what's")

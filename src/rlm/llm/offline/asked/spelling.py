@@ -1,4 +1,5 @@
-"""Slips of the pen in the words that carry a question, put right: a letter missing, two letters swapped, one doubled.
+"""Slips of the pen in the words that carry a question, put right: a letter missing, two letters
+swapped, one doubled.
 
 Only words in small letters, or the first one, and only a few long words: a name is never touched.
 """

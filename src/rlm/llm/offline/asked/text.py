@@ -1,7 +1,9 @@
-"""A question made ready for the rules: names hidden, courtesies and scopes off; and names cleaned afterwards.
+"""A question made ready for the rules: names hidden, courtesies and scopes off; and names cleaned
+afterwards.
 
-What stands in quotes, backticks or angle brackets, and every IRI, is hidden behind one mark, so that no rule can look
-into a name or cut it. Everything here takes time linear in the text, and texts beyond `MAX_CHARS` are not read.
+What stands in quotes, backticks or angle brackets, and every IRI, is hidden behind one mark, so
+that no rule can look into a name or cut it. Everything here takes time linear in the text, and
+texts beyond `MAX_CHARS` are not read.
 """
 
 from __future__ import annotations
@@ -106,7 +108,8 @@ _ASIDE = Lazy(
     re.I,
     only="_there|_do_|_does_",
 )
-"""What may stand in the middle of a question and says nothing: "are there", "does the ontology define"."""
+"""What may stand in the middle of a question and says nothing: "are there", "does the ontology
+define"."""
 STEERING = Lazy(
     r"\b(?:(?:ignore|disregard|forget|override|bypass) (?:\w+ ){0,3}(?:instructions?|rules?|prompts?|everything|"
     r"above|messages?|said)|"
@@ -126,7 +129,8 @@ ABOUT_THE_WHOLE = Lazy(
     re.I,
     only="should|_of_|label|name|title|comment|the_",
 )
-"""Questions about the ontology as a whole, about languages, and for an opinion: none of the kinds."""
+"""Questions about the ontology as a whole, about languages, and for an opinion: none of the kinds.
+"""
 _WHOLE = r"(?:this|the) (?:ontology|vocabulary|graph|schema|dataset|model|file)"
 OVERVIEW = Lazy(
     rf"(?:(?:hi|hello|please|so|ok)[,!]? )*(?:what(?:['’]?s| is) (?:{_WHOLE}|this|it)(?: all)? about|"
@@ -171,7 +175,8 @@ class Prepared:
     """A question without what is around it."""
 
     texts: tuple[str, ...]
-    """Ways to read it, the likelier first: without its scope ("in the harbour ontology"), and with it."""
+    """Ways to read it, the likelier first: without its scope ("in the harbour ontology"), and with
+    it."""
     names: tuple[str, ...]
     """What is hidden behind the marks."""
     inherited: bool
@@ -180,7 +185,8 @@ class Prepared:
 
 
 def prepare(text: str, names: tuple[str, ...]) -> Prepared | None:
-    """A question whose names are hidden, without courtesies and scopes; None when it is too long or empty."""
+    """A question whose names are hidden, without courtesies and scopes; None when it is too long or
+    empty."""
     if len(text) > MAX_LEFT or STEERING.search(text):
         return None
     text = _peel(text, (_GREETING,))

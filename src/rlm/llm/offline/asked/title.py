@@ -1,4 +1,5 @@
-"""A question with its specifics out: the title of a procedure that answers all questions of its kind."""
+"""A question with its specifics out: the title of a procedure that answers all questions of its
+kind."""
 
 from __future__ import annotations
 

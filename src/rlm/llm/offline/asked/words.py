@@ -1,11 +1,12 @@
 """The words of plain questions and what each one says, as one letter, for `frames`.
 
-Letters: c class, r property, j J K object, datatype, annotation property, n instance, t term, k kinds; s subclasses, S
-descendants, p superclasses, P ancestors, v inherits from, g subsumes, b below, a above, U subClassOf; d domain, e
-range, B subject, O value, m applies to, f points to, T of type; h path, l related, < from, > to; N namespace, o root,
-q triples; z definition, Q "what is", Y yes or no, # how many, 0 none, A as, w whose, H have, L name or label, M
-contains, 1 starts with, 2 ends with, y occurs, F search, R up to the root, _ a courtesy. Levels: ! all, ' direct, ^
-inherited. "." is a word of no weight, "," one that joins, ";" an article.
+Letters: c class, r property, j J K object, datatype, annotation property, n instance, t term, k
+kinds; s subclasses, S descendants, p superclasses, P ancestors, v inherits from, g subsumes, b
+below, a above, U subClassOf; d domain, e range, B subject, O value, m applies to, f points to, T of
+type; h path, l related, < from, > to; N namespace, o root, q triples; z definition, Q "what is", Y
+yes or no, # how many, 0 none, A as, w whose, H have, L name or label, M contains, 1 starts with, 2
+ends with, y occurs, F search, R up to the root, _ a courtesy. Levels: ! all, ' direct, ^ inherited.
+"." is a word of no weight, "," one that joins, ";" an article.
 """
 
 from __future__ import annotations
@@ -306,7 +307,8 @@ can~i~express~about could~i~say~about
 
 @cache
 def vocabulary() -> tuple[dict[str, str], dict[str, int]]:
-    """The letter of each word or phrase, and of each first word the number of words of its longest phrase."""
+    """The letter of each word or phrase, and of each first word the number of words of its longest
+    phrase."""
     letters = dict.fromkeys(REQUESTS, "_")
     letters.update(
         (entry.replace("~", " "), letter)

@@ -1,8 +1,10 @@
-"""Whether a procedure of the prompt can answer a question of a kind: what it calls must be what the kind needs.
+"""Whether a procedure of the prompt can answer a question of a kind: what it calls must be what the
+kind needs.
 
-A memory may be wrong, about something else, cut short or written to mislead, so nothing is taken on its word. A query
-is followed only when it is understood to the last sign and asks just what the question asks, in the right direction; a
-tool only when its result holds the answer. What is followed is still checked against what the ontology says of itself.
+A memory may be wrong, about something else, cut short or written to mislead, so nothing is taken on
+its word. A query is followed only when it is understood to the last sign and asks just what the
+question asks, in the right direction; a tool only when its result holds the answer. What is
+followed is still checked against what the ontology says of itself.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is followed of a procedure: a tool, and for a query its text, its columns and how it fits (see `Fit`)."""
+    """What is followed of a procedure: a tool, and for a query its text, its columns and how it
+    fits (see `Fit`)."""
 
     entry: int
     tool: str
@@ -155,7 +158,8 @@ def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> 
     return None
 
 
-# -- queries -----------------------------------------------------------------------------------------------
+# -- queries
+# -----------------------------------------------------------------------------------------------
 
 
 def _query_plan(asked: Asked, number: int, text: str, query: Query) -> Plan | None:

@@ -1,4 +1,5 @@
-"""What a thing is: whether it is an instance or a subclass of another, and its types. Run in the REPL, as `repl` is."""
+"""What a thing is: whether it is an instance or a subclass of another, and its types. Run in the
+REPL, as `repl` is."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ def types_of(uri: str) -> list[str]:
 
 
 def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str:
-    """The answer whether one is a subclass of two, or an instance: `yes` is what the query for it said.
+    """The answer whether one is a subclass of two, or an instance: `yes` is what the query for it
+    said.
 
-    A name alone does not say which of them is meant, so either will do unless the question says which.
+    A name alone does not say which of them is meant, so either will do unless the question says
+    which.
     """
     name, other, above = one["curie"], two["curie"], f"<{two['uri']}>"
     direct = "direct " * (of == "direct")

@@ -30,7 +30,8 @@ _HELPERS = (
 
 
 def ask_thesaurus(asked: Concepts, several: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The helpers and lines of the program. It reports no answer where the question is about no concepts."""
+    """The helpers and lines of the program. It reports no answer where the question is about no
+    concepts."""
     if asked.kind == "search":
         queries = [
             query_for(Asked("search", text=asked.text)),

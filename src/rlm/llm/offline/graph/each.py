@@ -1,7 +1,8 @@
 """Questions about several names at once: which ones are meant, and the answer for each of them.
 
-"Tug and Ferry" is one name where the ontology has such a one, else it is two. One program links them, a second one
-answers for each, with the procedure of the prompt or without; the sections of the answer stand in the order asked.
+"Tug and Ferry" is one name where the ontology has such a one, else it is two. One program links
+them, a second one answers for each, with the procedure of the prompt or without; the sections of
+the answer stand in the order asked.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def single(asked: Asked, name: str) -> Asked:
 
 
 def find_each(asked: Asked, several: Sequence[str], question: str) -> tuple[list[str], list[str]]:
-    """Which term the whole name means; where there is none of that very name, which terms its parts mean."""
+    """Which term the whole name means; where there is none of that very name, which terms its parts
+    mean."""
     parts = [link_call(single(asked, name), question) for name in several[:MOST_NAMES]]
     return ["link"], [
         links(asked, question),
@@ -81,6 +83,7 @@ def answer_each(
 
 
 def found_parts(found: dict[str, Any] | None) -> list[dict[str, Any] | None] | None:
-    """The terms of the parts as `find_each` reports them; None where the whole is one name, or nothing is there."""
+    """The terms of the parts as `find_each` reports them; None where the whole is one name, or
+    nothing is there."""
     parts = (found or {}).get("parts")
     return parts if isinstance(parts, list) and any(parts) else None

@@ -1,7 +1,7 @@
 """Whether a query asks just what a question asks: nothing less, nothing more, nothing else.
 
-Every kind of question has few forms that a query may take. What is in the query beyond them must change nothing; what
-would, and what is not known, makes it another question.
+Every kind of question has few forms that a query may take. What is in the query beyond them must
+change nothing; what would, and what is not known, makes it another question.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _cores(asked: Asked, kind: str) -> list[set[Triple]]:
 
 
 def _fits(where: Group, core: set[Triple], kind: str) -> bool | None:
-    """Whether a group asks for the core and nothing that adds or takes away; True when for declared ones alone."""
+    """Whether a group asks for the core and nothing that adds or takes away; True when for declared
+    ones alone."""
     spare = (
         {("?x", "a", name) for name in CLASS_TYPES}
         if kind in ("subclasses", "all_subclasses")
@@ -127,7 +128,8 @@ def _c(node: str, helping: set[str]) -> str:
     return "?c" if node in helping else node
 
 
-# -- filters and labels ------------------------------------------------------------------------------------
+# -- filters and labels
+# ------------------------------------------------------------------------------------
 
 
 def _parts(tokens: Tokens) -> list[Tokens]:
@@ -168,11 +170,13 @@ def _is_label(group: Group) -> bool:
     )
 
 
-# -- the other kinds ---------------------------------------------------------------------------------------
+# -- the other kinds
+# ---------------------------------------------------------------------------------------
 
 
 def _types(where: Group) -> tuple[set[str], str]:
-    """The types that ?x may have, and their variable; none when that is not all that a group asks for."""
+    """The types that ?x may have, and their variable; none when that is not all that a group asks
+    for."""
     if len(where.triples) != 1 or where.unions or where.optionals:
         return set(), ""
     subject, path, kind = where.triples[0]
@@ -227,7 +231,8 @@ def _is_all_triples(where: Group) -> bool:
 
 
 def _is_search(query: Query) -> bool:
-    """Terms by their local name or label, with the columns x, label and type: every row is looked at once more."""
+    """Terms by their local name or label, with the columns x, label and type: every row is looked
+    at once more."""
     where = query.where
     if (
         len(query.columns) != 3

@@ -1,7 +1,9 @@
-"""The program that follows a procedure of the prompt: all its calls in one turn, its own query word for word.
+"""The program that follows a procedure of the prompt: all its calls in one turn, its own query word
+for word.
 
-Beside it the program asks what the ontology says of itself (how many subclasses, how many instances), so that a
-procedure that leads astray is seen: the two numbers are in the report, and the planner compares them.
+Beside it the program asks what the ontology says of itself (how many subclasses, how many
+instances), so that a procedure that leads astray is seen: the two numbers are in the report, and
+the planner compares them.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[st
 
 
 def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
-    """What a procedure says for the terms in `terms`: helpers, lines, and what they come to, as expressions."""
+    """What a procedure says for the terms in `terms`: helpers, lines, and what they come to, as
+    expressions."""
     kind = base_kind(asked)
     if plan.tool == "describe_entity":
         return *described(asked, question, 'terms[0]["uri"]', 'terms[0]["also"]'), {"done": "True"}
@@ -177,7 +180,8 @@ def _filling(number: int) -> list[str]:
 
 
 def _expected(asked: Asked, plan: Plan, kind: str) -> tuple[list[str], str]:
-    """What the ontology says of itself about the number that was found, `own`; None where it says nothing.
+    """What the ontology says of itself about the number that was found, `own`; None where it says
+    nothing.
 
     Where it cannot say so of a term, to have found nothing is no answer.
     """

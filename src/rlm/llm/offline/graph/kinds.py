@@ -1,4 +1,5 @@
-"""The kinds of questions about an ontology: what is asked of the graph for each, and how its answers are named."""
+"""The kinds of questions about an ontology: what is asked of the graph for each, and how its
+answers are named."""
 
 from __future__ import annotations
 
@@ -145,7 +146,8 @@ def names_needed(asked: Asked) -> int:
 
 
 def wanted_kinds(asked: Asked) -> list[tuple[str, str]]:
-    """For each name in the question: the kind of term that it must be, and the kind that it would rather be."""
+    """For each name in the question: the kind of term that it must be, and the kind that it would
+    rather be."""
     kind = base_kind(asked)
     if kind == "is_subclass":
         one, *rest = asked.mentions
@@ -164,7 +166,8 @@ def wanted_kinds(asked: Asked) -> list[tuple[str, str]]:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name is a word of the language rather than a name as the ontology writes it: then a class is meant."""
+    """Whether a name is a word of the language rather than a name as the ontology writes it: then a
+    class is meant."""
     return name == name.lower() and ":" not in name
 
 

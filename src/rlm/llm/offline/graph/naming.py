@@ -1,4 +1,5 @@
-"""How an answer calls what was asked about, and what it says of how the names of a question were taken."""
+"""How an answer calls what was asked about, and what it says of how the names of a question were
+taken."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def of_prefix(curie: str) -> str:
 
 
 def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
-    """What an answer says about how a name was taken; without a digit, which could pass for a count."""
+    """What an answer says about how a name was taken; without a digit, which could pass for a
+    count."""
     if term["how"] >= 3:
         return f"“{shown(name)}” is taken for “{label_of(term)}”, the nearest name"
     if term["same"] and kind != "describe":  # a description names the others itself
@@ -82,9 +84,11 @@ def notes_on(kind: str, name: str, term: Mapping[str, Any]) -> str:
 
 
 def misread(asked: Asked, question: str, terms: Sequence[Any]) -> bool:
-    """Whether a name that is not there is rather a piece of the question: nobody asked whether there is such a term.
+    """Whether a name that is not there is rather a piece of the question: nobody asked whether
+    there is such a term.
 
-    “length of each vessel”, “part of the nucleus”. What is quoted, and what looks like a name, is one.
+    “length of each vessel”, “part of the nucleus”. What is quoted, and what looks like a name, is
+    one.
     """
     for name, term in zip(asked.mentions, terms, strict=False):
         if (

@@ -1,8 +1,10 @@
-"""`offline` over an ontology: a planner that reads its prompt, follows a procedure that applies, and else explores.
+"""`offline` over an ontology: a planner that reads its prompt, follows a procedure that applies,
+and else explores.
 
-With a procedure: one turn in which all its calls are made, and the answer in the next. Without one, or when the one
-that was followed led nowhere: what there is in all, which terms are meant, what they are, their statements, and a
-query, one step a turn, until what was seen is enough for an answer. What does not exist is said not to exist.
+With a procedure: one turn in which all its calls are made, and the answer in the next. Without one,
+or when the one that was followed led nowhere: what there is in all, which terms are meant, what
+they are, their statements, and a query, one step a turn, until what was seen is enough for an
+answer. What does not exist is said not to exist.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ def graph_reply(messages: Sequence[Message], question: str) -> str | None:
 
 
 def not_read(question: str, names: Sequence[str]) -> str:
-    """What is said of a question that no rule knows: what can be asked, with one of these names; who reads anything."""
+    """What is said of a question that no rule knows: what can be asked, with one of these names;
+    who reads anything."""
     asked = tidy(question)
     written = [name if re.fullmatch(r"\w+", name) else f'"{name}"' for name in names]
     name = next((name for name in written if _is_asked_about(name)), "")
@@ -89,7 +92,8 @@ def not_read(question: str, names: Sequence[str]) -> str:
 
 
 def _is_asked_about(name: str) -> bool:
-    """Whether the examples with this name are understood, and as questions about it: “What is class?” is none."""
+    """Whether the examples with this name are understood, and as questions about it: “What is
+    class?” is none."""
     return all(
         (asked := understand(each.format(name))) and asked.mentions
         for each in EXAMPLES
@@ -145,7 +149,8 @@ class _Planner:
         code = steps.block(f"follow {plan.entry}", lines, helpers)
         return f"Uses: {plan.entry}\n{INTRO.format(f'what procedure {plan.entry} says')}\n\n{code}"
 
-    # -- when there is an answer ---------------------------------------------------------------------------
+    # -- when there is an answer
+    # ---------------------------------------------------------------------------
 
     def _answered(self, last: Turn) -> str | None:
         if last.step == "concepts":
@@ -220,10 +225,12 @@ class _Planner:
         )  # else it may be the name
         return f"Yes. {term['curie']} is {what}{called}{near}."
 
-    # -- several names -------------------------------------------------------------------------------------
+    # -- several names
+    # -------------------------------------------------------------------------------------
 
     def _each(self, last: Turn) -> str:
-        """The step that answers for each name: as a procedure says, or, where that led nowhere, without one."""
+        """The step that answers for each name: as a procedure says, or, where that led nowhere,
+        without one."""
         joined = next(turn for turn in self.seen.turns if turn.step == "join")
         plan: Plan | None = None
         if last.step == "join":
@@ -263,7 +270,8 @@ class _Planner:
             return None
         return "FINAL_VAR(reply)"
 
-    # -- the fixed order -----------------------------------------------------------------------------------
+    # -- the fixed order
+    # -----------------------------------------------------------------------------------
 
     def _terms(self) -> list[dict[str, Any]] | None:
         for turn in reversed(self.seen.turns):
@@ -325,7 +333,8 @@ class _Planner:
 
 
 def _is_sound(found: dict[str, Any]) -> bool:
-    """Whether what a procedure found can be the answer: whole, something, and what the ontology says of itself."""
+    """Whether what a procedure found can be the answer: whole, something, and what the ontology
+    says of itself."""
     if "done" in found:
         return bool(found["done"])
     rows, expected = found.get("rows"), found.get("expected")
@@ -343,7 +352,8 @@ def final(text: str) -> str:
 
 
 def _final_var(notes: Sequence[str], taken: Mapping[str, str], *, yes_no: bool) -> str:
-    """The answer with the notes before it: they say what was answered. A yes or no stays the first word."""
+    """The answer with the notes before it: they say what was answered. A yes or no stays the first
+    word."""
     said = "; ".join(notes)
     swaps = "".join(
         f"reply = reply.replace({f'“{name}”'!r}, {f'“{label}”'!r})\n"

@@ -1,9 +1,11 @@
-"""What `offline` reads out of its prompt when it is asked about an ontology: tools, procedures, and how far it is.
+"""What `offline` reads out of its prompt when it is asked about an ontology: tools, procedures, and
+how far it is.
 
-The procedures stand below one heading of the system message, each as `### 1. Title`, a line that describes it, and
-its steps as list items. How far it is, it reads from its own replies (`# plan: graph …`) and from the one line that
-its programs print. That line is the first of the output of the first block; what else is there is not looked at, so
-that no text of an ontology, not even in an error, can pass itself off as it.
+The procedures stand below one heading of the system message, each as `### 1. Title`, a line that
+describes it, and its steps as list items. How far it is, it reads from its own replies (`# plan:
+graph …`) and from the one line that its programs print. That line is the first of the output of the
+first block; what else is there is not looked at, so that no text of an ontology, not even in an
+error, can pass itself off as it.
 """
 
 from __future__ import annotations
@@ -149,7 +151,8 @@ def _turn(reply: Message, told: Message) -> Turn | None:
 
 
 def is_bare(messages: Sequence[Message]) -> bool:
-    """Whether there is no text beside the ontology: the context is a part of the system message itself."""
+    """Whether there is no text beside the ontology: the context is a part of the system message
+    itself."""
     system = next((message["content"] for message in messages if message["role"] == "system"), "")
     first = next((message["content"] for message in messages if message["role"] == "user"), "")
     size = _CONTEXT.search(first)

@@ -1,8 +1,9 @@
-"""What `offline` runs in the REPL over an ontology: finding the term that a name means, reading rows, writing answers.
+"""What `offline` runs in the REPL over an ontology: finding the term that a name means, reading
+rows, writing answers.
 
-These functions are sent as source text and run there, with the tools of the run as globals; nothing here is called on
-this side. They use `re`, `json` and `unicodedata` alone. Labels come from the ontology and are nobody's orders: they
-end up in JSON or in the answer, never in code or in a query.
+These functions are sent as source text and run there, with the tools of the run as globals; nothing
+here is called on this side. They use `re`, `json` and `unicodedata` alone. Labels come from the
+ontology and are nobody's orders: they end up in JSON or in the answer, never in code or in a query.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:  # the REPL has these
     def sparql_schema(output_mode: str = "overview", *, limit: int = 20) -> dict[str, Any]: ...
 
 
-# -- which term a name means -------------------------------------------------------------------------------
+# -- which term a name means
+# -------------------------------------------------------------------------------
 
 
 def words(name: str) -> str:
@@ -60,7 +62,8 @@ def singular(name: str) -> str:
 
 
 def slip(one: str, two: str) -> bool:
-    """Whether two names differ by a slip of the finger only: one edit, two in a long name, none in a short one."""
+    """Whether two names differ by a slip of the finger only: one edit, two in a long name, none in
+    a short one."""
     one, two = one.replace(" ", ""), two.replace(" ", "")
     longer = max(len(one), len(two))
     if one[:1] != two[:1] and sorted(one[:2]) != sorted(two[:2]):
@@ -83,7 +86,8 @@ def slip(one: str, two: str) -> bool:
 
 
 def closeness(name: str, hit: dict[str, Any]) -> int | None:
-    """0: the very name, 1: its words, 2: another number, 3: a slip; an alternative label steps back. None: no."""
+    """0: the very name, 1: its words, 2: another number, 3: a slip; an alternative label steps
+    back. None: no."""
     iri = hit["uri"]
     own = [iri, hit["curie"].strip("<>"), re.split(r"[/#:]", iri.rstrip("/#"))[-1], hit["label"]]
     other = hit.get("match_in") == "alternative"
@@ -104,9 +108,11 @@ def closeness(name: str, hit: dict[str, Any]) -> int | None:
 
 
 def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None:
-    """The term that a name means; None when none is called so. `wanted` is the kind of term that is looked for.
+    """The term that a name means; None when none is called so. `wanted` is the kind of term that is
+    looked for.
 
-    Of two kinds, as in "class|individual", the first is rather meant. An ontology is no term of any kind.
+    Of two kinds, as in "class|individual", the first is rather meant. An ontology is no term of any
+    kind.
     """
     name = " ".join(name.split()).strip("<>")
     found: dict[str, dict[str, Any]] = {}
@@ -155,7 +161,8 @@ def link(name: str, wanted: str = "", looser: str = "") -> dict[str, Any] | None
     }
 
 
-# -- rows --------------------------------------------------------------------------------------------------
+# -- rows
+# --------------------------------------------------------------------------------------------------
 
 
 def longest_text(query: str) -> int:
@@ -208,7 +215,8 @@ def column(found: list[dict[str, Any]], name: str) -> list[str]:
 
 
 def included(side: str, term: str, own: list[str], deep: bool = False) -> tuple[list[str], str]:
-    """The properties of a class, its own and those by domainIncludes or rangeIncludes; how the latter is said."""
+    """The properties of a class, its own and those by domainIncludes or rangeIncludes; how the
+    latter is said."""
     ways = " ".join(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s"))
     where = f"{term} rdfs:subClassOf* ?c . ?x ?p ?c" if deep else f"?x ?p {term}"
     more = column(
@@ -220,7 +228,8 @@ def included(side: str, term: str, own: list[str], deep: bool = False) -> tuple[
 
 
 def matching(found: list[dict[str, Any]], text: str, where: str, types: list[str]) -> list[str]:
-    """The names of rows x, l (a label, or a type) and t (a type) whose label or local name has the text."""
+    """The names of rows x, l (a label, or a type) and t (a type) whose label or local name has the
+    text."""
     kept = set()
     for row in found:
         local = re.split(r"[/#:]", row["x"].strip("<>").rstrip("/#"))[-1].replace("\\", "")
@@ -252,7 +261,8 @@ def containing(hits: list[dict[str, Any]], text: str, where: str, wanted: str) -
 
 
 def bound_spaces(stats: dict[str, Any]) -> tuple[dict[str, str], int]:
-    """Prefix → namespace, each whole, and how many are bound in all. What a look cut is asked for by its prefix."""
+    """Prefix → namespace, each whole, and how many are bound in all. What a look cut is asked for
+    by its prefix."""
     shown = stats.get("namespaces", {})
     if 0 < len(shown) < 15 and "…" not in "".join(shown.values()):
         return shown, len(set(shown.values()))

@@ -94,7 +94,8 @@ def counting(asked: Asked, about: str = "") -> list[str]:
 
 
 def widened(asked: Asked, term: str) -> list[str]:
-    """The line that counts what is told beside the answer. It goes before the others: the last query is the answer's.
+    """The line that counts what is told beside the answer. It goes before the others: the last
+    query is the answer's.
 
     `term` is an expression.
     """
@@ -109,7 +110,8 @@ def _beside(asked: Asked) -> str:
 
 
 def below(asked: Asked, about: str, term: str) -> list[str]:
-    """The lines that answer with the instances of subclasses where a class has none. `term` is an expression."""
+    """The lines that answer with the instances of subclasses where a class has none. `term` is an
+    expression."""
     made = "counted(len(names)" if asked.kind == "count" else "listed(names"
     return [
         listing(asked, about),
@@ -122,7 +124,8 @@ def below(asked: Asked, about: str, term: str) -> list[str]:
 
 
 def parts_asked(question: str, asked: Asked) -> tuple[str, ...]:
-    """Which parts of a description a question is about, besides its names; () when it is about the whole."""
+    """Which parts of a description a question is about, besides its names; () when it is about the
+    whole."""
     for name in asked.mentions:
         question = question.replace(name, " ")
     return tuple(part for part, form in _PARTS.items() if re.search(form, question, re.IGNORECASE))

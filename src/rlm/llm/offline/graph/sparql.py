@@ -1,8 +1,10 @@
-"""Reading a query just well enough to say what it asks: for deciding whether a procedure's query fits a question.
+"""Reading a query just well enough to say what it asks: for deciding whether a procedure's query
+fits a question.
 
-Only a part of SPARQL is read: triples with paths, FILTER, OPTIONAL, MINUS, NOT EXISTS, UNION and VALUES. A query with
-anything else is not understood, and what is not understood is not run. The order of the parts of a group is not kept:
-where it matters (OPTIONAL or MINUS before something that binds), a group is not understood either.
+Only a part of SPARQL is read: triples with paths, FILTER, OPTIONAL, MINUS, NOT EXISTS, UNION and
+VALUES. A query with anything else is not understood, and what is not understood is not run. The
+order of the parts of a group is not kept: where it matters (OPTIONAL or MINUS before something that
+binds), a group is not understood either.
 """
 
 from __future__ import annotations

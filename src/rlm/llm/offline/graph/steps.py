@@ -1,7 +1,8 @@
 """The programs that `offline` sends into the REPL over an ontology, one for each step.
 
-Each asks the tools, puts an answer into `reply` where what came back is enough for one, and prints one line: what was
-found, in little. Values go in as literals. A helper is sent with the first program that needs it and stays there.
+Each asks the tools, puts an answer into `reply` where what came back is enough for one, and prints
+one line: what was found, in little. Values go in as literals. A helper is sent with the first
+program that needs it and stays there.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def said(**fields: str) -> str:
     return f'print("offline-found", json.dumps({{{shown}}}))'
 
 
-# -- without a procedure -----------------------------------------------------------------------------------
+# -- without a procedure
+# -----------------------------------------------------------------------------------
 
 
 def orient(asked: Asked) -> tuple[list[str], list[str]]:
@@ -157,7 +159,8 @@ def find(asked: Asked, question: str) -> tuple[list[str], list[str]]:
 
 
 def links(asked: Asked, question: str) -> str:
-    """The line that finds the terms. A word like “class” behind a name, or “model” before it, may be a part of it."""
+    """The line that finds the terms. A word like “class” behind a name, or “model” before it, may
+    be a part of it."""
     return f"terms = [{', '.join(link_call(asked, question, place) for place in range(len(asked.mentions)))}]"
 
 
@@ -267,7 +270,8 @@ def _look(
 
 
 def probed(predicate: str, direction: str, term: str, own: str) -> tuple[list[str], list[str]]:
-    """The lines that look at one sort of link of a term; `term` and its short name `own` are expressions."""
+    """The lines that look at one sort of link of a term; `term` and its short name `own` are
+    expressions."""
     side, end = ("incoming", "subject") if direction == "in" else ("outgoing", "object")
     less = (
         f" - {{{own}}}" if predicate == "rdfs:subClassOf" else ""
@@ -281,7 +285,8 @@ def probed(predicate: str, direction: str, term: str, own: str) -> tuple[list[st
 
 
 def paths(ends: Sequence[str], depth: int, classes: str) -> list[str]:
-    """The lines that look for a path, further and further. `classes`: whether both ends are, as an expression."""
+    """The lines that look for a path, further and further. `classes`: whether both ends are, as an
+    expression."""
     source, target = ends
     return [
         "sure = False",

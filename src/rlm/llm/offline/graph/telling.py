@@ -1,7 +1,8 @@
-"""The words of an answer over an ontology. Sent into the REPL as source text and run there, as the functions of `repl`.
+"""The words of an answer over an ontology. Sent into the REPL as source text and run there, as the
+functions of `repl`.
 
-What was asked for stands in the first line; a notice about how the question was taken goes before it. Terms come with
-their labels where the name does not say the same.
+What was asked for stands in the first line; a notice about how the question was taken goes before
+it. Terms come with their labels where the name does not say the same.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from rlm.llm.offline.graph.repl import rows, words
 
 
 def label_shown(name: str, label: str) -> str:
-    """The label behind a name, in brackets; nothing where the name says the same, or the label looks like a name."""
+    """The label behind a name, in brackets; nothing where the name says the same, or the label
+    looks like a name."""
     local = re.split(r"[/#:]", name.strip("<>").rstrip("/#"))[-1].replace("\\", "")
     label = " ".join(label.split())
     plain = label.isprintable() and not re.search(r"""[<>"`“”]|:\S""", label)
@@ -24,7 +26,8 @@ def label_shown(name: str, label: str) -> str:
 
 
 def labelled(names: list[str], most: int = 200) -> list[str]:
-    """The names with their labels, as many as there is time for: English ones first, then those of no language."""
+    """The names with their labels, as many as there is time for: English ones first, then those of
+    no language."""
     found: dict[str, str] = {}
     asked = [
         name
@@ -274,14 +277,16 @@ def told(
 
 
 def rules_told(about: dict[str, Any]) -> list[str]:
-    """What a class demands of its instances, as `ex:part some ex:Wheel`; what cannot be read so is left out."""
+    """What a class demands of its instances, as `ex:part some ex:Wheel`; what cannot be read so is
+    left out."""
     signs = {
         "someValuesFrom": "some",
         "allValuesFrom": "only",
         "hasValue": "value",
         "hasSelf": "self",
     }
-    form = r' (\S+) ("(?:(?!\\?… ; )(?:[^"\\]|\\.))*"\S*|[^\s"]\S*) ;'  # a text is read to its end: it is no rule
+    # a text is read to its end: it is no rule
+    form = r' (\S+) ("(?:(?!\\?… ; )(?:[^"\\]|\\.))*"\S*|[^\s"]\S*) ;'
     found = []
     for each in about.get("outgoing_sample", []):
         said: dict[str, str] = {}
@@ -323,7 +328,8 @@ def links_told(about: dict[str, Any]) -> list[str]:
 
 
 def about_told(stats: dict[str, Any], texts: list[str]) -> str:
-    """The answer that says what the ontology is about: its title, what it says of itself, its sizes."""
+    """The answer that says what the ontology is about: its title, what it says of itself, its
+    sizes."""
     own = [
         re.sub(r'^"|"(@[\w-]+|\^\^\S+)?$', "", text)
         for text in sorted(texts, key=lambda text: "@en" not in text)

@@ -1,7 +1,7 @@
 """What `offline` runs in the REPL to answer out of a thesaurus: concepts of SKOS and their links.
 
-Sent as source text, as the functions of `repl`. Nothing is answered where the graph has no such concepts, or where a
-name is none of them: then the question is about classes.
+Sent as source text, as the functions of `repl`. Nothing is answered where the graph has no such
+concepts, or where a name is none of them: then the question is about classes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from rlm.llm.offline.graph.telling import counted, listed, number_of
 
 
 def concepts_where() -> str:
-    """The pattern for every concept ?x: what is said to be one, else what has links of a thesaurus; '' for none."""
+    """The pattern for every concept ?x: what is said to be one, else what has links of a thesaurus;
+    '' for none."""
     linked = "skos:broader|skos:narrower|skos:topConceptOf|^skos:broader|^skos:narrower|^skos:hasTopConcept"
     for where in ("?c rdfs:subClassOf* skos:Concept . ?x a ?c", f"?x {linked} ?y"):
         if rows(f"ASK {{ {where} FILTER(isIRI(?x)) }}")[0][0]["boolean"]:
@@ -22,7 +23,8 @@ def concepts_where() -> str:
 
 
 def concept_of(name: str) -> dict[str, Any] | None:
-    """The concept that a name means. A class is one by its links alone: it may be filed as a concept as well."""
+    """The concept that a name means. A class is one by its links alone: it may be filed as a
+    concept as well."""
     term = link(name, "individual")
     iri = f"<{term['uri']}>" if term else ""
     links = f"{iri} skos:broader|skos:narrower|skos:related|^skos:broader|^skos:narrower|^skos:related ?y"
@@ -50,7 +52,8 @@ def concepts_said(where: str, one: str, many: str, counts: bool, wider: int = 0)
 
 
 def tops_said(kind: str, every: str, counts: bool) -> str:
-    """Where the thesaurus begins: as its scheme says; where it says nothing, or that is asked, what has none above."""
+    """Where the thesaurus begins: as its scheme says; where it says nothing, or that is asked, what
+    has none above."""
     stated = "{ ?s skos:hasTopConcept ?x } UNION { ?x skos:topConceptOf ?s } FILTER(isIRI(?x))"
     if kind == "top" and rows(f"ASK {{ {stated} }}")[0][0]["boolean"]:
         return concepts_said(stated, "top concept", "top concepts", counts)
@@ -100,7 +103,8 @@ def concepts_told(
 ) -> tuple[str, list[dict[str, Any]]]:
     """The answer, and the concepts that it is about; '' where the question is about none.
 
-    `tries` are lists of names, each as it was written and as it is shown: the one name, or else its parts.
+    `tries` are lists of names, each as it was written and as it is shown: the one name, or else its
+    parts.
     """
     every = concepts_where()
     if not every:

@@ -1,4 +1,5 @@
-"""From what a program of `offline` found to the words of an answer. Nothing is said that was not found."""
+"""From what a program of `offline` found to the words of an answer. Nothing is said that was not
+found."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ def _count(plan: Plan, found: Found) -> str:
 
 
 def _told_number(plan: Plan, found: Found) -> str:
-    """Where lines say how many there are (“600 attempts”), that is the answer and not how often the word occurs."""
+    """Where lines say how many there are (“600 attempts”), that is the answer and not how often the
+    word occurs."""
     stem = tidy(plan.about["needle"]).lower().removesuffix("s")
     told = [
         (number, item)
@@ -220,7 +222,8 @@ def _passages(plan: Plan, found: Found) -> str:
 
 
 def _fit_first(plan: Plan, items: list[Found], asked: int) -> list[Found]:
-    """The passages, those first that have what the question needs, if they have most of its words too."""
+    """The passages, those first that have what the question needs, if they have most of its words
+    too."""
     fit = [
         item
         for item in items
@@ -264,7 +267,8 @@ def _apart(items: list[Found]) -> list[Found]:
 
 
 def _how_many(plan: Plan, found: Found, best: Found, full: bool) -> str:
-    """A number that stands before what is counted, or the lines of a log that have every word; no other number."""
+    """A number that stands before what is counted, or the lines of a log that have every word; no
+    other number."""
     if full and (
         number := number_before(tidy(best["quote"]), plan.about["counted"], best["terms"])
     ):

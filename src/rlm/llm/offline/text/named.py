@@ -1,4 +1,5 @@
-"""A question that names one of several texts (“What does NOTES.md say about …”) is asked of that text alone."""
+"""A question that names one of several texts (“What does NOTES.md say about …”) is asked of that
+text alone."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def asked_texts(keys: Any, named: list[str]) -> list[list[Any]]:
 
 
 def of_the_text(question: str, seen: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """The question with “the text” for the name of a text, and the keys of the texts that are meant (none: all)."""
+    """The question with “the text” for the name of a text, and the keys of the texts that are meant
+    (none: all)."""
     pairs = [(str(name), key) for name, key in seen.get("named", [])]
     if seen.get("texts") == 1 and not pairs:  # the only text: it is taken for the one that is named
         pairs = [(match.group(), None) for match in _FILE.finditer(question)]

@@ -1,8 +1,10 @@
-"""A program of `offline`: the passages of a text that share most with a question, rare words weighing more.
+"""A program of `offline`: the passages of a text that share most with a question, rare words
+weighing more.
 
-Like those of `reading` it runs in the sealed REPL. One pass over the text notes, for every passage with a word
-of the question in it, which of the words it has. How rare a word is, is known at the end, and then the passages with
-the rarest words come first. Per combination of words only a few passages are kept, so memory does not grow.
+Like those of `reading` it runs in the sealed REPL. One pass over the text notes, for every passage
+with a word of the question in it, which of the words it has. How rare a word is, is known at the
+end, and then the passages with the rarest words come first. Per combination of words only a few
+passages are kept, so memory does not grow.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from rlm.llm.offline.text.sentences import (
 
 
 def longest_parts(context: Any, clock: Clock, runs: list[str]) -> list[str]:
-    """Of the words of a script without spaces: the longest parts that occur in the text, none over another."""
+    """Of the words of a script without spaces: the longest parts that occur in the text, none over
+    another."""
     known: set[str] = set()
     for _, text in texts_of(context):
         for _, _, part, _ in blocks(text, clock):

@@ -1,4 +1,5 @@
-"""What a plan is, and the plans that look for one needle: to count it, to find it, to show its first or last lines."""
+"""What a plan is, and the plans that look for one needle: to count it, to find it, to show its
+first or last lines."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ _LEVEL = re.compile(r"(?:trace|debug|info|notice|warn|warning|error|fatal|critic
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`kind` is written into the reply; `program` and `args` make its code; `about` is for the answer's words."""
+    """`kind` is written into the reply; `program` and `args` make its code; `about` is for the
+    answer's words."""
 
     kind: str
     program: str = ""
@@ -85,12 +87,14 @@ def mode_of(needle: str, part: bool = False) -> str:
 
 
 def loose(plan: Plan) -> Plan:
-    """A plan whose needle may not have been meant word by word: when it is not found, passages are looked for."""
+    """A plan whose needle may not have been meant word by word: when it is not found, passages are
+    looked for."""
     return replace(plan, about={**plan.about, "loose": "yes"})
 
 
 def with_forms(plan: Plan, seen: Seen) -> Plan:
-    """The same plan, also for the needle's last word in its other number, and first of all in capitals if in such."""
+    """The same plan, also for the needle's last word in its other number, and first of all in
+    capitals if in such."""
     needle = plan.about["needle"]
     if plan.program != "locate" or plan.about["mode"] != "whole":
         return plan
@@ -198,7 +202,8 @@ def passage_plan(
     return Plan("passages", "passages", args, about)
 
 
-# -- in the order of the text, and all of them -------------------------------------------------------------
+# -- in the order of the text, and all of them
+# -------------------------------------------------------------
 
 _ORDINAL = re.compile(
     r"^(?:please )?(?:what|which|where|when|show|print|quote|give|find|display|list|tell|cite)"

@@ -1,8 +1,10 @@
-"""From a question to a plan: which program to write, with which arguments, and what its result will mean.
+"""From a question to a plan: which program to write, with which arguments, and what its result will
+mean.
 
-Rules only, no understanding. What stands in quotes in a question is what is looked for, in any language; the rest
-of the rules are for English, with a few words of others. A question that fits no rule is answered with the passages
-that share most words with it, and one without any word of use is answered by saying so.
+Rules only, no understanding. What stands in quotes in a question is what is looked for, in any
+language; the rest of the rules are for English, with a few words of others. A question that fits no
+rule is answered with the passages that share most words with it, and one without any word of use is
+answered by saying so.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Programs that `offline` writes into its replies: reading a text of any length, and finding words in it.
+"""Programs that `offline` writes into its replies: reading a text of any length, and finding words
+in it.
 
-The functions here run in the sealed REPL, not in this process: `offline` takes their source text. So they use
-nothing but their arguments, each other, and the modules that a block imports at its top. All of them read the text in
-blocks that end at the end of a line where there is one, and stop reading when their time is over; `clock` keeps count,
-and what was left out is reported. What a block prints of the text stands in strings inside of one line of JSON.
+The functions here run in the sealed REPL, not in this process: `offline` takes their source text.
+So they use nothing but their arguments, each other, and the modules that a block imports at its
+top. All of them read the text in blocks that end at the end of a line where there is one, and stop
+reading when their time is over; `clock` keeps count, and what was left out is reported. What a
+block prints of the text stands in strings inside of one line of JSON.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def fold(text: str) -> str:
 
 
 def blocks(text: Any, clock: Clock, size: int = 1_000_000) -> Iterator[tuple[int, int, str, int]]:
-    """Offset, line number, some characters, and how many of them belong to this block; the rest is a look ahead."""
+    """Offset, line number, some characters, and how many of them belong to this block; the rest is
+    a look ahead."""
     at, line, total = 0, 1, len(text)
     while at < total:
         if time.monotonic() > clock["until"] or clock["reads"] > 9_000:
@@ -120,10 +123,11 @@ def report(found: dict[str, Any], limit: int) -> str:
 
 
 def needle_pattern(needle: str, mode: str, forms: Any = ()) -> str:
-    """White space in a needle is any white space. Letters come first in the pattern: that is what makes it fast.
+    """White space in a needle is any white space. Letters come first in the pattern: that is what
+    makes it fast.
 
-    Modes: `whole` (no word goes on at either end), `stem` (an ending may follow), else anywhere. `forms`: more words
-    that may stand in the place of the last one.
+    Modes: `whole` (no word goes on at either end), `stem` (an ending may follow), else anywhere.
+    `forms`: more words that may stand in the place of the last one.
     """
     *head, last = needle.split()
     lasts = sorted({last, *forms}, key=lambda form: (-len(form), form))
@@ -155,10 +159,12 @@ def locate(
     last: bool = False,
     capitals: bool = False,
 ) -> dict[str, Any]:
-    """Where a needle occurs: as a word (`whole`), anywhere (`any`), or with its capitals as given (`exact`).
+    """Where a needle occurs: as a word (`whole`), anywhere (`any`), or with its capitals as given
+    (`exact`).
 
-    Shown are the first `keep` lines, or the last ones. `capitals`: where the word is written in capitals, as the level
-    of a line in a log is, these places are meant, and `spelled` says how many lines have it in any spelling.
+    Shown are the first `keep` lines, or the last ones. `capitals`: where the word is written in
+    capitals, as the level of a line in a log is, these places are meant, and `spelled` says how
+    many lines have it in any spelling.
     """
     if capitals:
         big = locate(

@@ -1,4 +1,5 @@
-"""Where the passages of a text begin and end: sentences over wrapped lines, headings with what they head, rows.
+"""Where the passages of a text begin and end: sentences over wrapped lines, headings with what they
+head, rows.
 
 Like those of `reading` these functions run in the sealed REPL.
 """
@@ -60,7 +61,8 @@ def code_spans(part: str) -> list[tuple[int, int]]:
 def span_of(
     part: str, place: int, own: int, ends: Any, reach: int, code: list[tuple[int, int]], prose: bool
 ) -> tuple[int, int, int]:
-    """The passage around a place, and where what follows it ends, if it is a heading or opens a list.
+    """The passage around a place, and where what follows it ends, if it is a heading or opens a
+    list.
 
     In prose a row of a table, a heading and a line of code are taken as they are.
     """
@@ -95,7 +97,8 @@ def span_of(
 
 
 def with_what_follows(part: str, start: int, stop: int, own: int, room: int = 500) -> int:
-    """The end of a passage: that of the paragraph, list or code behind a heading or a colon, where it is one."""
+    """The end of a passage: that of the paragraph, list or code behind a heading or a colon, where
+    it is one."""
     text = part[start:stop].strip()
     line = re.compile(r"\s*[^\n]*\n(?:={3,}|-{3,})[ \t]*(?:\n|$)").match(part, start)
     headed = re.match(r"#{1,6}[ \t]+\S[^\n]*$", text) or (line and "\n" not in text)

@@ -1,4 +1,5 @@
-"""Programs of `offline` that go over all of a text: its measures, its words, its structure, its lines.
+"""Programs of `offline` that go over all of a text: its measures, its words, its structure, its
+lines.
 
 Like those of `reading` they run in the sealed REPL.
 """
@@ -137,7 +138,8 @@ def headings_of(part: str) -> list[tuple[int, int, str, str]]:
 
 
 def structure(context: Any, clock: Clock, stop_words: str, keep: int) -> dict[str, Any]:
-    """Headings with the beginning of each section; without headings, paragraphs from all over the text."""
+    """Headings with the beginning of each section; without headings, paragraphs from all over the
+    text."""
     items: list[dict[str, Any]] = []
     plain: list[dict[str, Any]] = []
     kinds: Counter[str] = Counter()

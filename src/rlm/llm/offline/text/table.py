@@ -1,4 +1,5 @@
-"""Programs of `offline` that look at a text first, and that read a table: a header line and rows, with one delimiter.
+"""Programs of `offline` that look at a text first, and that read a table: a header line and rows,
+with one delimiter.
 
 Like those of `reading` they run in the sealed REPL. Rows are read one after another and not kept.
 """
@@ -76,7 +77,8 @@ def sniff_table(text: Any) -> dict[str, Any]:
 
 
 def look(context: Any, named: Any = ()) -> dict[str, Any]:
-    """The size, the beginning, whether sentences run on over the ends of lines, and which texts are named."""
+    """The size, the beginning, whether sentences run on over the ends of lines, and which texts are
+    named."""
     texts = texts_of(context)
     known = (
         asked_texts([name for name, text in texts], list(named))
@@ -154,7 +156,8 @@ def table_rows(text: Any, clock: Clock, delimiter: str) -> Iterator[tuple[int, l
 
 
 def table(context: Any, clock: Clock, column: str, wanted: str, where: list[str]) -> dict[str, Any]:
-    """Rows, or the sum, mean, least or greatest number of a column, over the rows that have all words of `where`."""
+    """Rows, or the sum, mean, least or greatest number of a column, over the rows that have all
+    words of `where`."""
     patterns = [re.compile(needle_pattern(fold(word), "whole")) for word in where]
     rows, numbers, other, total = 0, 0, 0, 0.0
     best: dict[str, Any] = {}

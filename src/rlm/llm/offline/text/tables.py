@@ -1,4 +1,5 @@
-"""Questions to a table: how many rows, which columns, and the sum, mean, least or greatest number of a column."""
+"""Questions to a table: how many rows, which columns, and the sum, mean, least or greatest number
+of a column."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ def value_in(quote: str, terms: list[str], form: str) -> str:
 
 
 def number_before(quote: str, stem: str, terms: Sequence[str] = ()) -> str:
-    """The number that counts a word: “300 soldiers”, “300 brave soldiers”; where more words are asked for, in a clause
-    with most of them."""
+    """The number that counts a word: “300 soldiers”, “300 brave soldiers”; where more words are
+    asked for, in a clause with most of them."""
     found = re.finditer(
         rf"(?<![:/-])({NUMBER}|{_WORDS})((?:\s[^\W\d]+){{0,2}})\s{re.escape(stem)}\w{{0,4}}(?!\w)",
         quote,

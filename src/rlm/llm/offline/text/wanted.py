@@ -1,4 +1,5 @@
-"""What a passage must have to answer a question of its kind: a version, a cause, a time, a definition.
+"""What a passage must have to answer a question of its kind: a version, a cause, a time, a
+definition.
 
 A passage that shares the words of a question and lacks this is shown as near, and is no answer.
 """
@@ -48,7 +49,8 @@ _IDENTIFIER = re.compile(r".*\d|.+[_./@]|.*[a-z][A-Z]|[A-Z]{2,}")
 
 
 def version_asked(asked: str, terms: list[list[str]]) -> tuple[list[list[str]], str]:
-    """The thing whose version is asked for, and the form in which a text gives it; ([], '') for other questions."""
+    """The thing whose version is asked for, and the form in which a text gives it; ([], '') for
+    other questions."""
     others = [term for term in terms if not _ABOUT_VERSIONS.fullmatch(term[0])]
     if not _VERSION_ASKED.search(asked) or len(others) > 1:
         return [], ""
@@ -57,7 +59,8 @@ def version_asked(asked: str, terms: list[list[str]]) -> tuple[list[list[str]], 
 
 
 def measure_asked(asked: str, terms: list[list[str]]) -> tuple[list[list[str]], bool]:
-    """The terms without the word of “how large”, “how long”, which an answer seldom repeats; whether it is such."""
+    """The terms without the word of “how large”, “how long”, which an answer seldom repeats;
+    whether it is such."""
     found = re.match(
         r"how (old|long|far|tall|big|high|large|fast|heavy|wide|deep|small|slow|hot|cold)\b",
         asked,
@@ -70,7 +73,8 @@ def measure_asked(asked: str, terms: list[list[str]]) -> tuple[list[list[str]], 
 
 
 def topic_of(asked: str) -> str:
-    """What a question wants to read about, where it asks for what is said about something; else all of it."""
+    """What a question wants to read about, where it asks for what is said about something; else all
+    of it."""
     about = re.match(
         rf"what (?:does|do|did) {TEXT} (?:say|tell|mention|state|write|report|explain)(?: us| me)?"
         r" (?:about|on|of) (.+)|"
@@ -117,7 +121,8 @@ def needed(asked: str, terms: list[list[str]], extra: str) -> dict[str, str]:
 
 
 def qualified(asked: str) -> dict[str, str]:
-    """For the plan: “the last”, “the longest” or “not” changes what is asked for, so the passage must say it too."""
+    """For the plan: “the last”, “the longest” or “not” changes what is asked for, so the passage
+    must say it too."""
     order = "|".join(dict.fromkeys(match.group().lower() for match in _ORDER.finditer(asked)))
     found = ([rf"(?i)\b(?:{order})\b"] if order else []) + ([_NO] if _NOT.search(asked) else [])
     return {"says": "\n".join(found)} if found else {}

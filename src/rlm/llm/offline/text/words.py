@@ -1,4 +1,5 @@
-"""The words that `offline` knows: those that say nothing, and the forms of values that it can pick out of a text."""
+"""The words that `offline` knows: those that say nothing, and the forms of values that it can pick
+out of a text."""
 
 from __future__ import annotations
 
