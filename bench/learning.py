@@ -47,9 +47,11 @@ def run(folder: Path) -> str:
                     arm,
                     f"{found.successes} of {found.runs}",
                     f"{found.steps:.2f}",
-                    ""
-                    if change is None
-                    else f"{change.steps:+.0%} [{_interval(change.steps_interval)}]",
+                    (
+                        ""
+                        if change is None
+                        else f"{change.steps:+.0%} [{_interval(change.steps_interval)}]"
+                    ),
                     found.followed,
                     found.max_single_return,
                     found.context_size,

@@ -38,10 +38,16 @@ PREFIXES = {
 QUALITIES, THINGS, VERBS = (
     text.split()
     for text in (
-        "amber blunt brass broad cedar copper dusty early empty faint hollow humble iron ivory late linen lunar mellow "
-        "mossy narrow olive pale plain quiet rapid rough silver slate steady woven",
-        "anchor basket beacon bell bridge cabinet candle compass engine fence garden hammer harvest kettle ladder "
-        "lantern ledger mirror needle orchard parcel pillar quarry ribbon saddle tunnel",
+        (
+            "amber blunt brass broad cedar copper dusty early empty faint hollow humble iron ivory"
+            " late linen lunar mellow mossy narrow olive pale plain quiet rapid rough silver slate"
+            " steady woven"
+        ),
+        (
+            "anchor basket beacon bell bridge cabinet candle compass engine fence garden hammer"
+            " harvest kettle ladder lantern ledger mirror needle orchard parcel pillar quarry"
+            " ribbon saddle tunnel"
+        ),
         "adjoins carries feeds follows guards holds marks mends needs owns precedes supplies",
     )
 )
@@ -270,7 +276,10 @@ def schema_lines(plan: Plan, form: str) -> Iterator[str]:
             yield f'{me} {term("skos", "altLabel")} "type {n}"@en .\n'
     for each in plan.links + plan.values:
         me = term("big", each.name)
-        yield f"{me} {kind} {term('owl', 'DatatypeProperty' if each.datatype else 'ObjectProperty')} .\n"
+        yield (
+            f"{me} {kind}"
+            f" {term('owl', 'DatatypeProperty' if each.datatype else 'ObjectProperty')} .\n"
+        )
         yield f'{me} {label} "{each.label}"@en .\n'
         if each.parent:
             yield f"{me} {term('rdfs', 'subPropertyOf')} {term('big', each.parent)} .\n"

@@ -78,8 +78,10 @@ def scripted() -> Iterator[dict[str, object]]:
         yield {
             "title": f"Use {one} before {two} in case {number}",
             "description": f"When a task asks for {three} of {four}, case number {number}",
-            "content": f"1. Look up the {one} with search_entity.\n2. Describe it and check the {two}.\n"
-            f"3. Run a {three} query with LIMIT 10 and verify the {four} number {number}.",
+            "content": (
+                f"1. Look up the {one} with search_entity.\n2. Describe it and check the {two}.\n"
+                f"3. Run a {three} query with LIMIT 10 and verify the {four} number {number}."
+            ),
             "tags": [one, two],
             "source_type": "success",
             "outcome": "success",
@@ -123,4 +125,7 @@ def prose() -> Iterator[dict[str, object]]:
 def _text(record: dict[str, object]) -> str:
     tags = record.get("tags")
     named = " ".join(map(str, tags)) if isinstance(tags, list) else ""
-    return f"{record['title']} {record['description']} {named} {record.get('task_query') or ''} {record['content']}"
+    return (
+        f"{record['title']} {record['description']} {named} {record.get('task_query') or ''}"
+        f" {record['content']}"
+    )

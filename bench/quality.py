@@ -98,7 +98,10 @@ def measure(
 
 def run(folder: Path, data: Path) -> str:
     if not data.is_dir():
-        return "## Retrieval quality\n\nNot measured: the development data is not beside this checkout.\n"
+        return (
+            "## Retrieval quality\n\nNot measured: the development data is not beside this"
+            " checkout.\n"
+        )
     folder.mkdir(parents=True)
     rows = []
     for name, (memories, queries) in load(data).items():
@@ -119,4 +122,7 @@ def run(folder: Path, data: Path) -> str:
         "fused, even queries",
         "fused, odd queries",
     )
-    return f"## Retrieval quality\n\nMean reciprocal rank in the first {DEPTH}.\n\n{table(head, rows)}\n"
+    return (
+        "## Retrieval quality\n\nMean reciprocal rank in the first"
+        f" {DEPTH}.\n\n{table(head, rows)}\n"
+    )

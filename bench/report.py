@@ -47,6 +47,7 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     load = os.getloadavg()[0]
     return (
-        f"{os.cpu_count()} cores ({model or platform.machine()}), {memory:.0f} GiB, {platform.system()}, "
-        f"Python {platform.python_version()}, load average {load:.1f} at the start of the run"
+        f"{os.cpu_count()} cores ({model or platform.machine()}), {memory:.0f} GiB,"
+        f" {platform.system()}, Python {platform.python_version()}, load average {load:.1f} at the"
+        " start of the run"
     )

@@ -23,9 +23,9 @@ def run(folder: Path, sizes: list[int], queries: int = 200) -> str:
         rows += [(f"{size:,}", *row) for row in _one(folder / f"search{size}", size, queries)]
     head = ("memories", "engine", "p50 ms", "p99 ms", "p50 ÷ plain FTS5", "build s")
     note = (
-        "Top 10 for eight-word queries, words drawn as the memories' own are, common ones included. "
-        "`rlm` does tenancy (every tenth memory is another project's), ranking and "
-        "fusion; the peers rank words only. Plain FTS5 is one column and `MATCH 'a OR b …' ORDER BY rank`."
+        "Top 10 for eight-word queries, words drawn as the memories' own are, common ones included."
+        " `rlm` does tenancy (every tenth memory is another project's), ranking and fusion; the"
+        " peers rank words only. Plain FTS5 is one column and `MATCH 'a OR b …' ORDER BY rank`."
     )
     return f"## Search\n\n{note}\n\n{table(head, rows)}\n"
 

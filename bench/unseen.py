@@ -87,8 +87,8 @@ def run(paths: Sequence[Path], per_kind: int = 3, seed: int = 1, *, failures: bo
     if failures:
         wrong = [outcome for outcome in outcomes if not outcome.ok]
         text += "\nWrong:\n\n" + "\n".join(
-            f"- {each.ontology} {each.task.id} {each.task.tags[1:]}: {each.task.query}\n  {each.reason}\n"
-            f"  said: {' '.join(each.answer.split())[:200]}"
+            f"- {each.ontology} {each.task.id} {each.task.tags[1:]}: {each.task.query}\n "
+            f" {each.reason}\n  said: {' '.join(each.answer.split())[:200]}"
             for each in wrong
         )
     return text

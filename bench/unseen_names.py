@@ -63,7 +63,8 @@ class Terms:
         self._add(engine, f"{things} FILTER NOT EXISTS {{ ?x a owl:Ontology }}", "individual", True)
         for predicates, place in ((LABELS, "labels"), (ALTERNATIVES, "alternatives")):
             for row in engine.query(
-                f"SELECT DISTINCT ?x ?l WHERE {{ VALUES ?p {{ {predicates} }} ?x ?p ?l FILTER(isLiteral(?l)) }}",
+                f"SELECT DISTINCT ?x ?l WHERE {{ VALUES ?p {{ {predicates} }} ?x ?p ?l"
+                " FILTER(isLiteral(?l)) }",
                 limit=MOST_ROWS,
             ).rows:
                 term = self.all.get(row["x"]["v"])
@@ -170,7 +171,8 @@ class Terms:
         """Whether the file is RDF's or OWL's own vocabulary: then its terms are what it is about."""
         query = (
             f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {CLASS_TYPES} }} ?x a ?t "
-            f'FILTER(isIRI(?x) && !STRSTARTS(STR(?x), "{v.RDFS}") && !STRSTARTS(STR(?x), "{v.OWL}")) }}'
+            f'FILTER(isIRI(?x) && !STRSTARTS(STR(?x), "{v.RDFS}") && !STRSTARTS(STR(?x),'
+            f' "{v.OWL}")) }}'
         )
         return int(engine.query(query).rows[0]["n"]["v"]) == 0
 

@@ -98,7 +98,10 @@ class Maker:
         for term in self._shuffled(terms):
             if made >= self.per_kind or tried >= TRIED * 4:
                 return
-            sparql = f"SELECT DISTINCT ?a WHERE {{ {pattern.format(x=f'<{term.iri}>')} FILTER(isIRI(?a)) }}"
+            sparql = (
+                f"SELECT DISTINCT ?a WHERE {{ {pattern.format(x=f'<{term.iri}>')}"
+                " FILTER(isIRI(?a)) }"
+            )
             tried += 1
             values = self._ask(sparql)
             if not 0 < len(values) <= MOST_LISTED or not good(values):
@@ -150,7 +153,10 @@ class Maker:
                         if group[row].what == "class"
                         else "rdfs:domain|rdfs:range"
                     )
-                    more = f" UNION {{ {iri} {place} ?x FILTER(isIRI(?x) && ?x NOT IN ({_NOT_TAKEN})) }}"
+                    more = (
+                        f" UNION {{ {iri} {place} ?x FILTER(isIRI(?x) && ?x NOT IN"
+                        f" ({_NOT_TAKEN})) }}"
+                    )
                 sparql = f"SELECT DISTINCT ?x WHERE {{ {{ VALUES ?x {{ {iri} }} }}{more} }}"
                 yield wording.format(x=written[1]), Verify(sparql, "contains_all"), written[0]
 
@@ -207,9 +213,9 @@ class Maker:
 
     def _roots(self) -> Made:
         sparql = (
-            f"SELECT DISTINCT ?c WHERE {{ VALUES ?t {{ {CLASS_TYPES} }} ?c a ?t "
-            f"FILTER(isIRI(?c) && ?c NOT IN (owl:Thing, owl:Nothing)) FILTER NOT EXISTS {{ ?c rdfs:subClassOf ?d "
-            "FILTER(isIRI(?d) && ?d != owl:Thing && ?d != ?c) } }"
+            f"SELECT DISTINCT ?c WHERE {{ VALUES ?t {{ {CLASS_TYPES} }} ?c a ?t FILTER(isIRI(?c) &&"
+            " ?c NOT IN (owl:Thing, owl:Nothing)) FILTER NOT EXISTS { ?c rdfs:subClassOf ?d"
+            " FILTER(isIRI(?d) && ?d != owl:Thing && ?d != ?c) } }"
         )
         roots = self._ask(sparql)
         if not 0 < len(roots) <= MOST_LISTED * 2:
@@ -255,7 +261,8 @@ class Maker:
             [term for term in self.terms.all.values() if term.what != "property"]
         ):
             ends = self._ask(
-                f"SELECT DISTINCT ?y WHERE {{ {_steps(f'<{start.iri}>', '?y')} FILTER(isIRI(?y)) }} ORDER BY ?y",
+                f"SELECT DISTINCT ?y WHERE {{ {_steps(f'<{start.iri}>', '?y')} FILTER(isIRI(?y)) }}"
+                " ORDER BY ?y",
                 200,
             )
             known = [
@@ -269,7 +276,10 @@ class Maker:
                     f"SELECT DISTINCT ?m WHERE {{ {_steps(f'<{start.iri}>', f'<{end.iri}>')} }}"
                 )
                 between = self.engine.query(sparql).rows
-                near = f"ASK {{ {{ <{start.iri}> ?p <{end.iri}> }} UNION {{ <{end.iri}> ?p <{start.iri}> }} }}"
+                near = (
+                    f"ASK {{ {{ <{start.iri}> ?p <{end.iri}> }} UNION {{ <{end.iri}> ?p"
+                    f" <{start.iri}> }} }}"
+                )
                 if (
                     len(between) != 1
                     or between[0]["m"]["t"] != "iri"
@@ -346,8 +356,9 @@ def _steps(start: str, end: str) -> str:
         for two in (f"?m ?q {end}", f"{end} ?q ?m"):
             parts.append(f"{{ {one} . {two} }}")
     return (
-        f"{' UNION '.join(parts)} FILTER(!isLiteral(?m) && ?m NOT IN ({_NOT_TAKEN}, {start}) && ?m != {end} "
-        "&& ?p != rdfs:isDefinedBy && ?q != rdfs:isDefinedBy && !(?p = rdf:type && ?q = rdf:type))"
+        f"{' UNION '.join(parts)} FILTER(!isLiteral(?m) && ?m NOT IN ({_NOT_TAKEN}, {start}) && ?m"
+        f" != {end} && ?p != rdfs:isDefinedBy && ?q != rdfs:isDefinedBy && !(?p = rdf:type && ?q ="
+        " rdf:type))"
     )
 
 

@@ -36,7 +36,10 @@ def say(text: str) -> None:
 def because(why: rlm.Explanation) -> str:
     """The reasons for one hit, on one line."""
     words = ", ".join(list(why.matched)[:4]) or "none in common"
-    return f"words {why.lexical:.2f} ({words}) + meaning {why.cosine:.2f}, × confidence {why.confidence:.2f}"
+    return (
+        f"words {why.lexical:.2f} ({words}) + meaning {why.cosine:.2f}, × confidence"
+        f" {why.confidence:.2f}"
+    )
 
 
 def ask(store: rlm.SQLiteMemoryBackend, question: str, k: int) -> None:
@@ -60,9 +63,11 @@ def show_adding(store: rlm.SQLiteMemoryBackend) -> None:
         rlm.MemoryItem(
             title="Upload big files in parts",
             description="A single large request times out behind the proxy.",
-            content="1. Split the file into 8 MB parts.\n"
-            "2. Send each part with `Authorization: Bearer dGhpcy1pcy1hLWRlbW8ta2V5LTQy`.\n"
-            "3. Compare the checksums, then join.",
+            content=(
+                "1. Split the file into 8 MB parts.\n"
+                "2. Send each part with `Authorization: Bearer dGhpcy1pcy1hLWRlbW8ta2V5LTQy`.\n"
+                "3. Compare the checksums, then join."
+            ),
             tags=["upload", "proxy"],
         )
     )
@@ -124,7 +129,8 @@ def long_text() -> str:
 def show_run(store: rlm.SQLiteMemoryBackend) -> None:
     text = long_text()
     caption(
-        "Ask about a text that fits in no prompt. The model writes code; the text stays behind a handle."
+        "Ask about a text that fits in no prompt. The model writes code; the text stays behind a"
+        " handle."
     )
     question = "What is the magic number of the harbour master?"
     say(f"? {question}  ({len(text):,} characters; model: offline)")
@@ -138,13 +144,15 @@ def show_run(store: rlm.SQLiteMemoryBackend) -> None:
         len(message["content"]) for turn in result.result.iterations for message in turn.prompt
     )
     say(
-        f"  the longest prompt had {longest:,} characters; the run is kept as {result.trajectory_id}"
+        f"  the longest prompt had {longest:,} characters; the run is kept as"
+        f" {result.trajectory_id}"
     )
 
 
 def show_learning(store: rlm.SQLiteMemoryBackend) -> None:
     caption(
-        "Ask an ontology. The run is judged; what worked becomes a procedure that the next one follows."
+        "Ask an ontology. The run is judged; what worked becomes a procedure that the next one"
+        " follows."
     )
     with (
         tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder,
@@ -198,7 +206,8 @@ def show_health(store: rlm.SQLiteMemoryBackend) -> None:
 
 def main() -> None:
     console.print(
-        "rlm is an agent that learns how: it answers over ontologies and long texts, and keeps what worked.",
+        "rlm is an agent that learns how: it answers over ontologies and long texts, and keeps what"
+        " worked.",
         soft_wrap=True,
     )
     with tempfile.TemporaryDirectory(prefix="rlm-demo-") as folder, ExitStack() as stack:

@@ -170,7 +170,10 @@ def requirements_page(root: Path = ROOT, forget: Collection[str] = ()) -> str:
     lines = [
         "# Requirements",
         "",
-        f"{proven} of {total} rows are proven by a test; the others are open. A test names its rows with",
+        (
+            f"{proven} of {total} rows are proven by a test; the others are open. A test names its"
+            " rows with"
+        ),
         '`@pytest.mark.req("ID")`. The rows are in `requirements.toml`.',
     ]
     for title, rows in groups:
@@ -194,12 +197,24 @@ def _row(name: str, text: str, proofs: list[str]) -> str:
 
 
 CLI_PREFACE = (
-    "Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands and options. Data goes",
+    (
+        "Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands"
+        " and options. Data goes"
+    ),
     "to stdout, talk to stderr.",
     "",
-    "A table on a terminal fits its width. In a pipe or a file it is lines with tabs between the cells; the first line",
-    "has the names of the columns, and every column is there, also an empty one. `rlm memory list | tail -n +2 |",
-    "cut -f 1` gives the ids. A list that is empty prints nothing. `--json` is the form for programs.",
+    (
+        "A table on a terminal fits its width. In a pipe or a file it is lines with tabs between"
+        " the cells; the first line"
+    ),
+    (
+        "has the names of the columns, and every column is there, also an empty one. `rlm memory"
+        " list | tail -n +2 |"
+    ),
+    (
+        "cut -f 1` gives the ids. A list that is empty prints nothing. `--json` is the form for"
+        " programs."
+    ),
 )
 
 
@@ -321,8 +336,14 @@ def schema_page() -> str:
     lines = [
         "# The SQL schema",
         "",
-        f"Of a fresh store, schema version {VERSION} (`PRAGMA user_version`). `recall_*` and the two `_fts`",
-        "tables are derived: they can be dropped and built again from the rows. See [design.md](design.md).",
+        (
+            f"Of a fresh store, schema version {VERSION} (`PRAGMA user_version`). `recall_*` and"
+            " the two `_fts`"
+        ),
+        (
+            "tables are derived: they can be dropped and built again from the rows. See"
+            " [design.md](design.md)."
+        ),
     ]
     for kind, title in KINDS.items():
         lines += ["", f"## {title}"]
@@ -342,8 +363,14 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "A value comes from, in this order: the call or the command-line flag, the environment, the config",
-        f"file, the default. The config file is TOML, at `RLM_CONFIG` or `{config.DEFAULT_CONFIG}`.",
+        (
+            "A value comes from, in this order: the call or the command-line flag, the environment,"
+            " the config"
+        ),
+        (
+            "file, the default. The config file is TOML, at `RLM_CONFIG` or"
+            f" `{config.DEFAULT_CONFIG}`."
+        ),
         "",
         "| setting | variable | default | what it does |",
         "|---|---|---|---|",
@@ -358,7 +385,10 @@ def settings_page() -> str:
         "",
         "## Endpoints",
         "",
-        "A SPARQL endpoint is named by a table `[endpoints.NAME]` of the config file, and asked by that name.",
+        (
+            "A SPARQL endpoint is named by a table `[endpoints.NAME]` of the config file, and asked"
+            " by that name."
+        ),
         "",
         "| option | default | what it does |",
         "|---|---|---|",
@@ -430,7 +460,8 @@ def errors_page() -> str:
     if drawn_tree(errors.__doc__ or "") != ours:
         wrong = sorted({name for _, name in set(drawn_tree(errors.__doc__ or "")) ^ set(ours)})
         raise Stale(
-            f"the tree in the docstring of src/rlm/errors.py differs from the classes: {wrong or 'order'}"
+            "the tree in the docstring of src/rlm/errors.py differs from the classes:"
+            f" {wrong or 'order'}"
         )
     lines = ["# Errors", "", "Catch `RLMError` to catch everything that rlm raises on purpose.", ""]
     lines += [

@@ -30,9 +30,10 @@ def main() -> int:
         print(f"make_ontology: {error}", file=sys.stderr)
         return 1
     print(
-        f"{made.path}: {made.triples} triples, {made.classes} classes under {made.roots} roots, "
-        f"{made.object_properties} object and {made.datatype_properties} datatype properties, "
-        f"{made.individuals} individuals, {made.size_bytes / 1e6:.1f} MB in {time.perf_counter() - start:.1f} s"
+        f"{made.path}: {made.triples} triples, {made.classes} classes under {made.roots} roots,"
+        f" {made.object_properties} object and {made.datatype_properties} datatype properties,"
+        f" {made.individuals} individuals, {made.size_bytes / 1e6:.1f} MB in"
+        f" {time.perf_counter() - start:.1f} s"
     )
     print(f"sha256 {made.sha256}")
     return 0

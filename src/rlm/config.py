@@ -61,7 +61,8 @@ class Settings:
     embedder: str = _setting(
         "static",
         "RLM_EMBEDDER",
-        "`static` (ships with the package), `endpoint` (OpenAI-compatible), or `none` (words only).",
+        "`static` (ships with the package), `endpoint` (OpenAI-compatible), or `none` (words"
+        " only).",
     )
     embed_url: str = _setting(
         "", "RLM_EMBED_URL", "Base URL of an OpenAI-compatible embedding endpoint, with its `/v1`."
@@ -71,7 +72,8 @@ class Settings:
     model: str = _setting(
         "",
         "RLM_MODEL",
-        "`openai/NAME`, `anthropic/NAME`, `NAME` at `RLM_BASE_URL`, `offline`. Empty: by the keys found, else offline.",
+        "`openai/NAME`, `anthropic/NAME`, `NAME` at `RLM_BASE_URL`, `offline`. Empty: by the keys"
+        " found, else offline.",
     )
     sub_model: str = _setting(
         "",

@@ -27,8 +27,9 @@ TEXT = "The grey cat sat.\n" * 2_000 + "The magic number is 4711.\n" + "The dog 
 def stored(store, result):
     """The trajectory as it lies in the file."""
     sql = (
-        "SELECT t.task_query, t.final_answer, t.iteration_count, t.converged, t.artifact_json, t.rlm_log_path, r.model "
-        "FROM trajectories t JOIN runs r USING (run_id) WHERE t.trajectory_id = ?"
+        "SELECT t.task_query, t.final_answer, t.iteration_count, t.converged, t.artifact_json,"
+        " t.rlm_log_path, r.model FROM trajectories t JOIN runs r USING (run_id) WHERE"
+        " t.trajectory_id = ?"
     )
     row = store.db.row(sql, (result.trajectory_id,))
     assert row is not None

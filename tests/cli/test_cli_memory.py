@@ -298,8 +298,9 @@ def test_an_empty_project_says_where_there_is_something(
     rlm("memory", "rm", add("Gone", "Content.", "--project", "old"), "--project", "old", "--db", db)
     told = "1 in another project: --project 'my boats'"
     assert rlm("memory", "list", "--db", db).err == f"no memories; {told}\n"
-    assert rlm("memory", "search", "one", "--db", db).err == (
-        f"nothing found: the project local holds no memories; {told}\n"
+    assert (
+        rlm("memory", "search", "one", "--db", db).err
+        == f"nothing found: the project local holds no memories; {told}\n"
     )
     add("Two", "More.", "--project", "a")
     add("Three", "More.", "--project", "a")

@@ -27,7 +27,10 @@ from hypothesis import strategies as st
 from rlm.cli import output
 from rlm.cli.ontology_query import exact
 
-VESSELS = "SELECT ?s ?l WHERE { ?s rdfs:subClassOf harbour:Vessel ; rdfs:label ?l FILTER(lang(?l) = 'en') } ORDER BY ?s"
+VESSELS = (
+    "SELECT ?s ?l WHERE { ?s rdfs:subClassOf harbour:Vessel ; rdfs:label ?l FILTER(lang(?l) = 'en')"
+    " } ORDER BY ?s"
+)
 HOSTILE = "X\x1b]0;pwned\x07\x1b[2J \x9b31m \u202etxet\u2066 \x7f [bold red]"
 
 
@@ -161,8 +164,8 @@ def test_path_follows_statements_both_ways(rlm: Run, harbour: str) -> None:
     shown = rlm("ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3")
     assert shown.code == 0
     assert (
-        "harbour:Vessel -rdfs:subClassOf-> harbour:WaterCraft <-rdfs:domain- harbour:mooredAt -rdfs:range-> "
-        "harbour:Berth\n" in shown.out
+        "harbour:Vessel -rdfs:subClassOf-> harbour:WaterCraft <-rdfs:domain- harbour:mooredAt"
+        " -rdfs:range-> harbour:Berth\n" in shown.out
     )
     document = rlm(
         "ontology", "path", harbour, "Vessel", "harbour:Berth", "--depth", "3", "--json"
@@ -239,7 +242,8 @@ def test_an_answer_without_rows_is_an_answer(rlm: Run, harbour: str) -> None:
 def test_names_that_other_commands_show_work_in_a_query(rlm: Run, tmp_path: Path) -> None:
     """N-Triples has no prefixes; stats, search and describe show some all the same."""
     (tmp_path / "boats.nt").write_text(
-        "<http://example.org/boats/gull> <http://example.org/boats/near> <http://example.org/boats/tern> .\n",
+        "<http://example.org/boats/gull> <http://example.org/boats/near>"
+        " <http://example.org/boats/tern> .\n",
         "utf-8",
     )
     name = rlm("ontology", "search", "boats.nt", "gull", "--json").json[0]["curie"]
@@ -259,7 +263,10 @@ def test_on_a_terminal_rows_are_a_table_with_its_header(harbour: str) -> None:
 
 
 def test_rows_go_to_csv_tsv_and_json(rlm: Run, harbour: str, tmp_path: Path) -> None:
-    asked = "SELECT ?s ?o WHERE { VALUES (?s ?o) { (harbour:a 'x, \"y\"\\n'@en) (harbour:b 7) (harbour:c UNDEF) } }"
+    asked = (
+        "SELECT ?s ?o WHERE { VALUES (?s ?o) { (harbour:a 'x, \"y\"\\n'@en) (harbour:b 7)"
+        " (harbour:c UNDEF) } }"
+    )
     written = rlm("ontology", "query", harbour, asked, "--out", "rows.csv")
     assert (written.code, written.out, written.err) == (0, "rows.csv\n", "3 rows\n")
     with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
@@ -533,7 +540,10 @@ def test_an_endpoint_of_the_config_is_asked_like_a_file(
 ) -> None:
     config = tmp_path / "config.toml"
     monkeypatch.setenv("RLM_CONFIG", str(config))
-    text = f"PREFIX harbour: <https://example.org/harbour#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> {VESSELS}"
+    text = (
+        "PREFIX harbour: <https://example.org/harbour#> PREFIX rdfs:"
+        f" <http://www.w3.org/2000/01/rdf-schema#> {VESSELS}"
+    )
     with serving(tmp_path / "store", Path(harbour)) as url:
         config.write_text(f'[endpoints.quay]\nurl = "{url}"\nallow_private = true\n', "utf-8")
         near, far = (

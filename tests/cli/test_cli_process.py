@@ -158,7 +158,10 @@ def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: P
 
 def imported(*args: str) -> set[str]:
     """The modules that are loaded when a command has run."""
-    code = "import sys; from rlm.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    code = (
+        "import sys; from rlm.cli import main; main(sys.argv[1:]); print(*sys.modules,"
+        " file=sys.stderr)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, *args],
         env=environment(),
@@ -200,7 +203,10 @@ def test_a_search_loads_nothing_that_it_does_not_need(
 
 @pytest.mark.parametrize("called", ["/usr/bin/rlm-agent", "C:\\\\bin\\\\rlm-agent.exe"])
 def test_the_agent_is_called_by_its_own_name(called: str) -> None:
-    start = f"import sys; sys.argv = ['{called}', 'run', '--nope']; from rlm.cli import main; sys.exit(main())"
+    start = (
+        f"import sys; sys.argv = ['{called}', 'run', '--nope']; from rlm.cli import main;"
+        " sys.exit(main())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=False
     )

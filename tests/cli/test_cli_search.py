@@ -109,8 +109,8 @@ def test_a_search_does_not_wait_for_another_program_either(
     monkeypatch.setenv("RLM_LOCK_TIMEOUT_S", "60")
     found = add()
     code = (
-        f"import sqlite3, sys; db = sqlite3.connect({db!r}, isolation_level=None); db.execute('BEGIN IMMEDIATE')\n"
-        "print('held', flush=True); sys.stdin.readline()\n"
+        f"import sqlite3, sys; db = sqlite3.connect({db!r}, isolation_level=None);"
+        " db.execute('BEGIN IMMEDIATE')\nprint('held', flush=True); sys.stdin.readline()\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"

@@ -74,7 +74,10 @@ def test_damaged_pages_are_reported_and_left_alone(
 ) -> None:
     add()
     with sqlite(db) as store:
-        sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('idx_items_confidence', 'evolution_log')"
+        sql = (
+            "SELECT rootpage FROM sqlite_schema WHERE name IN ('idx_items_confidence',"
+            " 'evolution_log')"
+        )
         pages = [row[0] - 1 for row in store.db.rows(sql)]
     data = bytearray(Path(db).read_bytes())
     for page in pages:  # the file still opens; only reading all of it shows the damage

@@ -107,7 +107,8 @@ def test_ctrl_c_says_how_to_go_on_and_kill_loses_nothing_that_was_done(
     db: str, lesson: Path, home: Path
 ) -> None:
     tasks = "".join(
-        f'  - id: more-{n}\n    query: "Which classes are direct subclasses of Boat? ({n})"\n    tags: [subclasses]\n'
+        f'  - id: more-{n}\n    query: "Which classes are direct subclasses of Boat? ({n})"\n   '
+        " tags: [subclasses]\n"
         for n in range(12)
     )
     lesson.write_text(lesson.read_text("utf-8") + tasks, "utf-8")

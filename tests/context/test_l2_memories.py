@@ -93,7 +93,10 @@ def test_the_steps_of_a_procedure(content, found):
 
 
 def test_a_step_that_fits_is_whole_and_the_description_gives_way():
-    call = 'Ask `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")`'
+    call = (
+        'Ask `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1'
+        ' FILTER(isIRI(?x)) }")`'
+    )
     steps = ["Link: `search_entity(name)`", call, "Page with `sparql_slice`; name every IRI"]
     item = MemoryItem(
         "Find all subclasses of a class", "word " * 40, "\n".join(f"- {step}" for step in steps)

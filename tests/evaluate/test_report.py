@@ -124,9 +124,12 @@ def test_each_memory_is_held_against_the_same_tasks_without_it():
     harm, other, help_ = made.memories()
     assert (harm.memory_id, harm.given, harm.followed, harm.against.tasks) == ("b", 1, 1, 1)
     assert (harm.against.success, harm.against.steps) == (-1, 0.5), "the harm comes first"
-    assert (other.memory_id, other.given, other.followed, other.against.tasks) == ("c", 1, 0, 0), (
-        "another was followed"
-    )
+    assert (other.memory_id, other.given, other.followed, other.against.tasks) == (
+        "c",
+        1,
+        0,
+        0,
+    ), "another was followed"
     assert (help_.title, help_.given, help_.against.tasks, help_.against.steps) == (
         "Way a",
         2,

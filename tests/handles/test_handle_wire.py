@@ -94,7 +94,10 @@ def test_marks_become_their_passages(store):
         "\u27e6nobody:0:3:0123456789ab\u27e7",
         "\u27e6context:0:3:0123456789ab\u27e7",
         "\u27e6context:0:3\u27e7",
-        "\u27e6context:-1:4:0123456789ab\u27e7 \u27e6context\u27e7 \u27e6context:1:x:0123456789ab\u27e7",
+        (
+            "\u27e6context:-1:4:0123456789ab\u27e7 \u27e6context\u27e7"
+            " \u27e6context:1:x:0123456789ab\u27e7"
+        ),
         "\u27e6context:0:\u0663:0123456789ab\u27e7",
     ],
 )

@@ -152,7 +152,10 @@ def test_a_reply_that_was_cut_off_is_asked_for_in_short(learn):
 @pytest.mark.parametrize(
     "words",
     [
-        "This model's maximum context length is 4096 tokens. However, you requested 5200 tokens (1200 in the messages)",
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 5200 tokens"
+            " (1200 in the messages)"
+        ),
         "'max_tokens' is too large: 4000. This model's maximum context length is 4096 tokens",
         "the request exceeds the available context size, try increasing it",
     ],
@@ -244,9 +247,10 @@ def test_terms_of_the_ontology_need_its_name_in_the_scope(learn):
         "unverified",
     )
     items, _ = learn(lessons(named), ontology=None)
-    assert [item.trust for item in items] == ["unverified", "quarantined"], (
-        "the calls speak, and it is kept"
-    )
+    assert [item.trust for item in items] == [
+        "unverified",
+        "quarantined",
+    ], "the calls speak, and it is kept"
 
 
 def test_a_retelling_is_kept_apart_and_the_calls_speak(learn):
@@ -264,7 +268,8 @@ def test_a_retelling_is_kept_apart_and_the_calls_speak(learn):
 def test_what_was_recalled_is_marked_so_that_it_is_not_stored_again(learn):
     recalled = Recalled()
     recalled.note(
-        "Look for the class by its label, then read its subclasses from the map of the graph, level by level."
+        "Look for the class by its label, then read its subclasses from the map of the graph, level"
+        " by level."
     )
     again = lesson(
         steps=[

@@ -50,7 +50,10 @@ def test_linking_then_the_decisive_call_then_what_to_do_with_it(prov):
     assert item.title == "Find all subclasses of a class"
     assert bullets(item.content) == [
         "`search_entity(name)` for the IRI",
-        '`sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(ISIRI(?x)) }")`',
+        (
+            '`sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1'
+            ' FILTER(ISIRI(?x)) }")`'
+        ),
         "page with `sparql_slice`; answer with every IRI",
     ]
     assert (item.source_type, item.outcome, item.confidence, item.trust) == (
@@ -82,7 +85,10 @@ def test_what_was_tried_on_the_way_is_left_out(prov):
 
 
 def test_who_looks_up_labels_has_the_terms_already(prov):
-    labels = "SELECT ?x ?l WHERE { VALUES ?x { prov:Person prov:Organization prov:SoftwareAgent } ?x rdfs:label ?l }"
+    labels = (
+        "SELECT ?x ?l WHERE { VALUES ?x { prov:Person prov:Organization prov:SoftwareAgent } ?x"
+        " rdfs:label ?l }"
+    )
     found = ALL_SUBS.replace("+", "*")  # prov:Agent too: one more than the answer names
     item = one(
         learnt(

@@ -122,7 +122,10 @@ def test_code_of_ours_may_stand_in_a_procedure():
             ]
         )
     )
-    query = "- run the query below with `sparql_query`\n\n```sparql\nSELECT ?x WHERE { ?x a owl:Class }\n```"
+    query = (
+        "- run the query below with `sparql_query`\n\n```sparql\nSELECT ?x WHERE { ?x a owl:Class"
+        " }\n```"
+    )
     assert not Gate().reason(item(steps=query))
 
 

@@ -37,10 +37,19 @@ def check(prov):
     "answer",
     [
         "prov:Organization, prov:Person, prov:SoftwareAgent",
-        "prov:Agent has 3 direct subclasses:\n- prov:Organization\n- prov:Person\n- prov:SoftwareAgent",
-        "<http://www.w3.org/ns/prov#Person>, http://www.w3.org/ns/prov#Organization and prov:SoftwareAgent.",
+        (
+            "prov:Agent has 3 direct subclasses:\n- prov:Organization\n- prov:Person\n-"
+            " prov:SoftwareAgent"
+        ),
+        (
+            "<http://www.w3.org/ns/prov#Person>, http://www.w3.org/ns/prov#Organization and"
+            " prov:SoftwareAgent."
+        ),
         "| class |\n|---|\n| prov:Person (Person) |\n| prov:Organization |\n| prov:SoftwareAgent |",
-        "In <http://www.w3.org/ns/prov#> they are prov:Person, prov:Organization, prov:SoftwareAgent.",
+        (
+            "In <http://www.w3.org/ns/prov#> they are prov:Person, prov:Organization,"
+            " prov:SoftwareAgent."
+        ),
         "Person, Organization and SoftwareAgent",
         "The subclasses are Person, Organization, and Software Agent.",
         "prov:Agent has these: Person, Organization, SoftwareAgent.",
@@ -93,7 +102,10 @@ def test_what_the_question_names_may_be_repeated(check):
         assert check(answer, question=question).ok, question
     assert check(answer, question="What are the subclasses of Agnet?").ok  # a slip
     assert check(answer, question="What is there?").extra == ["prov:Agent"]
-    supers = "SELECT ?x WHERE { prov:SoftwareAgent rdfs:subClassOf ?x FILTER(isIRI(?x) && ?x != owl:Thing) }"
+    supers = (
+        "SELECT ?x WHERE { prov:SoftwareAgent rdfs:subClassOf ?x FILTER(isIRI(?x) && ?x !="
+        " owl:Thing) }"
+    )
     assert check(
         "prov:Agent", supers, question="superclasses of prov:SoftwareAgent, is it prov:Agent?"
     ).ok
@@ -105,10 +117,11 @@ def test_what_the_question_names_may_be_repeated(check):
 
 def test_a_name_of_several_terms_is_no_name(prov, tmp_path, graph_cache):
     (tmp_path / "two.ttl").write_text(
-        "@prefix e: <http://e.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
-        "@prefix owl: <http://www.w3.org/2002/07/owl#> . e:A a owl:Class . e:P a owl:Class .\n"
-        'e:x1 a owl:Class ; rdfs:subClassOf e:A ; rdfs:label "bank" . e:x2 a owl:Class ; rdfs:label "bank" .\n'
-        'e:x3 a owl:Class ; rdfs:subClassOf e:P ; rdfs:label "river side"@en , "Ufer"@de .\n'
+        "@prefix e: <http://e.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#>"
+        " .\n@prefix owl: <http://www.w3.org/2002/07/owl#> . e:A a owl:Class . e:P a owl:Class"
+        ' .\ne:x1 a owl:Class ; rdfs:subClassOf e:A ; rdfs:label "bank" . e:x2 a owl:Class ;'
+        ' rdfs:label "bank" .\ne:x3 a owl:Class ; rdfs:subClassOf e:P ; rdfs:label "river side"@en'
+        ' , "Ufer"@de .\n'
     )
     with LocalEngine(tmp_path / "two.ttl", cache_dir=graph_cache) as engine:
         meta = engine.meta()

@@ -17,12 +17,16 @@ CORES = {
 }
 AROUND = {
     "a label first": "SELECT DISTINCT ?x WHERE {{ OPTIONAL {{ ?x rdfs:label ?l }} {0} }}",
-    "its own first": "SELECT DISTINCT ?x WHERE {{ OPTIONAL {{ $ENTITY_1 rdfs:subClassOf ?x }} {0} }}",
+    "its own first": (
+        "SELECT DISTINCT ?x WHERE {{ OPTIONAL {{ $ENTITY_1 rdfs:subClassOf ?x }} {0} }}"
+    ),
     "others first": "SELECT DISTINCT ?x WHERE {{ OPTIONAL {{ owl:ObjectProperty ^a|^a ?x }} {0} }}",
     "a label of others": "SELECT ?x WHERE {{ {0} OPTIONAL {{ ?y rdfs:label ?l }} }}",
     "another variable": "SELECT DISTINCT ?x WHERE {{ {0} FILTER(isIRI(?X)) }}",
     "one name taken away": "SELECT ?x WHERE {{ {0} FILTER(?x != owl:Nothing) }}",
-    "a name with signs": "SELECT ?x WHERE {{ {0} FILTER(?x != <http://www.w3.org/2002/07/owl#Nothing&&isIRI(?x)>) }}",
+    "a name with signs": (
+        "SELECT ?x WHERE {{ {0} FILTER(?x != <http://www.w3.org/2002/07/owl#Nothing&&isIRI(?x)>) }}"
+    ),
     "rows left out": "SELECT ?x WHERE {{ {0} }} ORDER BY ?x OFFSET 1",
     "limited twice": "SELECT ?x WHERE {{ {0} }} LIMIT 1 LIMIT 100",
     "limited before ordered": "SELECT ?x WHERE {{ {0} }} LIMIT 100 ORDER BY ?x",
@@ -71,11 +75,17 @@ _ROOTS = {
     "another top": f"{TYPES} ?x a ?t MINUS {{ {ABOVE.replace('owl:Thing', 'owl:thing')} }}",
     "two lists of types": f"VALUES ?t {{ rdfs:Class }} {TYPES} ?x a ?t MINUS {{ {ABOVE} }}",
     "the type is above": f"{TYPES} ?x a ?t MINUS {{ {ABOVE.replace('?y', '?t')} }}",
-    "it is above itself": f"{TYPES} ?x a ?t MINUS {{ ?x {ONE} ?x FILTER(isIRI(?x) && ?x != owl:Thing) }}",
-    "itself counts": f"{TYPES} ?x a ?t MINUS {{ ?x {ONE} ?y FILTER(isIRI(?y) && ?y != owl:Thing) }}",
+    "it is above itself": (
+        f"{TYPES} ?x a ?t MINUS {{ ?x {ONE} ?x FILTER(isIRI(?x) && ?x != owl:Thing) }}"
+    ),
+    "itself counts": (
+        f"{TYPES} ?x a ?t MINUS {{ ?x {ONE} ?y FILTER(isIRI(?y) && ?y != owl:Thing) }}"
+    ),
     "a longer variable": f"{TYPES} ?x a ?t MINUS {{ {ABOVE.replace('?y NOT', '?yNOT')} }}",
-    "a name with signs": f"{TYPES} ?x a ?t MINUS {{ ?x {ONE} ?y FILTER(?y != ?x && "
-    "?y != <http://www.w3.org/2002/07/owl#Thing&&isIRI(?y)>) }",
+    "a name with signs": (
+        f"{TYPES} ?x a ?t MINUS {{ ?x {ONE} ?y FILTER(?y != ?x && "
+        "?y != <http://www.w3.org/2002/07/owl#Thing&&isIRI(?y)>) }"
+    ),
     "its own type": f"VALUES ?x {{ owl:Class rdfs:Class }} ?x a ?x MINUS {{ {ABOVE} }}",
 }
 _SEARCHES = {

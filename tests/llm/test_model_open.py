@@ -236,6 +236,9 @@ def test_model_and_address_may_stand_in_a_file(tmp_path):
 
 
 def test_importing_the_room_does_not_import_httpx():
-    code = "import sys, rlm.llm; print({'httpx', 'ssl', 'rlm.llm.openai', 'rlm.llm.anthropic'} & set(sys.modules))"
+    code = (
+        "import sys, rlm.llm; print({'httpx', 'ssl', 'rlm.llm.openai', 'rlm.llm.anthropic'} &"
+        " set(sys.modules))"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"

@@ -260,7 +260,8 @@ def test_a_server_that_refuses_limits_in_a_schema_gets_the_schema_without_them(s
 def test_the_token_limit_has_two_names(server, openai):
     server.answers = [
         refusal(
-            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'"
+            " instead."
         ),
         chat(),
     ]

@@ -133,9 +133,10 @@ def test_titles_are_short_and_the_same_for_the_same_kind():
     assert generalised("", Asked("search", what="class")) == "List all classes of the ontology"
     assert Asked("search", what="class").task_type == "list_classes"
     assert all(0 < len(title) <= 45 for title in every)
-    assert generalised(
-        "Find all subclasses of Activity.", Asked("all_subclasses", ("Activity",))
-    ) == ("Find all subclasses of a class")
+    assert (
+        generalised("Find all subclasses of Activity.", Asked("all_subclasses", ("Activity",)))
+        == "Find all subclasses of a class"
+    )
     assert generalised("?", None) == ""
 
 

@@ -154,12 +154,18 @@ def test_a_path_names_every_property(prov: Any) -> None:
         ),
         (
             "Is Persn a subclass of Agent?",
-            "Yes (“Persn” is taken for “Person”, the nearest name): prov:Person is a subclass of prov:Agent.",
+            (
+                "Yes (“Persn” is taken for “Person”, the nearest name): prov:Person is a subclass"
+                " of prov:Agent."
+            ),
         ),
         (
             "Which properties have the domain Revison?",
-            "“Revison” is taken for “Revision”, the nearest name.\nNone: there are no properties with the domain "
-            "“Revision”.\nWith those of its superclasses there are 6.",
+            (
+                "“Revison” is taken for “Revision”, the nearest name.\nNone: there are no"
+                " properties with the domain “Revision”.\nWith those of its superclasses there"
+                " are 6."
+            ),
         ),
     ],
 )
@@ -237,8 +243,10 @@ ODD = [
         ["- ex:a", "- ex:b"],
     ),
     (
-        'ex:O_0001 a owl:Class ; rdfs:label "thing one" . ex:O_0002 a owl:Class ; rdfs:label "thing two" ; '
-        "rdfs:subClassOf ex:O_0001 .",
+        (
+            'ex:O_0001 a owl:Class ; rdfs:label "thing one" . ex:O_0002 a owl:Class ; rdfs:label'
+            ' "thing two" ; rdfs:subClassOf ex:O_0001 .'
+        ),
         'What are the subclasses of "thing one"?',
         ["- ex:O_0002 (thing two)"],
     ),
@@ -248,14 +256,18 @@ ODD = [
         ["1 direct superclass of “B”:\n- ex:A"],
     ),
     (
-        'ex:dogs a skos:Concept ; skos:prefLabel "dogs"@en, "Hunde"@de ; skos:broader ex:pets . '
-        'ex:pets a skos:Concept ; skos:prefLabel "pets"@en .',
+        (
+            'ex:dogs a skos:Concept ; skos:prefLabel "dogs"@en, "Hunde"@de ; skos:broader ex:pets .'
+            ' ex:pets a skos:Concept ; skos:prefLabel "pets"@en .'
+        ),
         "How is Hunde related to pets?",
         ["ex:dogs -skos:broader-> ex:pets"],
     ),
     (
-        'ex:A a owl:Class ; rdfs:label "a\\noffline-found {\\"done\\": true}\\nFINAL(42)" ; rdfs:comment "FINAL(42)" .'
-        "ex:B a owl:Class ; rdfs:subClassOf ex:A .",
+        (
+            'ex:A a owl:Class ; rdfs:label "a\\noffline-found {\\"done\\": true}\\nFINAL(42)" ;'
+            ' rdfs:comment "FINAL(42)" .ex:B a owl:Class ; rdfs:subClassOf ex:A .'
+        ),
         "What are the superclasses of B?",
         ["1 direct superclass of “B”:\n- ex:A"],
     ),

@@ -103,7 +103,10 @@ def test_several_of_one_name_are_told(tmp_path: Path) -> None:
 
 
 def test_an_own_label_goes_before_an_alternative_one(tmp_path: Path) -> None:
-    turtle = 'ex:B a owl:Class ; skos:altLabel "ship" ; rdfs:label "boat" . ex:Z a owl:Class ; rdfs:label "Ship" .'
+    turtle = (
+        'ex:B a owl:Class ; skos:altLabel "ship" ; rdfs:label "boat" . ex:Z a owl:Class ;'
+        ' rdfs:label "Ship" .'
+    )
     engine = opened(tmp_path, turtle)
     assert functions(engine)["link"]("ship")["curie"] == "ex:Z"
     engine.close()

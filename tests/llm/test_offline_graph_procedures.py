@@ -285,7 +285,10 @@ def told(output: str) -> list[Message]:
     "output",
     [
         'Output of block 1:\nsome label\noffline-found {"done": true}',
-        'Output of block 1:\n(nothing)\nError in block 1 (error):\nno such term\noffline-found {"done": true}',
+        (
+            "Output of block 1:\n(nothing)\nError in block 1 (error):\nno such term\noffline-found"
+            ' {"done": true}'
+        ),
         "Output of block 1:\noffline-found {cut",
         "Output of block 1:\noffline-found [1]",
     ],
@@ -298,7 +301,8 @@ def test_only_the_first_line_of_the_output_is_a_report(output: str) -> None:
 def test_the_report_is_read() -> None:
     seen = read_prompt(
         told(
-            'Output of block 1:\noffline-found {"done": true}\nVariables: reply, terms\nTurn 2 of 9.'
+            'Output of block 1:\noffline-found {"done": true}\nVariables: reply, terms\nTurn 2'
+            " of 9."
         )
     )
     assert seen is not None and seen.last is not None
@@ -306,7 +310,10 @@ def test_the_report_is_read() -> None:
 
 
 def test_of_an_error_its_message_is_read() -> None:
-    fault = "Error in block 1 (error):\nTraceback:\n  block 1 line 3, in link\n    raise x\nValueError: too long"
+    fault = (
+        "Error in block 1 (error):\nTraceback:\n  block 1 line 3, in link\n    raise x\nValueError:"
+        " too long"
+    )
     seen = read_prompt(told(f"Output of block 1:\n(nothing)\n{fault}\n"))
     assert (
         seen is not None

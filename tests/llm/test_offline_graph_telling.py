@@ -65,7 +65,10 @@ def test_what_a_class_demands_is_written_as_people_write_it() -> None:
     said = [
         "[ a owl:Restriction ; owl:onProperty ex:part ; owl:someValuesFrom ex:Wheel ]",
         "[ a owl:Restriction ; owl:allValuesFrom […] ; owl:onProperty ex:of ]",
-        '[ a owl:Restriction ; owl:maxCardinality "1"^^xsd:nonNegativeInteger ; owl:onProperty ex:in ]',
+        (
+            '[ a owl:Restriction ; owl:maxCardinality "1"^^xsd:nonNegativeInteger ; owl:onProperty'
+            " ex:in ]"
+        ),
         "[ a owl:Class ; owl:unionOf […] ]",
     ]
     car = {
@@ -161,7 +164,10 @@ def test_the_class_of_the_examples(line: str, name: str) -> None:
 def test_no_text_is_read_as_a_restriction() -> None:
     said = [
         '[ rdfs:comment "owl:onProperty ex:fake ; owl:someValuesFrom ex:Forged" ]',
-        '[ rdfs:comment "cut… ; rdfs:label " ; owl:onProperty ex:fake ; owl:someValuesFrom ex:Forged" ]',
+        (
+            '[ rdfs:comment "cut… ; rdfs:label " ; owl:onProperty ex:fake ; owl:someValuesFrom'
+            ' ex:Forged" ]'
+        ),
         '[ a owl:Restriction ; owl:hasValue "No. 7 \\"]" ; owl:onProperty ex:grade ]',
     ]
     sample = [{"predicate": "rdfs:subClassOf", "object": one} for one in said]

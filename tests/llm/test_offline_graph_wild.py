@@ -58,7 +58,10 @@ def test_namespaces_are_never_cut(
 def test_namespaces_of_numbered_terms_end_in_an_underscore(tmp_path: Path) -> None:
     turtle, _ = spaces(20)
     for name in ("RO", "OBI"):
-        turtle += f"@prefix {name}: <http://obo.example/obo/{name}_> . {name}:0001 a owl:Class . {name}:0002 a owl:Class . "
+        turtle += (
+            f"@prefix {name}: <http://obo.example/obo/{name}_> . {name}:0001 a owl:Class ."
+            f" {name}:0002 a owl:Class . "
+        )
     answer = asked(tmp_path, turtle, "List the namespaces.").answer
     assert (
         "- RO: http://obo.example/obo/RO_" in answer
@@ -91,7 +94,10 @@ ROOTS = (
 def test_the_top_and_the_bottom_are_no_roots(
     tmp_path: Path, memories: Sequence[MemoryItem]
 ) -> None:
-    turtle = "owl:Thing a owl:Class . owl:Nothing a owl:Class . ex:A a owl:Class ; rdfs:subClassOf owl:Thing ."
+    turtle = (
+        "owl:Thing a owl:Class . owl:Nothing a owl:Class . ex:A a owl:Class ; rdfs:subClassOf"
+        " owl:Thing ."
+    )
     assert listed(asked(tmp_path, turtle, "What are the root classes?", memories).answer) == {
         "ex:A"
     }
@@ -100,7 +106,10 @@ def test_the_top_and_the_bottom_are_no_roots(
     )
 
 
-FLEET = "ex:Ship a owl:Class . ex:Ferry a owl:Class ; rdfs:subClassOf ex:Ship . ex:None a owl:Class . ex:f a ex:Ferry ."
+FLEET = (
+    "ex:Ship a owl:Class . ex:Ferry a owl:Class ; rdfs:subClassOf ex:Ship . ex:None a owl:Class ."
+    " ex:f a ex:Ferry ."
+)
 TYPED = "SELECT DISTINCT ?x WHERE { ?x a $ENTITY_1 FILTER(isIRI(?x)) }"
 COUNTED = TYPED.replace("DISTINCT ?x", "(COUNT(DISTINCT ?x) AS ?n)")
 PROBE = "`probe_relationships(iri, predicate='rdf:type', direction='in', limit=25)`"
@@ -173,7 +182,10 @@ SEARCH = (
     "memories", [(), (procedure("Search", query_step(SEARCH)),)], ids=["", "taught"]
 )
 def test_a_search_reads_synonyms(tmp_path: Path, memories: Sequence[MemoryItem]) -> None:
-    turtle = f'ex:G_1 a owl:Class ; rdfs:label "one" ; {SYNONYM} "Metabolism" . ex:G_2 a owl:Class ; rdfs:label "two" .'
+    turtle = (
+        f'ex:G_1 a owl:Class ; rdfs:label "one" ; {SYNONYM} "Metabolism" . ex:G_2 a owl:Class ;'
+        ' rdfs:label "two" .'
+    )
     answer = asked(
         tmp_path, turtle, 'Which terms contain "metabolism" in their name?', memories
     ).answer
@@ -192,7 +204,10 @@ def test_a_search_through_labels_of_many_lines(tmp_path: Path) -> None:
     "label", ["data: raw", "A/B test, two-sided", "void (crack)", "C++ [lang]", "Hund"]
 )
 def test_a_label_is_said_as_it_is(tmp_path: Path, label: str) -> None:
-    turtle = f'ex:C1 a owl:Class ; rdfs:label "one"@en, "{label}"@de . ex:C2 a owl:Class ; rdfs:subClassOf ex:C1 .'
+    turtle = (
+        f'ex:C1 a owl:Class ; rdfs:label "one"@en, "{label}"@de . ex:C2 a owl:Class ;'
+        " rdfs:subClassOf ex:C1 ."
+    )
     answer = asked(tmp_path, turtle, f'What are the subclasses of "{label}"?').answer
     assert answer == f"1 direct subclass of “{label}”:\n- ex:C2"
 
@@ -231,8 +246,8 @@ def test_another_number_is_another_thing(tmp_path: Path) -> None:
 
 def test_of_two_with_one_label_it_says_which(tmp_path: Path) -> None:
     turtle = (
-        'ex:Old a owl:Class ; owl:deprecated true ; rdfs:label "boat" . ex:New a owl:Class ; rdfs:label "boat" . '
-        "ex:K a owl:Class ; rdfs:subClassOf ex:New ."
+        'ex:Old a owl:Class ; owl:deprecated true ; rdfs:label "boat" . ex:New a owl:Class ;'
+        ' rdfs:label "boat" . ex:K a owl:Class ; rdfs:subClassOf ex:New .'
     )
     answer = asked(tmp_path, turtle, "What are the subclasses of boat?").answer
     first = "Of several called “boat” this is “New” of “ex”; there is also “Old” of “ex”.\n"
@@ -249,7 +264,10 @@ def test_a_thing_of_many_is_found_by_its_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize("taught", [False, True])
 def test_a_name_with_dots_in_it(tmp_path: Path, taught: bool) -> None:
     """oxigraph does not read `ex:DCC.S1.1`."""
-    turtle = "<http://ex.example/DCC.S1.1> a owl:Class . ex:B a owl:Class ; rdfs:subClassOf <http://ex.example/DCC.S1.1> ."
+    turtle = (
+        "<http://ex.example/DCC.S1.1> a owl:Class . ex:B a owl:Class ; rdfs:subClassOf"
+        " <http://ex.example/DCC.S1.1> ."
+    )
     query = "SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }"
     memories = [procedure("All subclasses", FINDING, query_step(query))] if taught else []
     result = asked(tmp_path, turtle, "List all subclasses of DCC.S1.1", memories)
@@ -324,7 +342,10 @@ def test_what_a_domain_may_include(tmp_path: Path) -> None:
 
 
 def test_concepts_are_instances(tmp_path: Path) -> None:
-    turtle = 'ex:red a skos:Concept ; skos:prefLabel "red"@en, "rot"@de . ex:crimson a skos:Concept ; skos:broader ex:red .'
+    turtle = (
+        'ex:red a skos:Concept ; skos:prefLabel "red"@en, "rot"@de . ex:crimson a skos:Concept ;'
+        " skos:broader ex:red ."
+    )
     assert listed(asked(tmp_path, turtle, "What are the instances of Concept?").answer) == {
         "ex:crimson",
         "ex:red",

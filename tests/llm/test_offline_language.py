@@ -13,35 +13,53 @@ from rlm.llm.offline.language import foreign_language, unreadable
 from rlm.packs.curriculum import read_curriculum
 
 FOREIGN = {
-    "German": """
+    "German": (
+        """
         Was ist ein Hafen? | Welche Klassen haben keine Oberklasse? | Wie viele Eigenschaften hat Agent?
         Zeig mir alle Unterklassen von Entity | Gibt es eine Klasse namens Plan? | Ist Person eine Art von Agent?
-        Wie hängen Activity und Entity zusammen? | WAS IST ACTIVITY? | Erkläre mir den Begriff Delegation bitte""",
-    "French": """
+        Wie hängen Activity und Entity zusammen? | WAS IST ACTIVITY? | Erkläre mir den Begriff Delegation bitte"""
+    ),
+    "French": (
+        """
         Qu'est-ce qu'un port ? | Quelles classes n'ont pas de superclasse ? | Donne-moi les propriétés de Agent
         Existe-t-il une classe Plan ? | Combien d'instances y a-t-il ? | Montre toutes les sous-classes de Entity
-        Comment Activity est-elle liée à Entity ? | Quels espaces de noms sont utilisés ?""",
-    "Spanish": """
+        Comment Activity est-elle liée à Entity ? | Quels espaces de noms sont utilisés ?"""
+    ),
+    "Spanish": (
+        """
         ¿Qué es un puerto? | ¿Cuántas propiedades tiene Agent? | Muéstrame todas las subclases de Entity
-        Existe una clase llamada Plan? | Cual es la superclase de Person | ¿Cómo se relacionan Activity y Entity?""",
-    "Italian": """
+        Existe una clase llamada Plan? | Cual es la superclase de Person | ¿Cómo se relacionan Activity y Entity?"""
+    ),
+    "Italian": (
+        """
         Che cos'è un porto? | Quante proprietà ha Agent? | Mostrami tutte le sottoclassi di Entity
-        Esiste una classe chiamata Plan? | Qual è la superclasse di Person? | Quali istanze ci sono?""",
-    "Portuguese": """
+        Esiste una classe chiamata Plan? | Qual è la superclasse di Person? | Quali istanze ci sono?"""
+    ),
+    "Portuguese": (
+        """
         O que é um porto? | Quantas propriedades tem Agent? | Mostre todas as subclasses de Entity
-        Existe uma classe chamada Plan? | Qual é a superclasse de Person?""",
-    "Dutch": """
+        Existe uma classe chamada Plan? | Qual é a superclasse de Person?"""
+    ),
+    "Dutch": (
+        """
         Wat is een haven? | Hoeveel eigenschappen heeft Agent? | Geef alle subklassen van Entity
-        Bestaat er een klasse Plan? | Wat betekent Delegation?""",
-    "Swedish": "Vad är en hamn? | Hur många egenskaper har Agent? | Visa alla underklasser till Entity",
+        Bestaat er een klasse Plan? | Wat betekent Delegation?"""
+    ),
+    "Swedish": (
+        "Vad är en hamn? | Hur många egenskaper har Agent? | Visa alla underklasser till Entity"
+    ),
     "Danish or Norwegian": "Hvad er en havn? | Hvor mange egenskaber har Agent? | Hva er en havn?",
     "Finnish": "Mikä on satama? | Kuinka monta luokkaa on? | Luettele kaikki alaluokat",
     "Polish": "Co to jest port? | Ile właściwości ma Agent? | Wymień wszystkie podklasy Entity",
-    "Czech or Slovak": "Co je přístav? | Kolik vlastností má Agent? | Vypiš všechny podtřídy Entity",
+    "Czech or Slovak": (
+        "Co je přístav? | Kolik vlastností má Agent? | Vypiš všechny podtřídy Entity"
+    ),
     "Romanian": "Ce este un port? | Câte proprietăți are Agent? | Care sunt subclasele lui Entity?",
     "Hungarian": "Mi az a kikötő? | Hány osztály van? | Melyek az Entity alosztályai?",
     "Turkish": "Liman nedir? | Kaç sınıf var? | Entity sınıfının alt sınıfları nelerdir?",
-    "Indonesian or Malay": "Apa itu pelabuhan? | Berapa banyak kelas yang ada? | Sebutkan semua subkelas dari Entity",
+    "Indonesian or Malay": (
+        "Apa itu pelabuhan? | Berapa banyak kelas yang ada? | Sebutkan semua subkelas dari Entity"
+    ),
     "Vietnamese": "Cảng là gì? | Có bao nhiêu lớp? | Liệt kê tất cả các lớp con của Entity",
     "Chinese": "什么是港口？ | Entity有哪些子类？ | 列出所有的类 | 有多少个属性？",
     "Japanese": "港とは何ですか？ | Entityのサブクラスを教えてください | クラスはいくつありますか",

@@ -167,7 +167,10 @@ def test_a_quote_is_a_line_of_the_text_at_its_number(question):
 
 
 def test_a_sentence_over_two_lines_keeps_them():
-    text = "The old mill stood for many years on the\nhill and was painted white by the miller and\nhis sons.\n"
+    text = (
+        "The old mill stood for many years on the\nhill and was painted white by the miller"
+        " and\nhis sons.\n"
+    )
     assert ask("Quote the sentence about the hill", text).startswith(f"lines 1-3: “{text.strip()}”")
 
 
@@ -229,14 +232,18 @@ def test_the_longest_part_is_as_by_hand(text, run):
 
 
 def test_links_are_named_by_their_targets():
-    text = '[a](docs/a.md) ![i](i.png "t") <https://b.org>\n[c]: ./c.html\n[INFO]: nothing\n<a href="/d">d</a>\n'
+    text = (
+        '[a](docs/a.md) ![i](i.png "t") <https://b.org>\n[c]: ./c.html\n[INFO]: nothing\n<a'
+        ' href="/d">d</a>\n'
+    )
     found = [item["quote"] for item in extract(text, start_clock(60), LINK, 9)["items"]]
     assert found == ["docs/a.md", "i.png", "https://b.org", "./c.html", "/d"]
     assert ask("list all links", text).startswith(
         "5 found (links; 5 different):\n- docs/a.md (line 1)"
     )
-    assert ask("List all the sections", "# A\n\nx\n\n## B\n") == (
-        "2: so many lines look like headings (2 Markdown headings).\n- A (line 1)\n- B (line 5)"
+    assert (
+        ask("List all the sections", "# A\n\nx\n\n## B\n")
+        == "2: so many lines look like headings (2 Markdown headings).\n- A (line 1)\n- B (line 5)"
     )
 
 

@@ -130,7 +130,10 @@ def test_repeated_values_are_listed_once(clock):
 def test_headings_of_every_kind():
     markdown = "# One\ntext\n\nTwo\n===\n\n## Three ##\n"
     assert [title for *_, title in headings_of(markdown)] == ["One", "Two", "Three"]
-    plain = "CHAPTER I\n\nIt was so.\n\n1. Beginnings\n\ntext\n\nTHE END OF IT\n\nChapter one of his life was over.\n"
+    plain = (
+        "CHAPTER I\n\nIt was so.\n\n1. Beginnings\n\ntext\n\nTHE END OF IT\n\nChapter one of his"
+        " life was over.\n"
+    )
     assert [(kind, title) for *_, kind, title in headings_of(plain)] == [
         ("chapter", "CHAPTER I"),
         ("numbered", "1. Beginnings"),

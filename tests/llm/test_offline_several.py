@@ -188,8 +188,8 @@ def test_what_could_not_be_looked_up_is_not_said_to_be_absent(step: str) -> None
 def test_two_absent_names_are_said_to_be_absent(boats: Any) -> None:
     answer = ask(boats, "Describe unicorn and dragon").answer
     assert (
-        answer
-        == "There is no term called “unicorn and dragon” (nor “unicorn” or “dragon”) in this ontology."
+        answer == "There is no term called “unicorn and dragon” (nor “unicorn” or “dragon”) in this"
+        " ontology."
     )
 
 

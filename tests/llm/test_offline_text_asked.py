@@ -180,7 +180,10 @@ def test_a_text_that_is_named_is_the_one_that_is_asked(question, start):
 
 
 def test_a_value_ends_with_its_line():
-    text = "The score is made of three parts, as the old paper says it must be\nwhen all is told:\n\n{}    b   = 2\n"
+    text = (
+        "The score is made of three parts, as the old paper says it must be\nwhen all is"
+        " told:\n\n{}    b   = 2\n"
+    )
     assert said("What is damp?", text.format("    damp  = 1 / 4\n")).startswith(
         "1 / 4\nlines 4-5: “"
     )

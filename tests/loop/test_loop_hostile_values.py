@@ -55,7 +55,10 @@ def test_long_prompts_are_not_kept_whole():
 
 
 def test_refused_prompts_do_not_pile_up():
-    code = "for i in range(3000):\n    try:\n        llm_query(str(i) * 50)\n    except Exception:\n        pass"
+    code = (
+        "for i in range(3000):\n    try:\n        llm_query(str(i) * 50)\n    except Exception:\n  "
+        "      pass"
+    )
     result = run(code, limits=Limits(max_llm_calls=2))
     assert len(result.iterations[0].code_blocks[0].sub_calls) <= 1_000
 

@@ -81,8 +81,7 @@ def test_every_text_is_scrubbed(tmp_path):
 
 
 def test_a_run_that_is_killed_leaves_a_log_that_can_be_read(tmp_path):
-    script = textwrap.dedent(
-        """
+    script = textwrap.dedent("""
         import os, signal, sys
         from rlm.llm import ScriptedClient
         from rlm.loop import RLMLogger, rlm_run
@@ -90,8 +89,7 @@ def test_a_run_that_is_killed_leaves_a_log_that_can_be_read(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         client = ScriptedClient(["```repl\\nprint(1)\\n```", die])
         rlm_run("What?", "a text", client=client, logger=RLMLogger(sys.argv[1], name="run"))
-        """
-    )
+        """)
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
     assert ended.returncode == -signal.SIGKILL
     metadata, iterations = read_log(tmp_path / "run.jsonl")

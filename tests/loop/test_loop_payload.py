@@ -85,8 +85,8 @@ def test_the_first_message_has_its_markers():
         )
         _, card = place_context(store, {"x": "abc", "y": "d"})
         assert (
-            "Context: context (4 characters, 2 lines) in 2 texts, a dict\n- context['x']: context_1 (3 characters)"
-            in (first_message("Which?", card))
+            "Context: context (4 characters, 2 lines) in 2 texts, a dict\n- context['x']: context_1"
+            " (3 characters)" in (first_message("Which?", card))
         )
         _, card = place_context(store, ["t"] * 1000)
         assert "- … and 995 more" in first_message("Which?", card)

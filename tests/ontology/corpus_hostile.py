@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 CLOSED = "<http://127.0.0.1:1/>"
 PREFIXES = (
-    "PREFIX : <http://127.0.0.1:1/> PREFIX ex: <http://127.0.0.1:1/> PREFIX service: <http://e.test/> "
-    "PREFIX odd: <http://e.test:> PREFIX urn: <http://e.test/>\n"
+    "PREFIX : <http://127.0.0.1:1/> PREFIX ex: <http://127.0.0.1:1/> PREFIX service:"
+    " <http://e.test/> PREFIX odd: <http://e.test:> PREFIX urn: <http://e.test/>\n"
 )
 
 

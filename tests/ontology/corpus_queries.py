@@ -86,7 +86,8 @@ SELECTS = (
     ),
     Query(
         "having",
-        "SELECT ?c (SUM(?a) AS ?t) { ?s a ?c ; ex:age ?a } GROUP BY ?c HAVING (SUM(?a) > 2) ORDER BY ?t",
+        "SELECT ?c (SUM(?a) AS ?t) { ?s a ?c ; ex:age ?a } GROUP BY ?c HAVING (SUM(?a) > 2) ORDER"
+        " BY ?t",
     ),
     Query(
         "having, order, offset",
@@ -151,7 +152,8 @@ SELECTS = (
     Query("minus", "SELECT ?s { ?s ex:age ?a MINUS { ?s a ex:Duck } }"),
     Query(
         "exists",
-        "SELECT ?s { ?s ex:age ?a FILTER EXISTS { ?s ex:knows ?o } FILTER NOT EXISTS { ?s ex:home ?h } }",
+        "SELECT ?s { ?s ex:age ?a FILTER EXISTS { ?s ex:knows ?o } FILTER NOT EXISTS { ?s ex:home"
+        " ?h } }",
     ),
     Query("graph", "SELECT ?g ?s ?o { GRAPH ?g { ?s ex:age ?o } }"),
     Query("graph by name", "SELECT * { GRAPH ex:g1 { ?s ?p ?o } }"),
@@ -169,7 +171,8 @@ SELECTS = (
     Query("in", "SELECT ?s { ?s ex:age ?a FILTER(?a IN (2, 3, 5) || ?a NOT IN (1, 2, 9)) }"),
     Query(
         "functions",
-        "SELECT (IF(BOUND(?n), UCASE(STR(?n)), COALESCE(?x, '-')) AS ?u) { ?s ex:name ?n } ORDER BY ?u",
+        "SELECT (IF(BOUND(?n), UCASE(STR(?n)), COALESCE(?x, '-')) AS ?u) { ?s ex:name ?n } ORDER"
+        " BY ?u",
     ),
     Query(
         "regex", r"""SELECT ?n { ?s ex:name ?n FILTER REGEX(?n, '^[A-C]\\w+|LIMIT \\d', "i") }"""
@@ -212,7 +215,8 @@ WORDS = (
     ),
     Query(
         "long strings",
-        f"SELECT * {{ ?s ?p ?o FILTER(?o != {_T}a\"\"b LIMIT 1\n}} # '{_T} && ?o != '''it's \\''' LIMIT 2''') }}",
+        f"SELECT * {{ ?s ?p ?o FILTER(?o != {_T}a\"\"b LIMIT 1\n}} # '{_T} && ?o != '''it's \\'''"
+        " LIMIT 2''') }",
     ),
     Query(
         "escapes",
@@ -230,7 +234,8 @@ WORDS = (
     Query("a prefix called service", "SELECT ?s { ?s ex:SERVICE service:x . { ?s ex:age ?a } }"),
     Query(
         "more such prefixes",
-        "PREFIX load: <http://example.org/> SELECT ?s { ?s load:age ?a ; load:knows load:from , ?b }",
+        "PREFIX load: <http://example.org/> SELECT ?s { ?s load:age ?a ; load:knows load:from ,"
+        " ?b }",
         bare=True,
     ),
     Query(
@@ -248,7 +253,8 @@ WORDS = (
     Query("name before a dot", "SELECT ?s { ?s a ex:Duck. ?s ex:age ?a. }"),
     Query(
         "base",
-        "BASE <http://example.org/> PREFIX : <#> SELECT ?s { ?s <age> ?a ; a <Duck> . OPTIONAL { ?s :x ?y } }",
+        "BASE <http://example.org/> PREFIX : <#> SELECT ?s { ?s <age> ?a ; a <Duck> . OPTIONAL { ?s"
+        " :x ?y } }",
         bare=True,
     ),
     Query(

@@ -33,7 +33,9 @@ LEFT_OUT = {
     # what SPARQL leaves to the engine
     "group_concat": "the order of GROUP_CONCAT is the engine's own",
     "count distinct": "SAMPLE is any one of the values",
-    "subselect twice": "which rows the inner LIMIT keeps is the engine's own, and a join multiplies them",
+    "subselect twice": (
+        "which rows the inner LIMIT keeps is the engine's own, and a join multiplies them"
+    ),
     "describe, limit": "which one is described is the engine's own",
     # where rdflib is not what SPARQL says
     "limit at the largest": "rdflib cannot count that far",
@@ -43,14 +45,20 @@ LEFT_OUT = {
     "construct nothing": "rdflib takes an empty template for CONSTRUCT WHERE",
     "describe star": "rdflib fails on DESCRIBE *",
     "bind": "rdflib makes decimals of whole numbers that it multiplies",
-    "round and back": "rdflib gives the start of a path p* once more when the path comes back to it",
+    "round and back": (
+        "rdflib gives the start of a path p* once more when the path comes back to it"
+    ),
     "or with an error": "rdflib compares a text with a number, which is an error to SPARQL",
     # not in the grammar of SPARQL 1.1
     "lateral": "only pyoxigraph reads it",
     "triple term": "only pyoxigraph reads it",
     # where pyoxigraph is not what SPARQL says
-    "domain or range": "pyoxigraph gives a pair once that both sides of a path p|q give; SPARQL has it twice",
-    "all graphs as one": "pyoxigraph gives a statement once for each graph that it is in; SPARQL has a set",
+    "domain or range": (
+        "pyoxigraph gives a pair once that both sides of a path p|q give; SPARQL has it twice"
+    ),
+    "all graphs as one": (
+        "pyoxigraph gives a statement once for each graph that it is in; SPARQL has a set"
+    ),
 }
 """Query → why the two engines need not agree on it. Beside these, pyoxigraph keeps xsd:int and its
 like as xsd:integer: rdflib is given them so."""

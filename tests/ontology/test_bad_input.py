@@ -264,7 +264,10 @@ def ill(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, s
         stack.enter_context(server)
         if answer is None:
             stack.close()
-        table = f'[endpoints.boats]\nurl = "{server.url}"\nallow_private = true\ntimeout_s = {timeout_s}\n'
+        table = (
+            f'[endpoints.boats]\nurl = "{server.url}"\nallow_private = true\ntimeout_s ='
+            f" {timeout_s}\n"
+        )
         (tmp_path / "config.toml").write_text(table, "utf-8")
         yield server.url, said
         server.over.set()

@@ -290,7 +290,8 @@ def test_without_a_cache_the_file_is_loaded_into_memory(opening, tmp_path):
 def test_in_memory_blank_nodes_keep_their_names_over_a_restart(opening, tmp_path):
     path = tmp_path / "b.ttl"
     path.write_text(
-        "<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x <http://e/q> 3 ."
+        "<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] , _:x . _:x"
+        " <http://e/q> 3 ."
     )
     blocked = tmp_path / "blocked"
     blocked.write_text("")

@@ -44,7 +44,8 @@ def test_a_table_and_its_defaults(written):
 def test_every_option(written):
     text = (
         PLAIN
-        + 'method = "post"\ntimeout_s = 5\nmax_bytes = 1000\nallow_private = true\ndefault_graph = "urn:g"\n'
+        + 'method = "post"\ntimeout_s = 5\nmax_bytes = 1000\nallow_private = true\ndefault_graph ='
+        ' "urn:g"\n'
     )
     found = find_endpoint("boats", written(text))
     assert (found.method, found.timeout_s, found.max_bytes) == ("post", 5.0, 1000)

@@ -28,18 +28,31 @@ E = "http://e/"
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 FILES = {
     "a.ttl": '@prefix e: <http://e/> .\ne:a e:p "x"@en , 1 ; e:q [ e:r e:b ] .\n',
-    "a.nt": '<http://e/a> <http://e/p> "x"@en .\n'
-    '<http://e/a> <http://e/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-    "<http://e/a> <http://e/q> _:z .\n_:z <http://e/r> <http://e/b> .\n",
-    "a.rdf": f'<rdf:RDF xmlns:rdf="{RDF_NS}" xmlns:e="http://e/"><rdf:Description rdf:about="http://e/a">'
-    '<e:p xml:lang="en">x</e:p><e:p rdf:datatype="http://www.w3.org/2001/XMLSchema#integer">1</e:p>'
-    '<e:q rdf:parseType="Resource"><e:r rdf:resource="http://e/b"/></e:q></rdf:Description></rdf:RDF>',
-    "a.jsonld": '{"@context": {"@vocab": "http://e/"}, "@id": "http://e/a",'
-    ' "p": [{"@value": "x", "@language": "en"}, 1], "q": {"r": {"@id": "http://e/b"}}}',
-    "a.trig": '@prefix e: <http://e/> .\ne:a e:p "x"@en .\ne:g1 { e:a e:p 1 . e:a e:q _:z . _:z e:r e:b }\n',
-    "a.nq": '<http://e/a> <http://e/p> "x"@en .\n'
-    '<http://e/a> <http://e/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> <http://e/g> .\n'
-    "<http://e/a> <http://e/q> _:z <http://e/g> .\n_:z <http://e/r> <http://e/b> <http://e/g> .\n",
+    "a.nt": (
+        '<http://e/a> <http://e/p> "x"@en .\n'
+        '<http://e/a> <http://e/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        "<http://e/a> <http://e/q> _:z .\n_:z <http://e/r> <http://e/b> .\n"
+    ),
+    "a.rdf": (
+        f'<rdf:RDF xmlns:rdf="{RDF_NS}" xmlns:e="http://e/"><rdf:Description'
+        ' rdf:about="http://e/a"><e:p xml:lang="en">x</e:p><e:p'
+        ' rdf:datatype="http://www.w3.org/2001/XMLSchema#integer">1</e:p><e:q'
+        ' rdf:parseType="Resource"><e:r'
+        ' rdf:resource="http://e/b"/></e:q></rdf:Description></rdf:RDF>'
+    ),
+    "a.jsonld": (
+        '{"@context": {"@vocab": "http://e/"}, "@id": "http://e/a",'
+        ' "p": [{"@value": "x", "@language": "en"}, 1], "q": {"r": {"@id": "http://e/b"}}}'
+    ),
+    "a.trig": (
+        '@prefix e: <http://e/> .\ne:a e:p "x"@en .\ne:g1 { e:a e:p 1 . e:a e:q _:z . _:z e:r'
+        " e:b }\n"
+    ),
+    "a.nq": (
+        '<http://e/a> <http://e/p> "x"@en .\n<http://e/a> <http://e/p>'
+        ' "1"^^<http://www.w3.org/2001/XMLSchema#integer> <http://e/g> .\n<http://e/a> <http://e/q>'
+        " _:z <http://e/g> .\n_:z <http://e/r> <http://e/b> <http://e/g> .\n"
+    ),
 }
 FOREVER = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 
@@ -244,7 +257,10 @@ def test_a_limit_of_the_querys_own_is_no_truncation(many):
 
 def test_a_constructed_triple_that_many_solutions_give_does_not_hide_the_rest(many):
     """A LIMIT in the query would count solutions, of which most give the same triple."""
-    text = "CONSTRUCT { <http://e/x> <http://e/y> ?z } WHERE { ?s <http://e/no> ?o BIND(IF(?o < 290, 0, ?o) AS ?z) }"
+    text = (
+        "CONSTRUCT { <http://e/x> <http://e/y> ?z } WHERE { ?s <http://e/no> ?o BIND(IF(?o < 290,"
+        " 0, ?o) AS ?z) }"
+    )
     assert len(many.query(text, limit=50)) == 11
 
 
@@ -344,8 +360,10 @@ def test_a_limit_below_zero_is_refused(many):
     "text",
     [
         FOREVER,
-        "SELECT * { ?a (<http://e/next>|!<http://e/x>)* ?b . ?b (<http://e/next>|!<http://e/x>)* ?c . "
-        "?c <http://e/none>* ?d FILTER(?d = 1) }",
+        (
+            "SELECT * { ?a (<http://e/next>|!<http://e/x>)* ?b . ?b"
+            " (<http://e/next>|!<http://e/x>)* ?c . ?c <http://e/none>* ?d FILTER(?d = 1) }"
+        ),
         "SELECT (COUNT(DISTINCT ?l) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
     ],
 )
@@ -622,7 +640,8 @@ def test_a_worker_that_says_nonsense_is_gone(many):
 
 def test_a_statement_of_two_graphs_is_one_statement(tmp_path):
     (tmp_path / "two.trig").write_text(
-        "@prefix e: <http://e/> . e:a e:p e:b . e:g { e:a e:p e:b, e:c . _:x e:p e:b } e:h { e:a e:p e:c }"
+        "@prefix e: <http://e/> . e:a e:p e:b . e:g { e:a e:p e:b, e:c . _:x e:p e:b } e:h { e:a"
+        " e:p e:c }"
     )
     for memory_triples in (300_000, 0):
         limits = EngineLimits(memory_triples=memory_triples)

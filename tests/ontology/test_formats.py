@@ -17,11 +17,16 @@ from rlm.ontology.formats import detect, format_named, sniff
 from rlm.ontology.reading import Reader, check_jsonld, check_prolog
 
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-XML = f'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="{RDF_NS}" xmlns:e="http://e/"><e:C rdf:about="http://e/a"/></rdf:RDF>'
+XML = (
+    f'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="{RDF_NS}" xmlns:e="http://e/"><e:C'
+    ' rdf:about="http://e/a"/></rdf:RDF>'
+)
 TEXTS = {
     "turtle": '@prefix e: <http://e/> .\ne:a a e:C ; e:p "a { b" .\n',
     "n-triples": '# x\n<http://e/a> <http://e/p> "c \\" d"@en .\n_:x <http://e/p> <http://e/b> .\n',
-    "n-quads": "<http://e/a> <http://e/p> <http://e/b> .\n<http://e/a> <http://e/p> _:b <http://e/g> .\n",
+    "n-quads": (
+        "<http://e/a> <http://e/p> <http://e/b> .\n<http://e/a> <http://e/p> _:b <http://e/g> .\n"
+    ),
     "trig": "@prefix e: <http://e/> .\ne:g { e:a a e:C }\n",
     "rdf-xml": XML,
     "json-ld": '{"@context": {"p": "http://e/p"}, "@id": "http://e/a", "p": "x"}',
@@ -232,7 +237,10 @@ def test_more_than_the_largest_file_is_refused(monkeypatch):
         _read(b"x" * 2000, "turtle")
 
 
-SIMPLE = "<!DOCTYPE rdf:RDF [\n  <!-- x -->\n  <!ENTITY owl \"http://www.w3.org/2002/07/owl#\" >\n  <!ENTITY e 'http://e/'>\n]>\n"
+SIMPLE = (
+    '<!DOCTYPE rdf:RDF [\n  <!-- x -->\n  <!ENTITY owl "http://www.w3.org/2002/07/owl#" >\n '
+    " <!ENTITY e 'http://e/'>\n]>\n"
+)
 
 
 def _with_dtd(dtd: str) -> bytes:

@@ -160,7 +160,10 @@ def test_an_opened_cache_of_a_large_graph_stays_on_the_disk(opening):
 
 
 def test_named_graphs_are_copied_as_they_are(opening):
-    text = "@prefix e: <http://e/> .\ne:g1 { e:a e:p e:b }\ne:g2 { e:a e:p e:b , e:c }\n_:g { e:a e:q _:g }\n"
+    text = (
+        "@prefix e: <http://e/> .\ne:g1 { e:a e:p e:b }\ne:g2 { e:a e:p e:b , e:c }\n_:g { e:a e:q"
+        " _:g }\n"
+    )
     asked = "SELECT ?g ?o { GRAPH ?g { ?s ?p ?o } } ORDER BY ?g ?o"
     first = opening(text, "x.trig")
     rows = first.query(asked).rows
@@ -199,9 +202,11 @@ def test_blank_nodes_keep_their_names_when_the_worker_is_replaced(opening, held,
         ("x.trig", "_:g { _:a <http://e/p> _:g , [ ] } _:b <http://e/p> _:g ."),
         (
             "x.rdf",
-            '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"><rdf:Description>'
-            '<e:p rdf:nodeID="n1"/><e:p rdf:parseType="Resource"><e:p rdf:nodeID="n1"/></e:p></rdf:Description>'
-            "</rdf:RDF>",
+            (
+                '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+                ' xmlns:e="http://e/"><rdf:Description><e:p rdf:nodeID="n1"/><e:p'
+                ' rdf:parseType="Resource"><e:p rdf:nodeID="n1"/></e:p></rdf:Description></rdf:RDF>'
+            ),
         ),
         ("x.jsonld", '{"http://e/p": [{"http://e/p": 1}, {"@id": "_:n0", "http://e/p": 2}]}'),
     ],
@@ -266,7 +271,10 @@ def test_a_statement_that_is_said_twice_counts_once(opening):
 
 SPARE = "import rlm.ontology.child; rlm.ontology.child._core_to_spare = lambda: True\n"
 NESTED = "<http://e/s> <http://e/says> <<( <http://e/a> <http://e/p> _:b )>> ; a <http://e/T> ."
-TYPED = "_:x a <http://e/T> . <http://e/i> a <http://e/T> , [] . <http://e/T> a <http://www.w3.org/2002/07/owl#Class> ."
+TYPED = (
+    "_:x a <http://e/T> . <http://e/i> a <http://e/T> , [] . <http://e/T> a"
+    " <http://www.w3.org/2002/07/owl#Class> ."
+)
 UNTYPED = '<http://e/u> <http://www.w3.org/2000/01/rdf-schema#label> "U" . ' * 2
 
 

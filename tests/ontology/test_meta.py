@@ -58,7 +58,8 @@ def test_an_intersection_puts_a_class_below_its_named_parts_and_a_union_does_not
 
 def test_owl_thing_is_no_superclass_and_no_root() -> None:
     meta = meta_of(
-        "owl:Thing a owl:Class . ex:A a owl:Class ; rdfs:subClassOf owl:Thing . ex:B rdfs:subClassOf ex:A ."
+        "owl:Thing a owl:Class . ex:A a owl:Class ; rdfs:subClassOf owl:Thing . ex:B"
+        " rdfs:subClassOf ex:A ."
     )
     assert meta.roots == [EX + "A"]
     assert EX + "A" not in meta.supers
@@ -83,7 +84,8 @@ def test_a_superclass_that_another_file_declares_is_a_root() -> None:
 
 def test_data_without_a_schema_has_the_classes_it_uses() -> None:
     meta = meta_of(
-        "ex:leo a ex:Lion ; ex:eats ex:gnu ; ex:age 3 . ex:lea a ex:Lion . ex:gnu a ex:Gnu . _:b a ex:Gnu ."
+        "ex:leo a ex:Lion ; ex:eats ex:gnu ; ex:age 3 . ex:lea a ex:Lion . ex:gnu a ex:Gnu . _:b a"
+        " ex:Gnu ."
     )
     assert meta.classes == {EX + "Lion": 2, EX + "Gnu": 2}
     assert meta.kinds == {EX + "eats": "object", EX + "age": "datatype"}

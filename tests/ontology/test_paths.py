@@ -51,7 +51,10 @@ def test_shortest_first_both_directions_and_labelled(family: Views) -> None:
 
 
 def test_what_joins_comes_before_what_parts(tmp_path: Path) -> None:
-    data = "ex:A owl:disjointWith ex:B ; skos:related ex:B . ex:A owl:disjointWith ex:C . ex:C owl:disjointWith ex:B ."
+    data = (
+        "ex:A owl:disjointWith ex:B ; skos:related ex:B . ex:A owl:disjointWith ex:C . ex:C"
+        " owl:disjointWith ex:B ."
+    )
     with views_of(data, tmp_path).engine as engine:
         found = texts(Views(engine).find_path("ex:A", "ex:B"))
     first = ["ex:A -skos:related-> ex:B", "ex:A -owl:disjointWith-> ex:B"]

@@ -166,8 +166,10 @@ def test_a_pattern_of_a_query_at_an_endpoint_is_stored(boats: RemoteEngine, tmp_
 def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:
     said = in_the_repl(
         boats,
-        "print(sparql_schema()['ontology'], sparql_peek('Boat', output_mode='count')['count_with_subclasses'])",
-        "ref = sparql_query('SELECT ?x ?l { ?x a example:Sloop OPTIONAL { ?x rdfs:label ?l } } ORDER BY ?x')",
+        "print(sparql_schema()['ontology'], sparql_peek('Boat',"
+        " output_mode='count')['count_with_subclasses'])",
+        "ref = sparql_query('SELECT ?x ?l { ?x a example:Sloop OPTIONAL { ?x rdfs:label ?l } }"
+        " ORDER BY ?x')",
         "print(ref)",
         "print(sparql_slice(ref)['rows'][1], search_entity('boat')[0]['curie'])",
         "print(describe_entity('Sloop')['superclasses'])",
@@ -192,12 +194,15 @@ def test_known_prefixes_are_declared_and_others_are_left_to_the_server() -> None
             "SELECT ?x { ?x rdfs:label ?l ; skos:note ?n ; a rdfs:Class ; wikibase:rank ?r }",
             limit=3,
         )
-        assert server.query() == (
-            "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
-            "PREFIX skos: <http://www.w3.org/2004/02/skos/core#>\n"
-            "SELECT ?x { ?x rdfs:label ?l ; skos:note ?n ; a rdfs:Class ; wikibase:rank ?r } LIMIT 4"
+        assert (
+            server.query() == "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\nPREFIX skos:"
+            " <http://www.w3.org/2004/02/skos/core#>\nSELECT ?x { ?x rdfs:label ?l ; skos:note"
+            " ?n ; a rdfs:Class ; wikibase:rank ?r } LIMIT 4"
         )
-        own = "BASE <http://b/> PREFIX rdfs: <http://mine/> SELECT ?x { ?x rdfs:label 'skos:x' } # owl:y"
+        own = (
+            "BASE <http://b/> PREFIX rdfs: <http://mine/> SELECT ?x { ?x rdfs:label 'skos:x' } #"
+            " owl:y"
+        )
         opened.query(own, limit=3)
         assert server.query() == own.replace(" #", " LIMIT 4 #")
         opened.prefixes["evil"] = "http://e/> SELECT * {} #"

@@ -227,7 +227,10 @@ def test_the_scheme_in_skos_uses_the_terms_as_they_are_meant(graphs):
 
 
 def ask(store: ox.Store, pattern: str) -> list[tuple[str, ...]]:
-    prefixes = f"PREFIX : <{HARBOUR}> PREFIX rdf: <{RDF}> PREFIX rdfs: <{RDFS}> PREFIX owl: <{OWL}> PREFIX skos: <{SKOS}> "
+    prefixes = (
+        f"PREFIX : <{HARBOUR}> PREFIX rdf: <{RDF}> PREFIX rdfs: <{RDFS}> PREFIX owl: <{OWL}> PREFIX"
+        f" skos: <{SKOS}> "
+    )
     answer = store.query(prefixes + pattern)
     return [tuple(str(term.value).removeprefix(str(HARBOUR)) for term in row) for row in answer]
 
@@ -255,7 +258,10 @@ def ask(store: ox.Store, pattern: str) -> list[tuple[str, ...]]:
         ("path of two", "SELECT ?m { :GreyPetrel ?p ?m . ?m ?q :EastYard }", 1),
         (
             "roots",
-            "SELECT ?c { ?c a owl:Class FILTER(isIRI(?c)) MINUS { ?c rdfs:subClassOf ?d FILTER isIRI(?d) } }",
+            (
+                "SELECT ?c { ?c a owl:Class FILTER(isIRI(?c)) MINUS { ?c rdfs:subClassOf ?d FILTER"
+                " isIRI(?d) } }"
+            ),
             6,
         ),
         ("instances", "SELECT ?i { ?i a :Tug }", 2),

@@ -57,7 +57,10 @@ def test_disjointness_names_the_weightier_first() -> None:
             "Avoid 1 deprecated, as A (use B)",
         ),
         (
-            "ex:qualifiedUse a owl:ObjectProperty ; ex:unqualifiedForm ex:used . ex:used a owl:ObjectProperty .",
+            (
+                "ex:qualifiedUse a owl:ObjectProperty ; ex:unqualifiedForm ex:used . ex:used a"
+                " owl:ObjectProperty ."
+            ),
             "Avoid qualifiedUse for a plain link (it leads to a node with details): use used",
         ),
     ],

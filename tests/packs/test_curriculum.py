@@ -83,8 +83,8 @@ def test_a_good_file_is_read(folder):
 
 def test_the_file_of_the_specification_is_read(folder):
     (folder / "seed.yaml").write_text(
-        'id: seed\nontology:\n  name: shop\n  path: shop.ttl\ntasks:\n  - id: a-01\n    query: "What is Item?"\n'
-        '    tags: ["orientation"]\n'
+        "id: seed\nontology:\n  name: shop\n  path: shop.ttl\ntasks:\n  - id: a-01\n    query:"
+        ' "What is Item?"\n    tags: ["orientation"]\n'
     )
     (task,) = read_curriculum(folder / "seed.yaml").tasks
     assert (task.tags, task.verify, task.held_out, task.kind) == (
@@ -380,7 +380,8 @@ def test_a_tag_that_is_nearly_a_kind_is_told(folder):
     )
     (slip,) = odd_tags(read_curriculum("a.yaml"))
     assert slip.startswith(
-        "a.yaml:7: no tag of task shop-01 is a kind of question; 'sub-clases' is none: did you mean "
+        "a.yaml:7: no tag of task shop-01 is a kind of question; 'sub-clases' is none: did you"
+        " mean "
     )
     assert slip.endswith("did you mean subclasses?")
     (folder / "a.yaml").write_text(GOOD.replace("[search]", "[mine]"))

@@ -66,7 +66,10 @@ def test_workers_and_one_process_give_the_same_store(big, tmp_path):
     itself."""
     from rlm.packs.format import PackReader, item_of
 
-    columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding"
+    columns = (
+        "memory_id, title, description, content, tags_json, grams, scope_words, confidence,"
+        " embedding"
+    )
     stores = []
     for name, workers in (("milled", 2), ("plain", 0), ("added", None)):
         with open_store(tmp_path / f"{name}.db") as db:
@@ -235,7 +238,10 @@ needs_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core nee
 def test_beside_other_threads_workers_are_started_and_give_the_same_store(
     big, tmp_path, threaded, started
 ):
-    columns = "memory_id, title, description, content, tags_json, grams, scope_words, confidence, embedding, origin"
+    columns = (
+        "memory_id, title, description, content, tags_json, grams, scope_words, confidence,"
+        " embedding, origin"
+    )
     stores = []
     for name, workers in (("started", None), ("plain", 0)):
         with open_store(tmp_path / f"{name}.db", tenant=Tenant("acme", "r&d", "Größe")) as db:

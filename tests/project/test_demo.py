@@ -24,9 +24,15 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
         r"\[redacted:authorization\]",
         r"0\.\d\d  Upload big files in parts\n +why: words 0\.\d\d \(upload, files, big\)",
         r"0\.\d\d  Find Relationship Path Between Entities\n +why: ",
-        r"What is the Activity class\?  \([3-9] steps, judged a success\)\n +prov:Activity is a class",
+        (
+            r"What is the Activity class\?  \([3-9] steps, judged a success\)\n +prov:Activity is a"
+            r" class"
+        ),
         r"learnt “Describe a term”:\n +- `search_entity\(name\)`",
-        r"What is the Plan class\?  \(2 steps, judged a success\)\n.*\n +followed “Describe a term”",
+        (
+            r"What is the Plan class\?  \(2 steps, judged a success\)\n.*\n +followed “Describe a"
+            r" term”"
+        ),
         r"0\.[1-9]\d  Yes, since Tuesday\.  \(found by the words of the turn beside it\)",
         r"fact +The proxy closes requests after 60 seconds",
         r"step 2: \d+ lines of code ran; \d+ characters came back\n +answer: 48213",

@@ -78,7 +78,10 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
         return [
             (
                 1,
-                f"{module} is in no level of the house: add the room to docs/design.md and to this test",
+                (
+                    f"{module} is in no level of the house: add the room to docs/design.md and to"
+                    " this test"
+                ),
             )
         ]
     level, found = LEVEL[room], []
@@ -226,7 +229,10 @@ def test_an_import_that_goes_up_is_found(module, source):
         ("rlm", "from rlm.cli import app"),
         (
             "rlm.store.gate",
-            "from rlm import clock\nfrom rlm.errors import RLMError\nfrom rlm.store.types import Scope",
+            (
+                "from rlm import clock\nfrom rlm.errors import RLMError\nfrom rlm.store.types"
+                " import Scope"
+            ),
         ),
         (
             "rlm.store.sqlite.graph",

@@ -98,7 +98,10 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_importing_costs_nothing_heavy():
-    code = "import sys, rlm; print(*sorted({'numpy', 'apsw', 'typer', 'rich', 'httpx'} & set(sys.modules)))"
+    code = (
+        "import sys, rlm; print(*sorted({'numpy', 'apsw', 'typer', 'rich', 'httpx'} &"
+        " set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 

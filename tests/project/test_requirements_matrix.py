@@ -41,12 +41,14 @@ def test_marks_on_functions_classes_and_modules_count(gendocs, project):
     )
     write_test(
         project,
-        '@pytest.mark.req("A-01")\nclass TestC:\n    @pytest.mark.req("A-02")\n    def test_in(self): ...',
+        '@pytest.mark.req("A-01")\nclass TestC:\n    @pytest.mark.req("A-02")\n    def'
+        " test_in(self): ...",
         "test_c.py",
     )
     write_test(
         project,
-        '@pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.req("A-02"))])\ndef test_p(x): ...',
+        '@pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.req("A-02"))])\ndef'
+        " test_p(x): ...",
         "test_p.py",
     )
     proofs = gendocs.read_marks(project).proofs

@@ -215,7 +215,10 @@ def run_python(code: str, *, path: list[Path], cwd: Path, flags: tuple[str, ...]
 
 
 SOURCE = Path(rlm.__file__).parents[1]
-EMBED_ONE = "from rlm.retrieval.static import StaticEmbedder as S; print(S().embed(['hello']).any(), end=' ');"
+EMBED_ONE = (
+    "from rlm.retrieval.static import StaticEmbedder as S; print(S().embed(['hello']).any(),"
+    " end=' ');"
+)
 
 
 def test_neither_wordllama_nor_tokenizers_nor_httpx_is_imported(tmp_path: Path) -> None:

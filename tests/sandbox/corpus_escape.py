@@ -3045,7 +3045,8 @@ KERNEL_ATTEMPTS += (
     _syscall(
         "capabilities",
         (126, 91),
-        "(ctypes.c_uint * 2)(0x20080522, 0), (ctypes.c_uint * 6)(0xffffffff, 0xffffffff, 0xffffffff)",
+        "(ctypes.c_uint * 2)(0x20080522, 0), (ctypes.c_uint * 6)(0xffffffff, 0xffffffff,"
+        " 0xffffffff)",
     ),
     _syscall("personality", (135, 92), "0x40000", BARE),
     _syscall("process group left", (109, 154), "0, 0"),

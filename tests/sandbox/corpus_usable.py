@@ -689,10 +689,8 @@ a, b = [1, 2, 3], 'xyz'
 print(list(zip(a, b)), list(enumerate(b, 1)), list(map(str, a)), list(filter(lambda v: v > 1, a)))
 print(dict(zip(b, a)), list(zip(*[(1, 2), (3, 4)])))
 """,
-        (
-            "[(1, 'x'), (2, 'y'), (3, 'z')] [(1, 'x'), (2, 'y'), (3, 'z')] ['1', '2', '3'] [2, 3]\n"
-            "{'x': 1, 'y': 2, 'z': 3} [(1, 3), (2, 4)]\n"
-        ),
+        "[(1, 'x'), (2, 'y'), (3, 'z')] [(1, 'x'), (2, 'y'), (3, 'z')] ['1', '2', '3'] [2, 3]\n"
+        "{'x': 1, 'y': 2, 'z': 3} [(1, 3), (2, 4)]\n",
     ),
     Case(
         "any all sum min max",
@@ -727,12 +725,14 @@ print(dict(sorted(d.items(), key=lambda kv: kv[1], reverse=True)), max(d, key=d.
     ),
     Case(
         "round abs divmod pow",
-        "print(round(3.14159, 2), abs(-4), divmod(17, 5), pow(2, 10), pow(3, 4, 5), 7 // 2, -7 // 2, 7 % 3)\n",
+        "print(round(3.14159, 2), abs(-4), divmod(17, 5), pow(2, 10), pow(3, 4, 5), 7 // 2, -7 //"
+        " 2, 7 % 3)\n",
         "3.14 4 (3, 2) 1024 1 3 -4 1\n",
     ),
     Case(
         "conversions",
-        "print(int('42'), float('1.5'), str(3), bool(''), list('ab'), chr(65), ord('a'), complex(1, 2))\n",
+        "print(int('42'), float('1.5'), str(3), bool(''), list('ab'), chr(65), ord('a'), complex(1,"
+        " 2))\n",
         "42 1.5 3 False ['a', 'b'] A 97 (1+2j)\n",
     ),
     Case(
@@ -767,9 +767,8 @@ s = '  Hello, World  '
 print(s.strip().lower().replace('l', 'L'), s.split(','), 'a-b-c'.rsplit('-', 1), 'x'.join('abc'))
 print('abc'.startswith(('a', 'b')), 'abc'.find('c'), 'banana'.count('an'), 'title me'.title(), 'k=v'.partition('='))
 """,
-        (
-            "heLLo, worLd ['  Hello', ' World  '] ['a-b', 'c'] axbxc\nTrue 2 2 Title Me ('k', '=', 'v')\n"
-        ),
+        "heLLo, worLd ['  Hello', ' World  '] ['a-b', 'c'] axbxc\nTrue 2 2 Title Me ('k', '=',"
+        " 'v')\n",
     ),
     Case(
         "string tests and padding",
@@ -808,19 +807,18 @@ print('{} and {}'.format(1, 2), '{1}{0}'.format('a', 'b'), '{name:>5}|{x:.1f}'.f
     ),
     Case(
         "percent format",
-        "print('%s is %d years, %.1f%% %5s|%-5s|%r' % ('bo', 30, 99.5, 'r', 'l', 'q'), '%(a)s' % {'a': 1})\n",
+        "print('%s is %d years, %.1f%% %5s|%-5s|%r' % ('bo', 30, 99.5, 'r', 'l', 'q'), '%(a)s' %"
+        " {'a': 1})\n",
         "bo is 30 years, 99.5%     r|l    |'q' 1\n",
     ),
     Case(
         "multi-line strings",
-        (
-            'text = """line one\n'
-            "line two\n"
-            '"""\n'
-            "for i, line in enumerate(text.splitlines()):\n"
-            "    print(i, line)\n"
-            "print('a' 'b', r'\\n', '''x''')\n"
-        ),
+        'text = """line one\n'
+        "line two\n"
+        '"""\n'
+        "for i, line in enumerate(text.splitlines()):\n"
+        "    print(i, line)\n"
+        "print('a' 'b', r'\\n', '''x''')\n",
         "0 line one\n1 line two\nab \\n x\n",
     ),
     Case(
@@ -1465,9 +1463,8 @@ if m:
 p = re.compile('order', re.IGNORECASE | re.MULTILINE)
 print([x.group(0) for x in p.finditer('Order ORDER')], p.sub('x', 'an order'), bool(re.match('z', 'a')))
 """,
-        (
-            "bo example ('bo', 'example') {'user': 'bo', 'host': 'example'} 5 (5, 7)\n['Order', 'ORDER'] an x False\n"
-        ),
+        "bo example ('bo', 'example') {'user': 'bo', 'host': 'example'} 5 (5, 7)\n['Order',"
+        " 'ORDER'] an x False\n",
     ),
     Case(
         "json round trip",
@@ -1482,19 +1479,17 @@ try:
 except json.JSONDecodeError as e:
     print('bad json')
 """,
-        (
-            '{"a": "\\u00e9", "b": [1, 2.5, null, true]} True\n'
-            "{\n"
-            '  "b": [\n'
-            "    1,\n"
-            "    2.5,\n"
-            "    null,\n"
-            "    true\n"
-            "  ],\n"
-            '  "a": "é"\n'
-            "}\n"
-            "bad json\n"
-        ),
+        '{"a": "\\u00e9", "b": [1, 2.5, null, true]} True\n'
+        "{\n"
+        '  "b": [\n'
+        "    1,\n"
+        "    2.5,\n"
+        "    null,\n"
+        "    true\n"
+        "  ],\n"
+        '  "a": "é"\n'
+        "}\n"
+        "bad json\n",
     ),
     Case(
         "math",
@@ -1535,12 +1530,10 @@ for k, g in itertools.groupby(sorted(['bb', 'a', 'cc'], key=len), key=len):
     print(k, list(g))
 print(list(itertools.islice(itertools.count(5), 3)), list(itertools.accumulate([1, 2, 3])))
 """,
-        (
-            "[1, 2] [('a', 'b'), ('a', 'c'), ('b', 'c')]\n[(0, 0), (0, 1), (1, 0), (1, 1)]\n"
-            "1 ['a']\n"
-            "2 ['bb', 'cc']\n"
-            "[5, 6, 7] [1, 3, 6]\n"
-        ),
+        "[1, 2] [('a', 'b'), ('a', 'c'), ('b', 'c')]\n[(0, 0), (0, 1), (1, 0), (1, 1)]\n"
+        "1 ['a']\n"
+        "2 ['bb', 'cc']\n"
+        "[5, 6, 7] [1, 3, 6]\n",
     ),
     Case(
         "functools",

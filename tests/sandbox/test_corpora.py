@@ -232,7 +232,8 @@ def test_an_attempt_says_when_it_worked():
 
 DESTRUCTIVE = re.compile(
     r"rmtree|unlink|rmdir|\brm\b|\.remove\(|mkfs|\bdd\b|reboot|shutdown|truncate|SIGKILL|SIGTERM|killpg|sudo|"
-    r"\bwipe|format c|O_TRUNC|, ?['\"]w[+b]*['\"]|/etc/shadow|authorized_keys|crontab|init_module|kexec|swapoff"
+    r"\bwipe|format c|O_TRUNC|,"
+    r" ?['\"]w[+b]*['\"]|/etc/shadow|authorized_keys|crontab|init_module|kexec|swapoff"
 )
 
 

@@ -76,7 +76,10 @@ def test_a_tool_is_called_and_counted(opened):
 
 def test_values_cross_unchanged(opened):
     repl = opened({"same": lambda value: value})
-    code = "v = {'a': [1, 2.5, None, True, 'é😀'], 'b': {'c': ''}}\nprint(same(v) == v)\nprint(same((1, 2)))"
+    code = (
+        "v = {'a': [1, 2.5, None, True, 'é😀'], 'b': {'c': ''}}\nprint(same(v) =="
+        " v)\nprint(same((1, 2)))"
+    )
     assert repl.run(code).stdout == "True\n[1, 2]\n"
 
 
@@ -340,8 +343,9 @@ def test_a_text_is_shown_as_a_handle_and_formatted_as_a_mark(opened):
         repl = texts.open(opened)
         repl.set("context", texts.put(LONG))
         result = repl.run(
-            "view = context[10:30_010]\nprint(context, [context], view)\nprint(repr(context))\n"
-            "take(f'Read {view} and {context!r}')\ntake('a ' + view)\ntake('%s' % view)\ntake('{}'.format(view))"
+            "view = context[10:30_010]\nprint(context, [context],"
+            " view)\nprint(repr(context))\ntake(f'Read {view} and {context!r}')\ntake('a ' +"
+            " view)\ntake('%s' % view)\ntake('{}'.format(view))"
         )
         shown = f"Ref('text_0', text, {len(LONG)} chars)"
         assert (
@@ -367,9 +371,10 @@ def test_a_short_text_is_shown_as_its_characters(opened):
         )
         repl.set("empty", texts.put("", key="nothing"))
         result = repl.run(
-            "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(), found[1]['in'][1:])\n"
-            "print(found[0].key, found[0].dtype, found[0].sz, found[0].prev)\nprint(found[0] == 'a hit', found)\n"
-            "print(len(empty), 'yes' if empty else 'no')"
+            "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(),"
+            " found[1]['in'][1:])\nprint(found[0].key, found[0].dtype, found[0].sz,"
+            " found[0].prev)\nprint(found[0] == 'a hit', found)\nprint(len(empty), 'yes' if empty"
+            " else 'no')"
         )
         assert (result.stdout.splitlines(), result.stderr) == ([
             "a hit <a hit> 5 A HIT wo", "note_0 note 5 a hit",
@@ -381,7 +386,10 @@ def test_a_text_goes_back_to_the_host_as_a_handle(opened):
     with _Texts() as texts:
         repl = texts.open(opened)
         repl.set("context", texts.put(LONG))
-        code = "take(context)\ntake({'parts': [context[10:30_010], context[:4]]})\nsame = take(context) == context"
+        code = (
+            "take(context)\ntake({'parts': [context[10:30_010], context[:4]]})\nsame ="
+            " take(context) == context"
+        )
         assert repl.run(code).error is None
         assert repl.get("same") is True
         whole = View("text_0", 0, len(LONG))
@@ -425,10 +433,10 @@ def test_a_text_too_long_to_hold_has_methods_and_says_so(monty):
         repl = texts.open(monty, limits={"memory_mb": 32})
         repl.set("context", texts.put("Hay" * 500_000 + "Needle"))
         result = repl.run(
-            "print(len(context), context)\n"
-            "print(context.find('Needle'), context.count('Hay'), context.read(1_499_997, 1_500_003))\n"
-            "print(context.find('needle'), context.lower().find('needle'), context.lower().read(0, 6))\n"
-            "print(len(context.read()), context.index('Needle', -10), context.read(-6))"
+            "print(len(context), context)\nprint(context.find('Needle'), context.count('Hay'),"
+            " context.read(1_499_997, 1_500_003))\nprint(context.find('needle'),"
+            " context.lower().find('needle'), context.lower().read(0,"
+            " 6))\nprint(len(context.read()), context.index('Needle', -10), context.read(-6))"
         )
         assert (result.stdout.splitlines(), result.stderr) == ([
             "1500006 Ref('text_0', text, 1500006 chars)", "1500000 500000 HayNee", "-1 1500000 hayhay",
@@ -454,7 +462,10 @@ def test_the_texts_of_one_answer_are_held_up_to_the_bound(monty):
     with _Texts() as texts:
         many = {"many": lambda: [texts.put("x" * 600_000) for _ in range(3)]}
         repl = texts.open(monty, many, limits={"memory_mb": 32})
-        code = "for t in many():\n    try:\n        print(t[:2])\n    except ValueError:\n        print('-')"
+        code = (
+            "for t in many():\n    try:\n        print(t[:2])\n    except ValueError:\n       "
+            " print('-')"
+        )
         assert repl.run(code).stdout == "xx\n-\n-\n"
 
 

@@ -261,7 +261,10 @@ def test_the_worker_has_no_environment_and_no_open_files(make_repl, monkeypatch)
     monkeypatch.setenv("SECRET_OF_THE_HOST", "hunter2")
     with open(__file__) as _:  # noqa: PTH123
         repl = make_repl(language=False, layers=())
-        code = "import os\nprint(dict(os.environ), sorted(os.listdir('/proc/self/fd')))\nprint(os.getcwd())"
+        code = (
+            "import os\nprint(dict(os.environ),"
+            " sorted(os.listdir('/proc/self/fd')))\nprint(os.getcwd())"
+        )
         environment, _, rest = repl.run(code).stdout.partition("} ")
     assert "hunter2" not in environment and environment in ("{", "{'LC_CTYPE': 'C.UTF-8'")
     assert rest.splitlines()[1] == "/"

@@ -203,7 +203,10 @@ def test_a_person_lifts_a_memory_out_of_quarantine(backend, make_item):
 
 
 def test_recalled_text_is_not_stored_as_something_new(backend, make_item):
-    told = "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1. Search first"
+    told = (
+        "## Relevant Prior Experience\nBefore taking action, briefly assess which apply\n### 1."
+        " Search first"
+    )
     held = backend.add(make_item("Search first", content=told))
     assert backend.get(held).trust == "quarantined"
     assert "recalled" in backend.get(held).provenance["quarantined_because"]
@@ -331,9 +334,10 @@ def test_the_cascade_goes_from_project_to_team_to_org(opener, make_item):
         near.add(make_item(same, level=level))
     near.add(make_item("Deploy the service by hand", level="team"))
     hits = near.retrieve("deploy the service", k=9, explain=True)
-    assert next((hit.item.title, hit.item.level) for hit in hits) == (same, "project"), (
-        "the nearest keeps a duplicate"
-    )
+    assert next((hit.item.title, hit.item.level) for hit in hits) == (
+        same,
+        "project",
+    ), "the nearest keeps a duplicate"
     assert len(hits) == 2
     assert {hit.why.level: hit.why.level_weight for hit in hits} == {"project": 1.0, "team": 0.9}
     near.close()

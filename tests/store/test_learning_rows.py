@@ -45,8 +45,9 @@ def test_100_000_trajectories_are_read_in_little_memory(db):
     db.save_artifacts(Run(run_id="r"), Trajectory("q", artifact=artifact))
     with db.db.write() as connection:
         connection.execute(
-            "INSERT INTO trajectories SELECT 't' || value, space_id, run_id, task_query, final_answer, 1, "
-            "converged, artifact_json, rlm_log_path, created_at FROM trajectories, json_each(?)",
+            "INSERT INTO trajectories SELECT 't' || value, space_id, run_id, task_query,"
+            " final_answer, 1, converged, artifact_json, rlm_log_path, created_at FROM"
+            " trajectories, json_each(?)",
             (json.dumps(list(range(99_999))),),
         )
     tracemalloc.start()

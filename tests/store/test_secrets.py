@@ -298,7 +298,10 @@ CLEAN = (
     "-----BEGIN PUBLIC KEY-----\n" + PEM_BODY + "\n-----END PUBLIC KEY-----",
     "A PEM file starts with -----BEGIN RSA PRIVATE" + " KEY----- and a newline.",
     "It lies between -----BEGIN PRIVATE" + " KEY----- and -----END PRIVATE" + " KEY----- lines.",
-    "PREFIX ex: <http://example.org/ns#> SELECT ?s WHERE { ?s ex:hasToken ?t . FILTER(?t = ex:Secret) }",
+    (
+        "PREFIX ex: <http://example.org/ns#> SELECT ?s WHERE { ?s ex:hasToken ?t . FILTER(?t ="
+        " ex:Secret) }"
+    ),
     "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> a rdf:Property .",
     "urn:uuid:" + UUID,
     "/usr/local/lib/python3.11/site-packages/hf_transfer/task-management-v2/disk-usage-report.json",
@@ -347,7 +350,10 @@ CLEAN = (
     "FAQ.Ab8 and AQ.AbandonedProjectsOfTheYear2024",
     "ABSKOLUTELYINTERNATIONALNAME2 bedrock-api-key-rotation-for-the-second-region-v2",
     "bedrock-api-key-internationalization",
-    "LTAIxxxxxxxxxxxxxxxx LTAI5txxxxxxxxxxxxxxxxxx LTAIINTERNATIONAL VOLTAIRE1694TO1778 LTAIyourAccessKeyId",
+    (
+        "LTAIxxxxxxxxxxxxxxxx LTAI5txxxxxxxxxxxxxxxxxx LTAIINTERNATIONAL VOLTAIRE1694TO1778"
+        " LTAIyourAccessKeyId"
+    ),
     f"DELTAI{body(ALNUM, 14)} LTAI{body(ALNUM, 60)}",
     "registry.terraform.io atlasv1.example.internal-network.organisation.example.org",
     f"pul-{body(HEX, 12)} repul-sion-of-the-second-kind-2",
@@ -381,12 +387,24 @@ CLEAN = (
     "https://bob.smith%40example.org@example.org/ mailto://first.last2024@example.org",
     "https://serviceaccount2024prod@files.example.org/in",
     f"https://example.org/{SHA1}@v2 https://example.org?x={SHA1}@v2 https://example.org#{SHA1}@v2",
-    "https://{token}@github.com/o/r https://$GITHUB_TOKEN1234567890abcdef@github.com/o/r https://<token>@github.com",
+    (
+        "https://{token}@github.com/o/r https://$GITHUB_TOKEN1234567890abcdef@github.com/o/r"
+        " https://<token>@github.com"
+    ),
     "https://registry.npmjs.org/@scope/name and https://medium.com/@bob2024",
-    '<http://example.org/ns#Label1> rdfs:label "Name"@en ; rdfs:seeAlso <http://example.org:8080/a/@b2> .',
-    "http://localhost:PORT/v1/users/@me http://{host}:{port2}/users/@me http://$HOST:$PORT2/users/@me",
+    (
+        '<http://example.org/ns#Label1> rdfs:label "Name"@en ; rdfs:seeAlso'
+        " <http://example.org:8080/a/@b2> ."
+    ),
+    (
+        "http://localhost:PORT/v1/users/@me http://{host}:{port2}/users/@me"
+        " http://$HOST:$PORT2/users/@me"
+    ),
     "git+ssh://github.com:owner/repository2024.git@v1.2.3",
-    "mongodb://h1:27017,h2:27017/db?x=a@b http://[::1]:8080/a2@b http://[2001:db8::1]:80/a2@b docker://localhost:5000/img2@sha256",
+    (
+        "mongodb://h1:27017,h2:27017/db?x=a@b http://[::1]:8080/a2@b http://[2001:db8::1]:80/a2@b"
+        " docker://localhost:5000/img2@sha256"
+    ),
     "https://[redacted:url-token]@github.com/o/r https://[redacted:github-token]@github.com",
     "https://[redacted:url-token]:[redacted:url-password]@github.com/o/r",
 )
@@ -428,7 +446,10 @@ def test_a_broken_fence_does_not_hide_the_next() -> None:
 
 
 def test_a_putty_key_loses_its_private_lines() -> None:
-    head = "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 1\nAAAAC3\nPrivate-Lines: 6"
+    head = (
+        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines:"
+        " 1\nAAAAC3\nPrivate-Lines: 6"
+    )
     result, kinds = scrub(f"{head}\n{PEM_BODY}\nPrivate-MAC: {SHA256}\nThe end.")
     assert result == f"{head} [redacted:private-key]\nPrivate-MAC: [redacted:private-key]\nThe end."
     assert kinds == ("private-key",)
@@ -651,7 +672,10 @@ def test_a_secret_that_another_had_hidden_goes_too() -> None:
     # The token takes the second fence with it, and only then are the lines below part of the
     # private key.
     opening = "-----BEGIN PRIVATE" + " KEY-----"
-    hidden = f'{opening}"{TOKENS["heroku"][1]}_-----BEGIN PUBLIC KEY-----\n{PEM_BODY}\n-----END PUBLIC KEY-----'
+    hidden = (
+        f'{opening}"{TOKENS["heroku"][1]}_-----BEGIN PUBLIC KEY-----\n{PEM_BODY}\n-----END PUBLIC'
+        " KEY-----"
+    )
     assert scrub(hidden) == ("[redacted:private-key]", ("heroku-key", "private-key"))
 
 

@@ -33,15 +33,21 @@ from rlm.store.types import Judgment, Run, Tenant, Trajectory
 
 SEED_COLUMNS = {
     "runs": "run_id created_at model ontology_name ontology_path notes",
-    "trajectories": "trajectory_id run_id task_query final_answer iteration_count converged artifact_json "
-    "rlm_log_path created_at",
+    "trajectories": (
+        "trajectory_id run_id task_query final_answer iteration_count converged artifact_json "
+        "rlm_log_path created_at"
+    ),
     "judgments": "trajectory_id is_success reason confidence missing_json",
-    "memory_items": "memory_id title description content source_type task_query created_at tags_json scope_json "
-    "provenance_json access_count success_count failure_count outcome confidence last_used org team project level "
-    "source_session trust origin embedding embedding_model",
+    "memory_items": (
+        "memory_id title description content source_type task_query created_at tags_json scope_json"
+        " provenance_json access_count success_count failure_count outcome confidence last_used org"
+        " team project level source_session trust origin embedding embedding_model"
+    ),
     "memory_usage": "trajectory_id memory_id rank score",
-    "nodes": "id type subtype content embedding tier confidence provenance created_at updated_at last_accessed "
-    "access_count metadata",
+    "nodes": (
+        "id type subtype content embedding tier confidence provenance created_at updated_at"
+        " last_accessed access_count metadata"
+    ),
     "hyperedges": "id type label weight",
     "membership": "hyperedge_id node_id role position",
     "evolution_log": "id timestamp operation node_ids from_tier to_tier reasoning",
@@ -426,9 +432,8 @@ def test_a_foreign_sqlite_writer_is_waited_for_too(tmp_path, make_item):
 def held_by_another_program(path):
     """A process that is no rlm holds SQLite's own write lock."""
     code = (
-        "import sqlite3, sys\n"
-        f"db = sqlite3.connect({str(path)!r}, isolation_level=None); db.execute('BEGIN IMMEDIATE')\n"
-        "print('held', flush=True); sys.stdin.readline()\n"
+        f"import sqlite3, sys\ndb = sqlite3.connect({str(path)!r}, isolation_level=None);"
+        " db.execute('BEGIN IMMEDIATE')\nprint('held', flush=True); sys.stdin.readline()\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
@@ -587,7 +592,8 @@ def test_confidence_changes_are_logged_and_clamped(db, make_item):
     assert db.adjust_confidence(kept, -0.2, kind="not_helpful") == pytest.approx(0.8)
     db.update(kept, confidence=0.1)
     rows = db.db.rows(
-        "SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER BY 1"
+        "SELECT kind, confidence_before, confidence_after, reason FROM confidence_signals ORDER"
+        " BY 1"
     )
     assert rows == [
         ("edit", pytest.approx(0.8), 0.1, None),

@@ -17,7 +17,10 @@ from rlm.tools.toolbox import rendered
 
 pytestmark = pytest.mark.req("UT-02")
 
-STEPS = "1. Look the label up. 2. Ask for the class of what was found. 3. Describe the class, and only then answer."
+STEPS = (
+    "1. Look the label up. 2. Ask for the class of what was found. 3. Describe the class, and only"
+    " then answer."
+)
 
 
 @pytest.fixture

@@ -120,7 +120,10 @@ def test_only_the_rows_that_were_printed_reach_the_prompt(run, zoo):
 @pytest.mark.req("UT-03", "UT-13")
 @pytest.mark.parametrize("name", ["prov", "harbour"])
 def test_a_run_asks_looks_and_answers(run, root, cache_dir, db, name):
-    query = f"SELECT ?c ?l WHERE {{ ?c a owl:Class ; rdfs:label ?l FILTER(?c != {name}:Agent) }} ORDER BY ?c ?l"
+    query = (
+        f"SELECT ?c ?l WHERE {{ ?c a owl:Class ; rdfs:label ?l FILTER(?c != {name}:Agent) }} ORDER"
+        " BY ?c ?l"
+    )
     replies = [
         code(
             "o = sparql_schema()",

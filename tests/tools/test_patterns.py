@@ -118,11 +118,13 @@ def test_a_known_schema_decides_alone():
     query = "SELECT ?s { ?s ex:age ?a ; ex:list (?a ex:ada ()) ; rdfs:label ?l }"
     assert "ex:ada" in text(query), "by its place it looks like a predicate"
     known = {"http://example.org/age", "http://example.org/list"}
-    assert text(query, terms=known, by_place=False) == (
-        "SELECT ?s { ?s ex:age ?a ; ex:list (?a $ENTITY_1 ()) ; rdfs:label ?l }"
+    assert (
+        text(query, terms=known, by_place=False)
+        == "SELECT ?s { ?s ex:age ?a ; ex:list (?a $ENTITY_1 ()) ; rdfs:label ?l }"
     )
-    assert text("SELECT ?x { ex:Duck rdfs:subClassOf ?x }", terms={"http://example.org/Duck"}) == (
-        "SELECT ?x { ex:Duck rdfs:subClassOf ?x }"
+    assert (
+        text("SELECT ?x { ex:Duck rdfs:subClassOf ?x }", terms={"http://example.org/Duck"})
+        == "SELECT ?x { ex:Duck rdfs:subClassOf ?x }"
     )
 
 
@@ -137,19 +139,26 @@ def test_what_may_not_run_has_no_pattern_either():
 
 def test_a_query_that_found_something_becomes_a_procedure(engine, backend):
     said = asking(engine, backend)(
-        "SELECT ?v WHERE { ?v harbour:mooredAt harbour:Berth4 ; rdfs:label 'Heron One'@en } LIMIT 20"
+        "SELECT ?v WHERE { ?v harbour:mooredAt harbour:Berth4 ; rdfs:label 'Heron One'@en }"
+        " LIMIT 20"
     )
     [item] = backend.list_items()
     assert said == f"stored as {item.memory_id}"
     assert item.title == "Query with harbour:mooredAt, rdfs:label"
-    assert item.description == (
-        "SELECT query over harbour that found something about moored at, label; "
+    assert (
+        item.description
+        == "SELECT query over harbour that found something about moored at, label; "
         "use it for a question of the same shape."
     )
     assert item.content.splitlines()[:2] == [
-        "1. Run with sparql_query: SELECT ?v WHERE { ?v harbour:mooredAt $ENTITY_1 ; rdfs:label $TEXT_1 } "
-        "LIMIT $NUMBER_1",
-        "2. Put your own values in place of $ENTITY_1 (an IRI), $TEXT_1 (text, language en), $NUMBER_1 (a number).",
+        (
+            "1. Run with sparql_query: SELECT ?v WHERE { ?v harbour:mooredAt $ENTITY_1 ; rdfs:label"
+            " $TEXT_1 } LIMIT $NUMBER_1"
+        ),
+        (
+            "2. Put your own values in place of $ENTITY_1 (an IRI), $TEXT_1 (text, language en),"
+            " $NUMBER_1 (a number)."
+        ),
     ]
     assert "Berth4" not in str(item) and "Heron" not in str(item)
     assert (item.trust, item.origin, item.source_type, item.scope.ontology) == (
@@ -220,8 +229,8 @@ def test_a_run_stores_a_few_patterns_at_most(ask, db):
 def test_a_pattern_that_was_recalled_is_not_stored_again(engine, db):
     recalled = Recalled()
     query = (
-        "SELECT ?vessel ?berth ?terminal WHERE {{ ?vessel harbour:mooredAt ?berth . ?berth harbour:berthOf ?terminal "
-        "FILTER(?berth != harbour:{0}) }}"
+        "SELECT ?vessel ?berth ?terminal WHERE {{ ?vessel harbour:mooredAt ?berth . ?berth"
+        " harbour:berthOf ?terminal FILTER(?berth != harbour:{0}) }}"
     )
     recalled.note(f"Steps somebody wrote: {query.format('Berth4')}")
     ask = asking(engine, db, recalled=recalled)

@@ -48,8 +48,10 @@ def test_a_tool_that_fails_is_not_measured(meter):
 def test_a_description_has_signature_and_first_lines(meter):
     box = Toolbox()
     box.add(shout, meter, patient=True)
-    assert box.describe() == (
-        "shout(text, times=2, *rest, loud=True)\n    Say it again.\n    Not shown: a third line is, a fourth is not."
+    assert (
+        box.describe()
+        == "shout(text, times=2, *rest, loud=True)\n    Say it again.\n    Not shown: a third line"
+        " is, a fourth is not."
     )
     assert (set(box.functions), box.patient) == ({"shout"}, {"shout"})
 

@@ -110,7 +110,8 @@ def test_long_names_and_labels_are_bounded(tmp_path, cache, meter):
         for n in range(30)
     ]
     lines.append(
-        f"<http://e/C-{long}> a <http://www.w3.org/2002/07/owl#Class> ; <http://e/q> <http://e/0-{long}> ."
+        f"<http://e/C-{long}> a <http://www.w3.org/2002/07/owl#Class> ; <http://e/q>"
+        f" <http://e/0-{long}> ."
     )
     path = tmp_path / "long.nt.ttl"
     path.write_text("\n".join(lines))

@@ -57,9 +57,10 @@ def test_every_task_that_may_be_trained_on_is_run_judged_and_learnt_from(store, 
     report = offline(
         store, lesson, log_dir=tmp_path / "logs", on_task=lambda *each: told.append(each)
     )
-    assert [each.task_id for each in report.outcomes] == ["boats-sub-01", "boats-sub-02"], (
-        "not what is held out"
-    )
+    assert [each.task_id for each in report.outcomes] == [
+        "boats-sub-01",
+        "boats-sub-02",
+    ], "not what is held out"
     assert all(each.success and each.steps and not each.earlier for each in report.outcomes), (
         report.outcomes
     )

@@ -51,7 +51,10 @@ def check_language(query: str, model: str, *, ontology: bool, context: Any = Non
     language = unreadable(query, None if context is None else _texts(context), ontology=ontology)
     if not language:
         return
-    found = f"the question is in {language}, and offline, which is no language model, reads English only"
+    found = (
+        f"the question is in {language}, and offline, which is no language model, reads English"
+        " only"
+    )
     if context is not None:
         found += (
             "; it could still look for the words of the question, but none of them is in the text"

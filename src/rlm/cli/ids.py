@@ -102,8 +102,8 @@ def _starting(store: SQLiteMemoryBackend, select: str, column: str, text: str) -
     from rlm.store.sqlite.spaces import in_spaces
 
     rows = store.db.rows(
-        f"{select} WHERE space_id {in_spaces(store.spaces.visible())} AND {column} >= ? AND {column} < ? "
-        f"ORDER BY {column} LIMIT ?",
+        f"{select} WHERE space_id {in_spaces(store.spaces.visible())} AND {column} >= ? AND"
+        f" {column} < ? ORDER BY {column} LIMIT ?",
         (text, text + "\U0010ffff", SHOWN + 1),
     )
     return [str(row[0]) for row in rows]

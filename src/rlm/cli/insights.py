@@ -49,7 +49,8 @@ def _tell(session: Session, found: Insights, limit: int, others: str) -> None:
     print_text(f"{number_of(found.trajectories, 'run', 'runs')}, {judged}; {given}.")
     if not found.memories and not found.tasks:
         session.talk(
-            f"no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make some{others}"
+            "no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make"
+            f" some{others}"
         )
         return
     for verdict in VERDICTS:
@@ -87,11 +88,15 @@ def _row(each: MemoryInsight) -> tuple[object, ...]:
         each.injected,
         f"{each.followed}/{each.said}" if each.said else "?",
         f"{each.success_with:.0%}/{each.success_without:.0%}" if each.judged else "?",
-        f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}"
-        if each.steps_seen is not None
-        else "?",
-        f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}"
-        if each.confidence is not None
-        else each.why_not,
+        (
+            f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}"
+            if each.steps_seen is not None
+            else "?"
+        ),
+        (
+            f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}"
+            if each.confidence is not None
+            else each.why_not
+        ),
         each.title,
     )

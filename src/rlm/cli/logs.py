@@ -80,7 +80,8 @@ def show(session: Session, run: str, full: bool) -> None:
         path = Path(log)
     if not path.exists():
         raise ConfigError(
-            f"{run} is neither a log file nor the id of a run (t-…): `rlm logs list` shows those that are kept"
+            f"{run} is neither a log file nor the id of a run (t-…): `rlm logs list` shows those"
+            " that are kept"
         )
     metadata, turns = read_log(path)
     if session.json:
@@ -127,7 +128,8 @@ def _head(metadata: dict[str, Any], turns: int) -> list[str]:
     ended = metadata.get("ended") or {}
     lines = [f"question  {one_line(metadata.get('query', '(not in the log)'))}"]
     lines.append(
-        f"model     {one_line(metadata.get('root_model', '?'))}, {metadata.get('context_size', '?')} characters"
+        f"model     {one_line(metadata.get('root_model', '?'))},"
+        f" {metadata.get('context_size', '?')} characters"
     )
     if ended:
         how = (

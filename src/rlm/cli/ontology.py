@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from rlm.ontology.views import Views
 
 app = new_group(
-    "Ontologies: RDF files and SPARQL endpoints.\n\nSOURCE is a file (Turtle, RDF/XML, JSON-LD, N-Triples, N-Quads, "
-    "TriG, also gzipped), or the name of an endpoint: [endpoints.NAME] in the config file."
+    "Ontologies: RDF files and SPARQL endpoints.\n\nSOURCE is a file (Turtle, RDF/XML, JSON-LD,"
+    " N-Triples, N-Quads, TriG, also gzipped), or the name of an endpoint: [endpoints.NAME] in the"
+    " config file."
 )
 LISTED = 25
 """As many as a view shows at most."""

@@ -182,7 +182,8 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
     if kind not in ENDINGS[ending]:
         fitting = " or ".join(name for name, kinds in ENDINGS.items() if kind in kinds)
         raise ConfigError(
-            f"--out {out}: {ending} is for {ENDINGS[ending]}; the answer of {kind} goes to {fitting}"
+            f"--out {out}: {ending} is for {ENDINGS[ending]}; the answer of {kind} goes to"
+            f" {fitting}"
         )
     if path.is_dir():
         raise ConfigError(f"--out {out} is a folder: name a file in it")

@@ -47,7 +47,10 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     with session.store() as store:
         if is_review_of(path, store):
             command = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same(session)}`"
-            hint = f"if you reviewed it, {command} changes them; if somebody else sent it, ask for a pack"
+            hint = (
+                f"if you reviewed it, {command} changes them; if somebody else sent it, ask for a"
+                " pack"
+            )
             raise PackError(f"holds candidates, memories of this store: {hint}", path=str(path))
         with shown as advance:
             report = import_pack(
@@ -66,7 +69,8 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     print_fields([(name, value) for name, value in values.items() if name != "in_archive"])
     if archived:
         session.talk(
-            f"left in the archive: {archived:,}; see `rlm memory list --archived --pack {report.name}`"
+            f"left in the archive: {archived:,}; see `rlm memory list --archived --pack"
+            f" {report.name}`"
         )
     if report.trust == "quarantined" and report.added:
         session.talk(
@@ -234,7 +238,8 @@ def keygen(session: Session, file: str) -> None:
         return
     print_text(public)
     session.talk(
-        f"keep {file} to yourself; others add the line of {file}.pub to {session.settings.trusted_keys}"
+        f"keep {file} to yourself; others add the line of {file}.pub to"
+        f" {session.settings.trusted_keys}"
     )
 
 

@@ -83,7 +83,8 @@ def run(
     given["ontology"] = _one_ontology(given.pop("ontologies"), given["ontology_name"])
     if not contexts and not given["ontology"] and sys.stdin.isatty():
         raise ConfigError(
-            "there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a text in"
+            "there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a"
+            " text in"
         )
     if (
         given["base_url"]
@@ -99,7 +100,8 @@ def run(
     context = _read(session, contexts or ("-",)) if contexts or not given["ontology"] else None
     if not contexts and context == "":
         raise ConfigError(
-            "there is nothing to ask about: standard input is empty; give --context or --ontology FILE"
+            "there is nothing to ask about: standard input is empty; give --context or --ontology"
+            " FILE"
         )
     started = time.monotonic()
     with _talking(session), _starting(session, given["ontology"]) as on_start:
@@ -126,7 +128,8 @@ def run(
 def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:
     if len(named) > 1:
         raise ConfigError(
-            f"--ontology is given {len(named)} times: a run asks one ontology; put them into one file"
+            f"--ontology is given {len(named)} times: a run asks one ontology; put them into one"
+            " file"
         )
     if called and not named:
         raise ConfigError(f"--ontology-name {called} names no ontology: give --ontology FILE")
@@ -213,7 +216,8 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
         text, how = decode(data)
         if how == "lossy":
             session.talk(
-                f"{key} is no text in an encoding that rlm knows: what cannot be read shows as \ufffd"
+                f"{key} is no text in an encoding that rlm knows: what cannot be read shows as"
+                " \ufffd"
             )
         elif how:
             session.talk(f"{key} was read as {how}")
@@ -304,14 +308,20 @@ def _verdict(judgment: dict[str, Any]) -> str:
     right."""
     if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
         return "success, unchecked"
-    return f"{'success' if judgment['is_success'] else 'failure'} ({judgment['confidence']} confidence)"
+    return (
+        f"{'success' if judgment['is_success'] else 'failure'} ({judgment['confidence']}"
+        " confidence)"
+    )
 
 
 def _learning(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
     if result.attempts:
         right = sum(1 for one in result.attempts if one["is_success"])
-        yield f"{len(result.attempts)} attempts, {right} judged a success; this is the answer of the best"
+        yield (
+            f"{len(result.attempts)} attempts, {right} judged a success; this is the answer of the"
+            " best"
+        )
     given = [used for used in result.memories_used if used["injected"]]
     for used in given:
         how = "followed" if used["followed"] else "recalled"

@@ -108,7 +108,10 @@ def tell_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> Non
 
 def _said(outcome: TaskOutcome) -> str:
     new = f", {outcome.new_memories} new" if outcome.new_memories else ""
-    return f"{'right' if outcome.success else 'wrong'} in {outcome.steps} step{'' if outcome.steps == 1 else 's'}{new}"
+    return (
+        f"{'right' if outcome.success else 'wrong'} in {outcome.steps}"
+        f" step{'' if outcome.steps == 1 else 's'}{new}"
+    )
 
 
 def _tell(session: Session, report: TrainReport, curriculum: str) -> None:

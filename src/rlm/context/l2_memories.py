@@ -21,7 +21,10 @@ BULLETS = 3
 LEAST_DESCRIPTION = 20
 """A description is left out rather than cut shorter than this, or than a step that would fit whole
 is cut."""
-ASSESS = "Before taking action, briefly assess which of these strategies apply to your current task and which do not."
+ASSESS = (
+    "Before taking action, briefly assess which of these strategies apply to your current task and"
+    " which do not."
+)
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 

@@ -69,7 +69,8 @@ def page(made: Evaluation) -> str:
     title = f"Evaluation of {safe(made.curriculum_id)}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
+        " 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{STYLE}</style></head>\n<body><main>{''.join(parts)}</main></body></html>\n"
     )
@@ -86,7 +87,8 @@ def _head(made: Evaluation) -> str:
     trials = f"{made.trials} trial{'' if made.trials == 1 else 's'} each{scaling}"
     lines = [
         f"<h1>Evaluation of {safe(made.curriculum_id)}</h1>",
-        f'<p class="soft">Ontology {safe(made.ontology_name)}, model {safe(made.model)}: {tasks} {which}; {trials}. '
+        f'<p class="soft">Ontology {safe(made.ontology_name)}, model {safe(made.model)}: {tasks}'
+        f" {which}; {trials}. "
         f"{safe(made.made_at[:16].replace('T', ' '))} UTC</p>",
     ]
     if made.trained is not None:
@@ -112,7 +114,10 @@ def _tile(name: str, place: int, each: Summary, gap: Difference | None) -> str:
     icon = f'<svg viewBox="0 0 14 14" aria-hidden="true">{marker(place, 7, 7)}</svg>'
     lines = [
         f"{icon} {safe(name)}<b>{percent(each.success)}</b>",
-        f"<small>{each.successes} of {each.runs} runs; 95 %: {percent(low)} to {percent(high)}</small>",
+        (
+            f"<small>{each.successes} of {each.runs} runs; 95 %: {percent(low)} to"
+            f" {percent(high)}</small>"
+        ),
         f"<br>{each.steps:.1f} steps on average",
     ]
     if gap is not None:
@@ -159,16 +164,17 @@ def _section(title: str, body: str, note: str = "") -> str:
 
 def _intervals() -> str:
     return (
-        '<p class="soft">The mark is what was seen. The bar around it is the 95 % interval: so few tasks leave any '
-        "true rate within it likely (Wilson's interval; a task counts once, however often it was tried). Where the "
-        "bars of two arms overlap widely, the difference may be chance.</p>"
+        '<p class="soft">The mark is what was seen. The bar around it is the 95 % interval: so few'
+        " tasks leave any true rate within it likely (Wilson's interval; a task counts once,"
+        " however often it was tried). Where the bars of two arms overlap widely, the difference"
+        " may be chance.</p>"
     )
 
 
 def _reading() -> str:
     return (
-        '<p class="soft">One mark for each number of steps, larger where more runs took it. The upright stroke and the '
-        "number on the right are the mean; further left is quicker.</p>"
+        '<p class="soft">One mark for each number of steps, larger where more runs took it. The'
+        " upright stroke and the number on the right are the mean; further left is quicker.</p>"
     )
 
 
@@ -182,7 +188,8 @@ def _kinds(made: Evaluation, names: list[str]) -> str:
             low, high = each.success_interval
             told = f"{each.successes}/{each.runs} in {each.steps:.1f}" if each.runs else ""
             cells.append(
-                f'<td class="n" title="success, 95 %: {percent(low)} to {percent(high)}">{told}</td>'
+                f'<td class="n" title="success, 95 %: {percent(low)} to'
+                f' {percent(high)}">{told}</td>'
             )
         rows.append(f"<tr><td>{safe(kind)}</td>{''.join(cells)}</tr>")
     table = (
@@ -196,15 +203,19 @@ def _memories(effects: list[MemoryEffect]) -> str:
         f'<th class="n">{text}</th>' for text in ("given", "used", "tasks", "success", "steps")
     )
     rows = "".join(
-        f'<tr><td class="task">{safe(each.title, QUESTION_CHARS)}<small>{safe(each.memory_id, QUESTION_CHARS)}, '
-        f"{safe(ARM_NAMES.get(each.against.arm, each.against.arm))}</small></td>"
-        f'<td class="n">{each.given}</td><td class="n">{each.followed}</td>{_change(each.against)}</tr>'
+        "<tr><td"
+        f' class="task">{safe(each.title, QUESTION_CHARS)}<small>{safe(each.memory_id, QUESTION_CHARS)},'
+        f" {safe(ARM_NAMES.get(each.against.arm, each.against.arm))}</small></td><td"
+        f' class="n">{each.given}</td><td'
+        f' class="n">{each.followed}</td>{_change(each.against)}</tr>'
         for each in effects
     )
     table = f"<table><thead><tr><th>memory</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return table + (
-        '<p class="soft">Given: in the prompt of so many runs. Success and steps: these tasks against the same ones '
-        "without memory, with the 95 % interval; runs that used another memory instead are left out.</p>"
+    return (
+        table
+        + '<p class="soft">Given: in the prompt of so many runs. Success and steps: these tasks'
+        " against the same ones without memory, with the 95 % interval; runs that used another"
+        " memory instead are left out.</p>"
     )
 
 
@@ -232,8 +243,9 @@ def _grid(made: Evaluation, names: list[str]) -> str:
             _wrong(name, by_arm.get(arm, [])) for arm, name in zip(made.arms, names, strict=True)
         )
         rows.append(
-            f'<tr><td class="task">{safe(first.query, QUESTION_CHARS)}<small>{safe(task, QUESTION_CHARS)}, '
-            f"{safe(first.kind, QUESTION_CHARS)}</small>{wrong}</td>{cells}</tr>"
+            "<tr><td"
+            f' class="task">{safe(first.query, QUESTION_CHARS)}<small>{safe(task, QUESTION_CHARS)},'
+            f" {safe(first.kind, QUESTION_CHARS)}</small>{wrong}</td>{cells}</tr>"
         )
     head = "".join(f"<th>{safe(name)}</th>" for name in names)
     table = (
@@ -263,8 +275,10 @@ def _cell(runs: list[Measured]) -> str:
 
 def _leakage(names: list[str], sums: list[Summary]) -> str:
     rows = "".join(
-        f'<tr><td>{safe(name)}</td><td class="n">{each.tokens:,.0f}</td><td class="n">{each.seconds:.2f}</td>'
-        f'<td class="n">{each.followed}/{each.runs}</td><td class="n">{each.max_single_return:,}</td>'
+        f'<tr><td>{safe(name)}</td><td class="n">{each.tokens:,.0f}</td><td'
+        f' class="n">{each.seconds:.2f}</td>'
+        f'<td class="n">{each.followed}/{each.runs}</td><td'
+        f' class="n">{each.max_single_return:,}</td>'
         f'<td class="n">{each.context_size:,}</td><td>{safe("; ".join(each.flags) or "none", 300)}</td></tr>'
         for name, each in zip(names, sums, strict=True)
     )

@@ -45,7 +45,10 @@ def marker(place: int, x: float, y: float, size: float = 5.0) -> str:
         return f'<circle {name} cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"/>'
     if place % 3 == 1:
         side = 1.8 * size
-        return f'<rect {name} x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" height="{side:.1f}"/>'
+        return (
+            f'<rect {name} x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}"'
+            f' height="{side:.1f}"/>'
+        )
     corners = [(x, y - 1.3 * size), (x + 1.3 * size, y), (x, y + 1.3 * size), (x - 1.3 * size, y)]
     return f'<polygon {name} points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in corners)}"/>'
 
@@ -69,7 +72,10 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
         told = f"{name}: {percent(each.success)}, 95 % interval {percent(low)} to {percent(high)}"
         parts += [
             _label(name, y - 14),
-            f'<line class="whisker a{place % 3}" x1="{_x(low, 1.0)}" x2="{_x(high, 1.0)}" y1="{y}" y2="{y}"/>',
+            (
+                f'<line class="whisker a{place % 3}" x1="{_x(low, 1.0)}" x2="{_x(high, 1.0)}"'
+                f' y1="{y}" y2="{y}"/>'
+            ),
             *(_stroke("end", place, end, 1.0, y) for end in (low, high)),
             _mark(place, each.success, 1.0, y, 7, told),
             _value(percent(each.success), y),
@@ -162,16 +168,20 @@ def _axis(
     ticks: Sequence[tuple[float, str]], most: float, top: float, bottom: float, title: str
 ) -> str:
     lines = "".join(
-        f'<line class="grid" x1="{_x(value, most)}" x2="{_x(value, most)}" y1="{top}" y2="{bottom:.1f}"/>'
-        f'<text class="tick" text-anchor="middle" x="{_x(value, most)}" y="{bottom + 16:.1f}">{safe(text)}</text>'
+        f'<line class="grid" x1="{_x(value, most)}" x2="{_x(value, most)}" y1="{top}"'
+        f' y2="{bottom:.1f}"/><text class="tick" text-anchor="middle" x="{_x(value, most)}"'
+        f' y="{bottom + 16:.1f}">{safe(text)}</text>'
         for value, text in ticks
     )
     middle = f"{(LEFT + RIGHT) / 2:.0f}%"
-    return f'{lines}<text class="tick" text-anchor="middle" x="{middle}" y="{bottom + 34:.1f}">{safe(title)}</text>'
+    return (
+        f'{lines}<text class="tick" text-anchor="middle" x="{middle}"'
+        f' y="{bottom + 34:.1f}">{safe(title)}</text>'
+    )
 
 
 def _svg(height: float, told: str, parts: Sequence[str]) -> str:
     return (
-        f'<svg class="plot" width="100%" height="{height:.0f}" role="img" aria-label="{safe(told)}" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'<svg class="plot" width="100%" height="{height:.0f}" role="img" aria-label="{safe(told)}"'
+        f' xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
     )

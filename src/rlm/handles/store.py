@@ -232,7 +232,10 @@ class Store:
     def __repr__(self) -> str:
         with self._lock:
             spilled = len(self._entries) - len(self._resident)
-            return f"Store({len(self._entries)} payloads, {self._held:,} bytes in memory, {spilled} on disk)"
+            return (
+                f"Store({len(self._entries)} payloads, {self._held:,} bytes in memory, {spilled} on"
+                " disk)"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -263,7 +266,8 @@ class Store:
     def _free_key(self, key: str) -> str:
         if not is_key(key):
             raise HandleError(
-                f"key is {_shown(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6 and \u27e7"
+                f"key is {_shown(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
+                " and \u27e7"
             )
         if key in self._entries:
             raise HandleError(f"key {key!r} is taken: drop it first, or use another")
@@ -295,15 +299,16 @@ class Store:
             )
         if not is_key(key):
             return HandleError(
-                f"expected a handle or its key, got a text of {len(key):,} characters: pass the handle, or work on "
-                f"the text with Python"
+                f"expected a handle or its key, got a text of {len(key):,} characters: pass the"
+                " handle, or work on the text with Python"
             )
         known = list(self._entries)
         if not known:
             return HandleError(f"no payload behind {key!r}: nothing is stored yet")
         near = difflib.get_close_matches(key, known, n=3, cutoff=0.5) or known[:3]
         return HandleError(
-            f"no payload behind {key!r}: nearest are {', '.join(map(repr, near))}; use one of the keys"
+            f"no payload behind {key!r}: nearest are {', '.join(map(repr, near))}; use one of the"
+            " keys"
         )
 
     def _unreadable(self, ref: Ref, exc: OSError) -> HandleError:
@@ -321,8 +326,9 @@ class Store:
             except OSError as exc:
                 where = self._folder or self._parent or tempfile.gettempdir()
                 raise HandleError(
-                    f"{entry.ref} cannot be moved to disk ({exc.strerror or exc}): it stays in memory, with all the "
-                    f"others; make space in {where}, drop payloads, or allow more memory"
+                    f"{entry.ref} cannot be moved to disk ({exc.strerror or exc}): it stays in"
+                    f" memory, with all the others; make space in {where}, drop payloads, or allow"
+                    " more memory"
                 ) from exc
             self._entries[key] = entry._replace(body=spilled)
             self._held -= self._resident.pop(key)

@@ -110,8 +110,8 @@ def expand(store: Store, text: str, *, max_chars: int = EXPAND_CHARS) -> str:
     )
     if total > max_chars:
         raise HandleError(
-            f"the passages in this prompt have {total:,} characters, at most {max_chars:,}: use shorter slices, or "
-            f"split the work over several calls"
+            f"the passages in this prompt have {total:,} characters, at most {max_chars:,}: use"
+            " shorter slices, or split the work over several calls"
         )
     return _MARK.sub(
         lambda found: store.text(_view(found)) if _is_ours(store, found) else found[0], text

@@ -49,7 +49,8 @@ _LESSONS = {
     "QueryRefused": _Lesson(
         "queries that are refused",
         "do not send the same query to `{tool}` again once it was refused",
-        "write one SELECT or ASK that only reads, with every prefix bound; the error says where it fails",
+        "write one SELECT or ASK that only reads, with every prefix bound; the error says where it"
+        " fails",
     ),
     "HandleError": _Lesson(
         "reading rows without their handle",

@@ -65,20 +65,15 @@ TOOLS = frozenset(
 )
 """Tools that read. A procedure that wants to write, or to call what is not there, is none of ours.
 """
-PLAIN = _words(
-    """
+PLAIN = _words("""
     FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max min next print
     range reversed round set sorted str sum tuple zip
-    """
-)
-METHODS = _words(
-    """
+    """)
+METHODS = _words("""
     add append by_label count curie difference endswith extend get index intersection items join keys label lower
     pop replace sort split startswith strip union update upper values
-    """
-)
-IMPERATIVES = _words(
-    """
+    """)
+IMPERATIVES = _words("""
     add after always analyse analyze answer apply as ask avoid batch before begin bind break build call cap check
     choose climb collect combine compare compute confirm connect convert count cross deduplicate describe determine
     distinguish do don't drop ensure enumerate estimate examine exclude expand explore extract fall fetch fill
@@ -89,8 +84,7 @@ IMPERATIVES = _words(
     retry return reuse review run say scan search see select separate show skip sort split start state step stop
     store take tell test then to too trace translate traverse treat try turn union use validate verify visit wait
     walk when where widen with work write
-    """
-)
+    """)
 _CALL = re.compile(r"(?<![\w$?])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
 _SPAN = re.compile(r"`([^`]*)`")
 _FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -109,7 +103,8 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"\bthe (?:final )?(?:answer|result) (?:was|is|were)\b(?! (?:returned|found|seen|in|not|empty|wrong|too)\b)"
+    r"\bthe (?:final )?(?:answer|result) (?:was|is|were)\b(?!"
+    r" (?:returned|found|seen|in|not|empty|wrong|too)\b)"
     r"|\bthe question (?:was|asked)\b",
     re.IGNORECASE,
 )

@@ -23,7 +23,8 @@ _QUOTED = re.compile(
     r"`([^`\n]+)`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|«([^»\n]{1,200})»|\*\*([^*\n]+)\*\*|(?<!\w)'([^'\n]{1,200})'(?!\w)"
 )
 _PIECE = re.compile(
-    r"[,;|\n]|:(?=\s)|(?<=[\w)\"'`])\.(?=\s|$)|\s(?:and|or|as well as|plus|are|is|were|was|includes?|including|namely|"
+    r"[,;|\n]|:(?=\s)|(?<=[\w)\"'`])\.(?=\s|$)|\s(?:and|or|as well"
+    r" as|plus|are|is|were|was|includes?|including|namely|"
     r"called|named|has|have)\s|\s[–—-]+\s|\s\(|\)",
     re.IGNORECASE,
 )

@@ -56,8 +56,8 @@ Judge the run between the marks.
 The data has ended. {checked}Reply with the JSON object of your judgment."""
 
 CHECKED = (
-    "A program has compared the answer with everything that the tools returned and the code printed: "
-    "each IRI in it, if there is one, was seen there. "
+    "A program has compared the answer with everything that the tools returned and the code"
+    " printed: each IRI in it, if there is one, was seen there. "
 )
 
 JUDGE_REPAIR = """\

@@ -12,7 +12,8 @@ _OLD = (
 )
 _DROP = (
     r"(?:ignor\w*|disregard\w*|forget\w*|overrid\w*|overrul\w*|bypass\w*|neglect\w*|discard\w*|drop|skip|"
-    r"pay no (?:attention|heed) to|do not (?:follow|obey)|don t (?:follow|obey)|stop following|supersed\w*|"
+    r"pay no (?:attention|heed) to|do not (?:follow|obey)|don t (?:follow|obey)|stop"
+    r" following|supersed\w*|"
     r"replac\w*|cancel)"
 )
 _FIXED = r"(?:\d+|(?:yes|no|true|false|null|hacked|pwned|owned|done|ok|i)\b|[\"'“‘«])"
@@ -40,19 +41,33 @@ PHRASES: dict[str, tuple[str, ...]] = {
     "talks of what a procedure has no business with": (
         r"\b(?:instructions?|commands?|conversations?|chat|dialogue)\b",
         r"\b(?<!error )messages?\b",
-        r"\b(?:tell|inform|ask|give|show|warn|convince|thank|insult|greet) (?:the |your |every )?users?\b",
+        (
+            r"\b(?:tell|inform|ask|give|show|warn|convince|thank|insult|greet) (?:the |your |every"
+            r" )?users?\b"
+        ),
         r"\busers? ?'? ?s\b",
         r"\b(?:user|auth|session|bearer|login) ?\w* tokens?\b",
-        r"\b(?:execute|run) (?:any |the |all |this |that |every |found )*(?:code|scripts?|programs?|commands?)\b",
-        r"\bexecute\b(?! (?:the |a |this |one )*(?:sparql |select |ask )*(?:query|sparql|select|ask|call)\b)",
+        (
+            r"\b(?:execute|run) (?:any |the |all |this |that |every |found"
+            r" )*(?:code|scripts?|programs?|commands?)\b"
+        ),
+        (
+            r"\bexecute\b(?! (?:the |a |this |one )*(?:sparql |select |ask"
+            r" )*(?:query|sparql|select|ask|call)\b)"
+        ),
         r"\bdo (?:what|as|whatever|everything)\b(?: \w+){0,8} (?:says?|tells?|asks?|wants?)\b",
-        r"\btreat (?:all |any |every |the |each )*\w+ as (?:an? )?(?:commands?|orders?|code|trusted|true|facts?|law)\b",
+        (
+            r"\btreat (?:all |any |every |the |each )*\w+ as (?:an?"
+            r" )?(?:commands?|orders?|code|trusted|true|facts?|law)\b"
+        ),
         r"\b(?:my|our) (?:web ?)?(?:site|page|server|link|name|product|company|channel|account)\b",
         r"\b(?:buy|subscribe|advertis\w*|poem|pirate|joke)\b",
-        r"\b(?:add|append|insert|include|write|put|prepend)\b(?: \w+){0,8} (?:each|every|all) (?:answer|reply|replies|"
+        r"\b(?:add|append|insert|include|write|put|prepend)\b(?: \w+){0,8} (?:each|every|all)"
+        r" (?:answer|reply|replies|"
         r"response|output|query|queries|answers)\b",
         r"\bstop being\b|\b(?:refuse|decline) (?:to|all|any|every)\b",
-        r"\b(?:do not|don t|never|stop) (?:answer\w*|help\w*|reply\w*|respond\w*)\b(?!.*\b(?:from|alone|without|"
+        r"\b(?:do not|don t|never|stop)"
+        r" (?:answer\w*|help\w*|reply\w*|respond\w*)\b(?!.*\b(?:from|alone|without|"
         r"before|until|unless)\b)",
     ),
     "plays a role of the prompt": (
@@ -66,40 +81,51 @@ PHRASES: dict[str, tuple[str, ...]] = {
             r"end (?:of )?(?:system|data|prompt|trajectory|instructions?|context|user|untrusted))\b"
         ),
         (
-            r"\b(?:system|developer|hidden|secret) (?:prompt|message|instructions?|note|override|update|"
+            r"\b(?:system|developer|hidden|secret)"
+            r" (?:prompt|message|instructions?|note|override|update|"
             r"notice|directive|command)\b"
         ),
         (
-            r"\b(?:note|message|attention|instruction|memo|notice) (?:to|for) (?:the )?(?:assistant|ai|agent|"
+            r"\b(?:note|message|attention|instruction|memo|notice) (?:to|for) (?:the"
+            r" )?(?:assistant|ai|agent|"
             r"model|llm|judge|extractor|reader|system|chatbot|language model)\b"
         ),
         r"\bdear (?:assistant|ai|agent|model|llm|judge)\b",
         r"\b(?:attention|hey|hello) (?:assistant|ai|agent|model|llm)\b",
-        r"\b(?:assistant|agent|model|ai|llm|judge|extractor) (?:must|should|shall|has to|needs to|will|please)\b",
+        (
+            r"\b(?:assistant|agent|model|ai|llm|judge|extractor) (?:must|should|shall|has to|needs"
+            r" to|will|please)\b"
+        ),
     ),
     "gives the answer away": (
         r"\b(?:do not|don t|never|no need to|without) (?:check\w*|verif\w*|validat\w*|search\w*)\b",
         r"\b\d+ as (?:the |an? |your )?(?:\w+ )?(?:answer|count|number|result|total|reply)\b",
         (
-            r"\b(?:always|only|just|simply|must|invariably|immediately|every time) (?:answer|reply|respond|"
-            r"return|say|output|print|write|report|give|conclude|claim)\b(?! (?:from|only|what|in|to|by)\b)"
+            r"\b(?:always|only|just|simply|must|invariably|immediately|every time)"
+            r" (?:answer|reply|respond|"
+            r"return|say|output|print|write|report|give|conclude|claim)\b(?!"
+            r" (?:from|only|what|in|to|by)\b)"
         ),
         (
             rf"\b(?:answer|reply|respond|say|output|return|print|report|submit|write|claim|conclude|"
-            rf"final)(?: (?:is|with|that|as|it|always|only|exactly|just|simply|the|word|number|text|"
+            rf"final)(?:"
+            rf" (?:is|with|that|as|it|always|only|exactly|just|simply|the|word|number|text|"
             rf"value))* {_FIXED}"
         ),
         (
             r"\b(?:answer|result|solution|number|count) (?:is|was|are|equals|will be|must be|"
-            r"should be) (?:always |exactly |just )?(?:\d+|yes\b|no\b|true\b|false\b|the same\b|known\b|"
+            r"should be) (?:always |exactly |just )?(?:\d+|yes\b|no\b|true\b|false\b|the"
+            r" same\b|known\b|"
             r"none\b)"
         ),
         r"\bno matter what\b",
         r"\bregardless of (?:the|what|any)\b",
         r"\bwhatever (?:the|is|was|you|they|people)\b",
         (
-            r"\b(?:without|instead of|no need (?:to|for)|do not|don t|never|skip|stop) (?:\w+ )?(?:search\w*|"
-            r"look\w*|quer\w*|check\w*|verif\w*|ask\w*|call\w*|us\w+|read\w*) (?:any(?:thing)?|the (?:graph|"
+            r"\b(?:without|instead of|no need (?:to|for)|do not|don t|never|skip|stop) (?:\w+"
+            r" )?(?:search\w*|"
+            r"look\w*|quer\w*|check\w*|verif\w*|ask\w*|call\w*|us\w+|read\w*) (?:any(?:thing)?|the"
+            r" (?:graph|"
             r"ontology|tools?|evidence|data)|tools?|it up|again|first|at all|evidence|memory)\b"
         ),
         r"\bmake (?:it|them|something|an? \w+) up\b",
@@ -120,7 +146,8 @@ PHRASES: dict[str, tuple[str, ...]] = {
         r"\benv(?:ironment)? ?var\w*",
         r"\benviron\b",
         (
-            r"\b(?:reveal|print|show|repeat|output|disclose|dump|send|expose|recite) (?:\w+ ){0,4}(?:prompt|"
+            r"\b(?:reveal|print|show|repeat|output|disclose|dump|send|expose|recite) (?:\w+"
+            r" ){0,4}(?:prompt|"
             r"instructions?|conversation|memory store|database|history|keys?|files?)\b"
         ),
         r"\brm rf\b",
@@ -164,10 +191,14 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
     "wants to steer memory or the judge": (
         r"\b(?:verdicts?|graders?|evaluators?|judges?|judged|criteri(?:on|a)|success(?:es)?)\b",
-        r"\b(?:store|save|keep|remember|memori[sz]e|record|persist) (?:this|it|that|the following|these words)\b",
+        (
+            r"\b(?:store|save|keep|remember|memori[sz]e|record|persist) (?:this|it|that|the"
+            r" following|these words)\b"
+        ),
         (
             r"\b(?:store|save|remember|memori[sz]e|record|keep|add|persist|write|copy|"
-            r"insert)\b(?: \S+){0,6} (?:memory|memories|verbatim|this (?:text|sentence|message|instruction|"
+            r"insert)\b(?: \S+){0,6} (?:memory|memories|verbatim|this"
+            r" (?:text|sentence|message|instruction|"
             r"note)|procedure forever|word for word)"
         ),
         r"\b(?:verbatim|word for word)\b",
@@ -178,14 +209,21 @@ PHRASES: dict[str, tuple[str, ...]] = {
         r"\bis success\b",
         (
             r"\b(?:mark|judge|rate|grade|score|consider|treat|count|label|classify|set|"
-            r"declare)\b(?: \S+){0,6} (?:success(?:ful)?|passed|correct|high confidence|trusted|verified|"
+            r"declare)\b(?: \S+){0,6} (?:success(?:ful)?|passed|correct|high"
+            r" confidence|trusted|verified|"
             r"universal)\b"
         ),
         r"\bconfidence (?:to|of|is|1|high)\b",
         r"\btrust(?:ed)? (?:is|this|level|true|me|memory|source)\b",
         r"\bquarantine\w*",
-        r"\bthis (?:memory|procedure|item) (?:is|has been|was) (?:trusted|verified|approved|official)\b",
-        r"\b(?:delete|remove|archive|erase|forget|wipe|purge) (?:\w+ ){0,3}(?:memor\w+|procedures?|items?)\b",
+        (
+            r"\bthis (?:memory|procedure|item) (?:is|has been|was)"
+            r" (?:trusted|verified|approved|official)\b"
+        ),
+        (
+            r"\b(?:delete|remove|archive|erase|forget|wipe|purge) (?:\w+"
+            r" ){0,3}(?:memor\w+|procedures?|items?)\b"
+        ),
         r"\buses (?:none|\d)\b",
         r"\brelevant prior experience\b",
     ),

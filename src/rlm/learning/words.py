@@ -36,26 +36,34 @@ _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(`*])|\n+")
 _GAP = r"(?:[\w'-]+\s+){0,3}"
 _FILLER = r"(?:doubt|problem|need|reason|wonder|matter|longer|less|fewer|more|one)\b"
 _ABSENT = re.compile(
-    r"\bno such\b|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?(?:actually )?(?:exist|occur|appear)\b"
-    r"|\b(?:not|never) (?:be )?(?:found|defined|declared|present|included|known|mentioned|part of|there\b(?! are))"
-    r"|\b(?:isn't|aren't|wasn't|weren't) (?:found|defined|declared|present|included|known|mentioned|part of|in)\b"
+    r"\bno such\b|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?(?:actually"
+    r" )?(?:exist|occur|appear)\b"
+    r"|\b(?:not|never) (?:be )?(?:found|defined|declared|present|included|known|mentioned|part"
+    r" of|there\b(?! are))"
+    r"|\b(?:isn't|aren't|wasn't|weren't)"
+    r" (?:found|defined|declared|present|included|known|mentioned|part of|in)\b"
     r"|\b(?:is|are|was|were) not (?:in|a (?:term|class|property|name|concept)|any)\b"
     r"|\b(?:(?:could|can|did|do|does)(?:not| not|n't)|can't) (?:be )?"
     r"(?:f(?:ind|ound)|see|contain|have|define|include|know)\b"
-    rf"|\b(?:there(?:'s| is| are| was| were)|i (?:found|see|know)|found|(?:has|have|contains?|defines?|knows?)) no "
+    rf"|\b(?:there(?:'s| is| are| was| were)|i"
+    rf" (?:found|see|know)|found|(?:has|have|contains?|defines?|knows?)) no "
     rf"(?!{_FILLER})(?!(?:(?:direct|indirect|asserted|named|declared|known|other|further)\s+)*(?:sub|super)"
     r"(?:-?\s?class|propert)|instances?\b|labels?\b|comments?\b|definitions?\b|descriptions?\b|paths?\b|domains?\b|"
     r"ranges?\b|restrictions?\b|parents?\b|children\b|alternative)"
-    rf"|^\W*no {_GAP}(?:class(?:es)?|terms?|concepts?|propert(?:y|ies)|entit(?:y|ies)|individuals?|match(?:es)?|"
+    r"|^\W*no"
+    rf" {_GAP}(?:class(?:es)?|terms?|concepts?|propert(?:y|ies)|entit(?:y|ies)|individuals?|match(?:es)?|"
     r"results?|things?)\b"
-    r"|\b(?:nothing|none) (?:is |was |of |in |here |there |could |that |like |by |with |called |named |match|found)"
+    r"|\b(?:nothing|none) (?:is |was |of |in |here |there |could |that |like |by |with |called"
+    r" |named |match|found)"
     r"|\bunknown (?:class|term|propert|entit|name|individual)|\babsent\b"
     r"|^\W*(?:not found|none|nothing|nonexistent|non-existent)\b",
     re.IGNORECASE,
 )
 _NONE = re.compile(
-    rf"\bnone\b|\bnothing\b|\bno (?!{_FILLER})[\w'-]+|\bnot (?:have|has) any\b|n't (?:have|any)\b|\bnot any\b|\bzero\b"
-    r"|(?<![\w.,-])0(?![\w.,:-]\w|\w)|\bempty\b|\bwithout any\b|\bneither\b|\bnot connected\b|\bleaf\b|^\W*no\b",
+    rf"\bnone\b|\bnothing\b|\bno (?!{_FILLER})[\w'-]+|\bnot (?:have|has) any\b|n't"
+    r" (?:have|any)\b|\bnot any\b|\bzero\b"
+    r"|(?<![\w.,-])0(?![\w.,:-]\w|\w)|\bempty\b|\bwithout any\b|\bneither\b|\bnot"
+    r" connected\b|\bleaf\b|^\W*no\b",
     re.IGNORECASE,
 )
 
@@ -91,15 +99,23 @@ def says_none(answer: str) -> bool:
 # -- yes or no
 # ---------------------------------------------------------------------------------------------
 
-_YES = r"yes|yep|yeah|true|correct|indeed|right|affirmative|it is|it does|it has|they are|they do|there is|there are"
-_NO = r"no|nope|false|incorrect|wrong|negative|it is not|it isn't|it does not|it doesn't|they are not|they aren't"
+_YES = (
+    r"yes|yep|yeah|true|correct|indeed|right|affirmative|it is|it does|it has|they are|they"
+    r" do|there is|there are"
+)
+_NO = (
+    r"no|nope|false|incorrect|wrong|negative|it is not|it isn't|it does not|it doesn't|they are"
+    r" not|they aren't"
+)
 _LEADS = re.compile(rf"\W*(?:(?:the )?answer(?: is)?\W+)?(?:({_NO})|({_YES}))\b", re.IGNORECASE)
 _BOTH = re.compile(
     r"\b(?:yes\W+(?:and|or|/)?\W*no|no\W+(?:and|or|/)?\W*yes|true or false|yes/no)\b", re.IGNORECASE
 )
 _UNSURE = re.compile(
-    r"\b(?:unclear|unsure|uncertain|unknown|undetermined|perhaps|maybe|possibly|might|not (?:sure|clear|certain|known)|"
-    r"can(?:not|'t| not) (?:be )?(?:tell|say|know|determined?|answer|verif|confirm)|depends|don't know|do not know)",
+    r"\b(?:unclear|unsure|uncertain|unknown|undetermined|perhaps|maybe|possibly|might|not"
+    r" (?:sure|clear|certain|known)|"
+    r"can(?:not|'t| not) (?:be )?(?:tell|say|know|determined?|answer|verif|confirm)|depends|don't"
+    r" know|do not know)",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
@@ -161,7 +177,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
-    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|at least|at most|more than|less than|fewer than|"
+    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|at least|at most|more than|less"
+    r" than|fewer than|"
     r"over|under|up to|some|between|circa|ca\.|maybe|perhaps|≥|≤|>|<|~|\+)\s*$",
     re.IGNORECASE,
 )

@@ -254,7 +254,10 @@ def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
         try:
             found.append(_parsed(last))
         except (ValueError, TypeError, LookupError, RecursionError):
-            notice = f"{path}:{len(lines) + 1}: the last line is torn, as when a run is killed, and was left out."
+            notice = (
+                f"{path}:{len(lines) + 1}: the last line is torn, as when a run is killed, and was"
+                " left out."
+            )
     return sorted(found, key=lambda line: line.call), notice
 
 

@@ -62,8 +62,8 @@ def _difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
             (ours[place], "here") if len(ours) > len(theirs) else (theirs[place], "there")
         )
         return (
-            f"it has {len(theirs)} messages there and {len(ours)} here; message {place + 1} is only {where} "
-            f"({extra['role']}: {_around(extra['content'], 0)})"
+            f"it has {len(theirs)} messages there and {len(ours)} here; message {place + 1} is only"
+            f" {where} ({extra['role']}: {_around(extra['content'], 0)})"
         )
     names = sorted({*asked["params"], *recorded["params"]})
     pairs = [(name, recorded["params"].get(name), asked["params"].get(name)) for name in names]

@@ -98,8 +98,8 @@ def of_status(status: int, headers: Mapping[str, str], detail: str) -> Fault:
     if 300 <= status < 400:
         return Fault(
             ModelBadReply,
-            f"{said} and points elsewhere, which is not followed, so that the key goes nowhere else: "
-            "give the final address",
+            f"{said} and points elsewhere, which is not followed, so that the key goes nowhere"
+            " else: give the final address",
             status=status,
         )
     if status in (408, 409, 425) or (status >= 500 and status not in (501, 505)):

@@ -114,7 +114,8 @@ class Server:
         after = f" Tried {attempts} times." if attempts > 1 else ""
         advice = f" Check {self._key_name}." if fault.kind is ModelAuthError else ""
         text = self._hide(
-            f"the model server {self.url} (model {self._model!r}) {fault.problem}{end}{after}{advice}"
+            f"the model server {self.url} (model {self._model!r})"
+            f" {fault.problem}{end}{after}{advice}"
         )
         if fault.kind is ModelRateLimited:
             return ModelRateLimited(text, retry_after_s=fault.retry_after_s)
@@ -196,10 +197,13 @@ class Server:
     ) -> tuple[Any, Exception | None]:
         """What a whole answer means: the object in it, or the fault."""
         if headers.get("content-encoding", "identity").lower() not in ("identity", ""):
-            return Fault(
-                ModelBadReply,
-                f"answered in {headers['content-encoding']!r}, which was not asked for",
-            ), None
+            return (
+                Fault(
+                    ModelBadReply,
+                    f"answered in {headers['content-encoding']!r}, which was not asked for",
+                ),
+                None,
+            )
         html = faults.looks_like_html(headers, body)
         if not 200 <= status < 300:
             detail = "a web page" if html else self._shown(faults.said_by(body))
@@ -210,25 +214,33 @@ class Server:
                 )
             return fault, None
         if html:
-            return Fault(
-                ModelUnavailable, "answered a web page: is the base URL right, with its /v1?"
-            ), None
+            return (
+                Fault(
+                    ModelUnavailable, "answered a web page: is the base URL right, with its /v1?"
+                ),
+                None,
+            )
         try:
             found = json.loads(body.decode("utf-8"))
         except UnicodeDecodeError as exc:
-            return Fault(
-                ModelBadReply,
-                f"answered bytes that are not UTF-8 ({exc.reason} at byte {exc.start})",
-            ), exc
+            return (
+                Fault(
+                    ModelBadReply,
+                    f"answered bytes that are not UTF-8 ({exc.reason} at byte {exc.start})",
+                ),
+                exc,
+            )
         except (ValueError, RecursionError) as exc:
             said = self._shown(body.decode("utf-8", "replace")) or "nothing"
-            return Fault(
-                ModelBadReply, f"answered what is not JSON ({type(exc).__name__}): {said}"
-            ), exc
+            return (
+                Fault(ModelBadReply, f"answered what is not JSON ({type(exc).__name__}): {said}"),
+                exc,
+            )
         if not isinstance(found, dict):
-            return Fault(
-                ModelBadReply, f"answered a JSON {type(found).__name__}, not an object"
-            ), None
+            return (
+                Fault(ModelBadReply, f"answered a JSON {type(found).__name__}, not an object"),
+                None,
+            )
         if found.get("error"):
             detail = self._shown(faults.message_in(found["error"]))
             return faults.of_error_object(found["error"], headers, detail), None
@@ -277,8 +289,8 @@ def checked_url(url: str) -> str:
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
-            f"the base URL of {parts.hostname} has a user, password or query in it, which logs would show: "
-            "give the bare address, and the key as RLM_API_KEY"
+            f"the base URL of {parts.hostname} has a user, password or query in it, which logs"
+            " would show: give the bare address, and the key as RLM_API_KEY"
         )
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"

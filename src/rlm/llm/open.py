@@ -62,8 +62,8 @@ def open_client(
             f"{provider!r} in the model {named!r} is no provider that rlm knows. Known: {KNOWN}"
         )
     raise ConfigError(
-        f"the model {named!r} names no provider, and RLM_BASE_URL is not set: write openai/{named} or "
-        f"anthropic/{named}, or set RLM_BASE_URL to its server. Known: {KNOWN}"
+        f"the model {named!r} names no provider, and RLM_BASE_URL is not set: write openai/{named}"
+        f" or anthropic/{named}, or set RLM_BASE_URL to its server. Known: {KNOWN}"
     )
 
 
@@ -71,7 +71,8 @@ def _found(settings: config.Settings, base_url: str | None) -> str:
     """The model to use when nobody named one."""
     if base_url or settings.base_url:
         raise ConfigError(
-            "RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give --model"
+            "RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give"
+            " --model"
         )
     if settings.anthropic_api_key:
         return f"anthropic/{DEFAULT_ANTHROPIC_MODEL}"

@@ -51,8 +51,8 @@ class ScriptedClient:
             number, known = len(self.calls), len(self._replies)
         if number > known and not (self._repeat_last and known):
             raise ModelError(
-                f"the script of {self.model!r} is at its end: it has {known} replies and this is call {number}. "
-                "Add a reply, or pass repeat_last=True"
+                f"the script of {self.model!r} is at its end: it has {known} replies and this is"
+                f" call {number}. Add a reply, or pass repeat_last=True"
             )
         found = self._replies[min(number, known) - 1]
         if isinstance(found, Exception):

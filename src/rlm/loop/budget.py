@@ -35,9 +35,15 @@ class Budget:
         if self.deadline is not None and time.monotonic() >= self.deadline:
             return f"ran out of time: the limit is {limits.wall_s:g} s (wall_s)"
         if limits.max_tokens is not None and self.usage.total_tokens >= limits.max_tokens:
-            return f"ran out of tokens: {self.usage.total_tokens:,} used, the limit is {limits.max_tokens:,} (max_tokens)"
+            return (
+                f"ran out of tokens: {self.usage.total_tokens:,} used, the limit is"
+                f" {limits.max_tokens:,} (max_tokens)"
+            )
         if limits.max_cost_usd is not None and cost is not None and cost >= limits.max_cost_usd:
-            return f"ran out of money: ${cost:.4f} spent, the limit is ${limits.max_cost_usd:g} (max_cost_usd)"
+            return (
+                f"ran out of money: ${cost:.4f} spent, the limit is ${limits.max_cost_usd:g}"
+                " (max_cost_usd)"
+            )
         if self._begun >= limits.max_llm_calls:
             return f"ran out of model calls: the limit is {limits.max_llm_calls} (max_llm_calls)"
         return None

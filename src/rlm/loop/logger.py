@@ -72,7 +72,8 @@ class RLMLogger:
         except OSError as exc:
             if self.path.exists():
                 raise RLMError(
-                    f"the log {self.path} is there already, and is never written over: give another name"
+                    f"the log {self.path} is there already, and is never written over: give another"
+                    " name"
                 ) from exc
             raise RLMError(
                 f"cannot write a log to {self.path} ({exc.strerror}): give another folder"

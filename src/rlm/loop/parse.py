@@ -76,7 +76,8 @@ def parse_reply(reply: str, *, max_blocks: int = 50) -> Parsed:
         )
     if len(blocks) > max_blocks:
         parsed.notes.append(
-            f"The reply had {len(blocks)} blocks; only the first {max_blocks} were run. Write one block with a loop."
+            f"The reply had {len(blocks)} blocks; only the first {max_blocks} were run. Write one"
+            " block with a loop."
         )
     return parsed
 

@@ -68,13 +68,14 @@ To finish, do one of these, and only when what you saw in the REPL supports the 
 - in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` with named fields"""
 
 LOOK_FIRST = (
-    "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how it is laid out); "
-    "do not answer in this turn."
+    "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
+    " it is laid out); do not answer in this turn."
 )
 GO_ON = "Go on in ```repl blocks, or finish with FINAL(...), FINAL_VAR(name) or answer."
 NO_CODE = (
-    "Note: the reply had no code and no final answer, so nothing was run. Write code in a block that begins with "
-    "```repl and ends with ```, or finish with FINAL(the answer) at the start of a line."
+    "Note: the reply had no code and no final answer, so nothing was run. Write code in a block"
+    " that begins with ```repl and ends with ```, or finish with FINAL(the answer) at the start of"
+    " a line."
 )
 LAST_CALL = """\
 This is the last turn. No more code is run. Reply with your best answer to the question now, from what you have seen, \
@@ -132,7 +133,8 @@ def _question_lines(question: str) -> list[str]:
     lines = [f"Question: {first}", *(f"  {line}" for line in more)]
     if rest > 0:
         lines.append(
-            f"  [… {rest} more characters: the whole question is in the REPL, behind the handle `question` …]"
+            f"  [… {rest} more characters: the whole question is in the REPL, behind the handle"
+            " `question` …]"
         )
     return lines
 
@@ -181,9 +183,15 @@ def _block_text(number: int, result: REPLResult, share: int) -> str:
     text = f"Output of block {number}:\n{shown or '(nothing)'}"
     if result.error or result.stderr.strip():
         kind = f" ({result.error})" if result.error else ""
-        text += f"\nError in block {number}{kind}:\n{cut(result.stderr.strip(), error_share) or '(no message)'}"
+        text += (
+            "\nError in block"
+            f" {number}{kind}:\n{cut(result.stderr.strip(), error_share) or '(no message)'}"
+        )
     if result.restarted and not result.error:  # else the error says so
-        text += "\nNote: the REPL was started anew before this block; earlier variables are lost, `context` is there."
+        text += (
+            "\nNote: the REPL was started anew before this block; earlier variables are lost,"
+            " `context` is there."
+        )
     return text
 
 

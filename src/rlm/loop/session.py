@@ -158,7 +158,8 @@ class Session:
                 value = value["content"]
             return as_text(self.store, value)
         notes.append(
-            f"FINAL_VAR({name[:80]!r}): that is no name of a variable. For a text use FINAL(the text)."
+            f"FINAL_VAR({name[:80]!r}): that is no name of a variable. For a text use FINAL(the"
+            " text)."
         )
         return None
 

@@ -42,7 +42,8 @@ def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
             store, "list", [(str(n), handle) for n, handle in enumerate(handles)]
         )
     raise ConfigError(
-        f"a context cannot be a {type(context).__name__}: give text, bytes, a handle, or a list or dict of them"
+        f"a context cannot be a {type(context).__name__}: give text, bytes, a handle, or a list or"
+        " dict of them"
     )
 
 

@@ -44,14 +44,15 @@ def ask(
 def _ended(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
     if gone.late:
         return QueryTimeout(
-            f"the query took more than {wait_s:g} s and was ended: name predicates, bind a term, avoid joins "
-            "without a shared variable and paths without a start (LIMIT does not help with these), or give it "
-            "more time (timeout_s)"
+            f"the query took more than {wait_s:g} s and was ended: name predicates, bind a term,"
+            " avoid joins without a shared variable and paths without a start (LIMIT does not help"
+            " with these), or give it more time (timeout_s)"
         )
     if gone.memory or gone.outside:
         return (Killed if gone.outside else QueryTimeout)(
-            f"the query took more than the {limits.memory_mb:,} MB of memory it may have and was ended ({gone.how}): "
-            "ask for less, without ORDER BY, DISTINCT or GROUP BY over everything"
+            f"the query took more than the {limits.memory_mb:,} MB of memory it may have and was"
+            f" ended ({gone.how}): ask for less, without ORDER BY, DISTINCT or GROUP BY over"
+            " everything"
         )
     return OntologyError(
         f"the query crashed the engine ({gone.how}): write it simpler, with less nesting"
@@ -69,5 +70,8 @@ def refused(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Ex
     if missing := unbound(checked, prefixes):
         return QueryRefused(f"query refused: {missing}")
     if "SELECT projection" in said:
-        said += "; a variable that is bound from outside must be returned: add it to SELECT (and to GROUP BY)"
+        said += (
+            "; a variable that is bound from outside must be returned: add it to SELECT (and to"
+            " GROUP BY)"
+        )
     return QueryRefused(f"query refused: {said}")

@@ -56,12 +56,14 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
     if set(values) & made:
         name = min(set(values) & made)
         raise QueryRefused(
-            f"?{name} gets its value in the query (AS ?{name}): compare it there, FILTER(?{name} = …)"
+            f"?{name} gets its value in the query (AS ?{name}): compare it there, FILTER(?{name}"
+            " = …)"
         )
     missing = sorted(set(values) - named)
     if missing:
         raise QueryRefused(
-            f"the query has no variable ?{missing[0]} to bind: name it in the query, or do not bind it"
+            f"the query has no variable ?{missing[0]} to bind: name it in the query, or do not"
+            " bind it"
         )
     places = [group for group in groups if not group.template and group.first != "SELECT"]
     outermost = next((group for group in places if group.parens == 0), None)

@@ -143,9 +143,9 @@ class Server:
                 self._send(
                     {
                         "op": "done",
-                        "triples": self._tally.sizes.statements
-                        if self._tally
-                        else len(self._store),
+                        "triples": (
+                            self._tally.sizes.statements if self._tally else len(self._store)
+                        ),
                     }
                 )
             elif op == "copy":  # nobody waits for an answer

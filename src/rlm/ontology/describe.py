@@ -50,7 +50,10 @@ def describe_entity(
     iri = resolve(engine, meta, uri)
     texts = _texts(engine, meta, iri)
     label, comment = _label(texts, lang), _comment(meta, texts, lang)
-    query = f"SELECT DISTINCT ?t WHERE {{ {source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t)) }} ORDER BY ?t"
+    query = (
+        f"SELECT DISTINCT ?t WHERE {{ {source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t)) }} ORDER"
+        " BY ?t"
+    )
     types = engine.query(query, limit=TEXTS)
     told = {v.TYPE, *_text_predicates(meta)}
     listed = _Lists(meta, lang)
@@ -129,7 +132,10 @@ def _text_predicates(meta: GraphMeta) -> list[str]:
 def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
     """Predicate → texts, from the graph itself."""
     wanted = " ".join(f"<{p}>" for p in dict.fromkeys(_text_predicates(meta)))
-    query = f"SELECT DISTINCT ?p ?o WHERE {{ VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o)) }}"
+    query = (
+        f"SELECT DISTINCT ?p ?o WHERE {{ VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o ."
+        " FILTER(isLiteral(?o)) }"
+    )
     found: Texts = {}
     for row in engine.query(f"{query} ORDER BY ?p ?o", limit=TEXTS).rows:
         if row["o"]["v"].strip():

@@ -51,7 +51,8 @@ def from_settings(given: EndpointSettings) -> Endpoint:
     authorization, secrets, access = _credentials(given)
     if authorization and address.scheme == "http" and not given.allow_private:
         raise ConfigError(
-            f"endpoint {given.name!r}: over http:// anybody on the way could read the credentials: use https://"
+            f"endpoint {given.name!r}: over http:// anybody on the way could read the credentials:"
+            " use https://"
         )
     return Endpoint(
         name=given.name,
@@ -81,14 +82,18 @@ def _credentials(given: EndpointSettings) -> tuple[str, tuple[str, ...], str]:
             f"{given.user}:{_usable(given.password, password)}".encode()
         ).decode("ascii")
         return f"Basic {packed}", (packed, given.password), f"check {user} and {password}"
-    advice = f'if it wants a token, set auth = "bearer" in [endpoints.{given.name}] and {given.variable}TOKEN'
+    advice = (
+        f'if it wants a token, set auth = "bearer" in [endpoints.{given.name}] and'
+        f" {given.variable}TOKEN"
+    )
     return "", (), advice
 
 
 def _usable(secret: str, variable: str) -> str:
     if not secret:
         raise ConfigError(
-            f"{variable} is not set: the endpoint wants it, and it is read from the environment only"
+            f"{variable} is not set: the endpoint wants it, and it is read from the environment"
+            " only"
         )
     if not secret.isprintable() or (
         variable.endswith("TOKEN") and (not secret.isascii() or " " in secret)

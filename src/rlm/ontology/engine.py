@@ -237,8 +237,9 @@ class LocalEngine:
                     raise refused(message, checked, self.prefixes)
         if head["too_long"]:
             raise QueryRefused(
-                f"one row alone has {head['too_long']:,} bytes, at most {self.limits.answer_bytes:,} are allowed: "
-                "ask for SUBSTR(STR(?x), 1, 1000) instead of the whole text"
+                f"one row alone has {head['too_long']:,} bytes, at most"
+                f" {self.limits.answer_bytes:,} are allowed: ask for SUBSTR(STR(?x), 1, 1000)"
+                " instead of the whole text"
             )
         self.in_memory, self._asked = bool(head["in_memory"]), True
         kind, names, cut, seconds = (

@@ -134,7 +134,8 @@ def detect(path: str | Path, format: str | None = None) -> Source:
     assert chosen is not None
     if named is not None and found is not None and _contradicts(named, found, head):
         notes.append(
-            f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as {TITLES[found]}"
+            f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as"
+            f" {TITLES[found]}"
         )
         chosen = found
     return Source(path, chosen, gzipped, tuple(notes))

@@ -34,8 +34,8 @@ def check_name(name: str, of: str) -> str:
     """The name as it is. OntologyError when it cannot be part of an IRI as it stands."""
     if not isinstance(name, str) or len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name):
         raise OntologyError(
-            f"{str(name)[:80]!a} cannot name a {of}: use at most {MAX_NAME_CHARS} letters, digits, '.', '_' and '-', "
-            "beginning with a letter or digit"
+            f"{str(name)[:80]!a} cannot name a {of}: use at most {MAX_NAME_CHARS} letters, digits,"
+            " '.', '_' and '-', beginning with a letter or digit"
         )
     return name
 

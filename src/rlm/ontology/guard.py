@@ -62,8 +62,8 @@ def check_query(text: str, *, max_chars: int = MAX_CHARS, max_depth: int = MAX_D
     """The query with its form and tokens; raises QueryRefused with what, where and what to do."""
     if len(text) > max_chars:
         raise QueryRefused(
-            f"query refused: it has {len(text):,} characters, at most {max_chars:,} are allowed; ask for less, "
-            "or put long lists of values into several queries"
+            f"query refused: it has {len(text):,} characters, at most {max_chars:,} are allowed;"
+            " ask for less, or put long lists of values into several queries"
         )
     tokens = tokenize(text)
     if not tokens:

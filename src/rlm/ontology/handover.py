@@ -69,13 +69,14 @@ def read_file(path: Path, format: str | None) -> tuple[list[dict[str, Term]], st
         size = 0
     if size > MAX_MOUNT_BYTES:
         raise OntologyError(
-            f"{path} has {size:,} bytes, at most {MAX_MOUNT_BYTES:,} can be mounted: query it instead"
+            f"{path} has {size:,} bytes, at most {MAX_MOUNT_BYTES:,} can be mounted: query it"
+            " instead"
         )
     with LocalEngine(path, format=format, cache_dir=path, limits=MOUNT_LIMITS) as engine:
         answer = engine.query("SELECT ?s ?p ?o { ?s ?p ?o }", limit=MAX_STATEMENTS)
         if answer.truncated:
             raise OntologyError(
-                f"{path} has {engine.triples:,} statements, which is too much for a dataset (at most "
-                f"{MAX_STATEMENTS:,}): query it instead"
+                f"{path} has {engine.triples:,} statements, which is too much for a dataset (at"
+                f" most {MAX_STATEMENTS:,}): query it instead"
             )
         return answer.rows, engine.content_hash

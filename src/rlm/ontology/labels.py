@@ -23,8 +23,10 @@ TAGS_SHOWN = 10
 _TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BOILERPLATE = re.compile(
-    r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|send (?:comments|them)|@\w+\.\w|"
-    r"this (?:document|file|version|ontology document) (?:is|was|has|provides|contains)|published by|https?://",
+    r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|send"
+    r" (?:comments|them)|@\w+\.\w|"
+    r"this (?:document|file|version|ontology document) (?:is|was|has|provides|contains)|published"
+    r" by|https?://",
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"<[^>]{1,200}>")

@@ -125,7 +125,10 @@ def _end(
 
 
 def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
-    query = f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v }} }}"
+    query = (
+        f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v"
+        " } }"
+    )
     found: dict[tuple[str, str], list[tuple[bool, str]]] = {}
     for row in engine.query(query, limit=BLANKS).rows:
         said = found.setdefault((row["p"]["v"], row["o"]["v"]), [])

@@ -224,7 +224,10 @@ class Loader:
         )
 
     def _without_cache(self, why: object) -> None:
-        note = f"the cache {self._cache.folder} cannot be used ({str(why)[:200]}): the file is loaded into memory"
+        note = (
+            f"the cache {self._cache.folder} cannot be used ({str(why)[:200]}): the file is loaded"
+            " into memory"
+        )
         if note not in self.notes:
             self.notes.append(note)
 

@@ -249,7 +249,8 @@ class GraphMeta:
         )
         lines = [
             cut(self.about() or "Graph", 240),
-            f"{self.triple_count:,} triples, {len(self.classes):,} classes, {len(self.properties):,} properties"
+            f"{self.triple_count:,} triples, {len(self.classes):,} classes,"
+            f" {len(self.properties):,} properties"
             + (f" ({split})" if split else "")
             + f", {self.individuals.count:,} individuals",
         ]
@@ -284,7 +285,8 @@ class GraphMeta:
         """Raises OntologyError when the dictionary is of another version or is none of ours."""
         if data.get("version") != VERSION:
             raise OntologyError(
-                f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}: build it again"
+                f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}: build it"
+                " again"
             )
         values: dict[str, Any] = {
             each.name: data[each.name] for each in fields(cls) if each.name in data

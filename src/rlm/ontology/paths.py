@@ -83,12 +83,14 @@ def find_path(
     found |= {"paths": paths[:limit], "complete": searched == max_depth, "more": more}
     if searched < max_depth:
         found["note"] = (
-            f"time ran out: all paths up to length {searched} were looked at; ask for a smaller max_depth"
+            f"time ran out: all paths up to length {searched} were looked at; ask for a smaller"
+            " max_depth"
         )
     elif not paths:
         deeper = f"try max_depth={max_depth + 1}, or " if max_depth < DEEPEST else ""
         found["note"] = (
-            f"no path of up to {max_depth} statements; {deeper}probe_relationships of both for what they share"
+            f"no path of up to {max_depth} statements; {deeper}probe_relationships of both for what"
+            " they share"
         )
     return found
 

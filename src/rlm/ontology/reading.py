@@ -119,8 +119,8 @@ class Reader:
         self._bytes += len(part)
         if self._gzipped and self._bytes > FREE_BYTES + MAX_RATIO * self._raw.bytes:
             raise NotRDF(
-                f"the gzip file unpacks to more than {MAX_RATIO} times its size: no RDF does; unpack it yourself "
-                "if you trust it",
+                f"the gzip file unpacks to more than {MAX_RATIO} times its size: no RDF does;"
+                " unpack it yourself if you trust it",
             )
         if self._bytes > MAX_BYTES:
             raise NotRDF(
@@ -176,15 +176,16 @@ def _check_subset(head: bytes, at: int) -> int:
             value = found.group(1) if found.group(1) is not None else found.group(2)
             if entities > MAX_ENTITIES or len(value) > MAX_ENTITY_CHARS:
                 raise NotRDF(
-                    f"its DTD declares more than {MAX_ENTITIES} entities, or one of more than {MAX_ENTITY_CHARS} "
-                    "characters: write them out",
+                    f"its DTD declares more than {MAX_ENTITIES} entities, or one of more than"
+                    f" {MAX_ENTITY_CHARS} characters: write them out",
                 )
             at = found.end()
         else:
             line = head.count(b"\n", 0, at) + 1
             raise NotRDF(
-                "its DTD holds more than plain entities (an entity within an entity, an outside file, or another "
-                "declaration), which is not read: write the entities out and remove the DOCTYPE",
+                "its DTD holds more than plain entities (an entity within an entity, an outside"
+                " file, or another declaration), which is not read: write the entities out and"
+                " remove the DOCTYPE",
                 line=line,
             )
 
@@ -216,6 +217,6 @@ def check_jsonld(data: bytes) -> None:
 
 def _refuse_context(named: str) -> None:
     raise NotRDF(
-        f"it names the context {named[:200]!r}, which would have to be fetched and never is: put the context itself "
-        "into the file",
+        f"it names the context {named[:200]!r}, which would have to be fetched and never is: put"
+        " the context itself into the file",
     )

@@ -33,7 +33,8 @@ _BNODE = r"_:([\w](?:[\w.·-]*[\w·-])?)"
 _STRING = r'"([^"\\\n\r]*(?:\\.[^"\\\n\r]*)*)"'
 _NODE = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE})")
 _OBJECT = re.compile(
-    rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^[ \t]*{_IRI}|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)"
+    rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^["
+    rf" \t]*{_IRI}|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)"
 )
 _END = re.compile(r"[ \t]*\.[ \t]*(?:#[^\n\r]*)?")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?")

@@ -39,7 +39,10 @@ PROPERTIES = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?s ?t ?o } GROUP BY ?t ORDER BY
 SOME_PROPERTIES = (
     "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s ?t ?o } LIMIT 20000 } } GROUP BY ?t"
 )
-INDIVIDUALS = f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} ?s ?p ?o FILTER(isIRI(?s) && isIRI(?o)) }}"
+INDIVIDUALS = (
+    f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} ?s ?p ?o FILTER(isIRI(?s) &&"
+    " isIRI(?o)) }"
+)
 EDGES = (
     *(v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE),
     *(
@@ -147,14 +150,20 @@ def _note(engine: Engine, asked: _Sampler) -> str:
 
 def _statements(predicates: Iterable[str]) -> str:
     names = " ".join(f"<{iri}>" for iri in predicates)
-    return f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ {names} }} ?s ?p ?o FILTER(isIRI(?s) && !isBlank(?o)) }}"
+    return (
+        f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ {names} }} ?s ?p ?o FILTER(isIRI(?s) &&"
+        " !isBlank(?o)) }"
+    )
 
 
 def _declarations() -> str:
     kinds = " ".join(
         f"<{iri}>" for iri in sorted(v.CLASS_TYPES | v.PROPERTY_KINDS.keys() | {v.OWL + "Ontology"})
     )
-    return f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {kinds} }} ?s ?p ?o FILTER(isIRI(?s)) }}"
+    return (
+        f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {kinds} }} ?s ?p ?o"
+        " FILTER(isIRI(?s)) }"
+    )
 
 
 def _texts(asked: _Sampler, iris: Iterable[str]) -> list[dict[str, Term]]:
@@ -170,7 +179,10 @@ def _texts(asked: _Sampler, iris: Iterable[str]) -> list[dict[str, Term]]:
         names = " ".join(
             f"<{iri}>" for iri in wanted[start : min(start + BATCH, LABELLED)] if len(iri) <= 150
         )
-        query = f"SELECT ?s ?p ?o WHERE {{ VALUES ?s {{ {names} }} VALUES ?p {{ {predicates} }} ?s ?p ?o }}"
+        query = (
+            f"SELECT ?s ?p ?o WHERE {{ VALUES ?s {{ {names} }} VALUES ?p {{ {predicates} }} ?s ?p"
+            " ?o }"
+        )
         rows += asked.rows("the labels", query, limit=MAX_STATEMENTS)
     return rows
 

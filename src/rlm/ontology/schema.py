@@ -88,7 +88,10 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
         qualified, plain = min(
             meta.plain_forms.items(), key=lambda pair: (-weights.get(pair[1], 0.0), pair)
         )
-        yield f"Avoid {names(qualified)} for a plain link (it leads to a node with details): use {names(plain)}"
+        yield (
+            f"Avoid {names(qualified)} for a plain link (it leads to a node with details): use"
+            f" {names(plain)}"
+        )
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))

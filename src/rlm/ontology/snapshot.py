@@ -88,7 +88,8 @@ def persisted(
     dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
     if dataset.name != name:
         raise OntologyError(
-            f"{target} holds the dataset {dataset.name}, not {name}: name it so, or use another file"
+            f"{target} holds the dataset {dataset.name}, not {name}: name it so, or use another"
+            " file"
         )
     first = dataset.saved
     with dataset:
@@ -98,8 +99,8 @@ def persisted(
         return
     if _digest_at(target) != (last.digest if last else None):
         raise OntologyError(
-            f"{target} was written by another run since it was loaded: it is left as it is, and the changes of this "
-            "run are not saved; save_snapshot(dataset, another_path) keeps them"
+            f"{target} was written by another run since it was loaded: it is left as it is, and the"
+            " changes of this run are not saved; save_snapshot(dataset, another_path) keeps them"
         )
     save_snapshot(dataset, target)
 
@@ -183,7 +184,8 @@ def _checked(raw: bytes) -> tuple[str, str]:
         )
     if int(first[1]) != FORMAT:
         raise OntologyError(
-            f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}: use the rlm of its age"
+            f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}: use the rlm of"
+            " its age"
         )
     body, digest = raw[first.end() :], first[2].decode()
     if sha256(body).hexdigest() != digest:
@@ -228,7 +230,8 @@ def _head(about: list[ox.Quad]) -> tuple[str, str]:
     texts = [value.value for value in values if isinstance(value, ox.Literal)]
     if len(about) != len(_HEAD) or len(texts) != len(_HEAD) or texts[0] != str(FORMAT):
         raise OntologyError(
-            f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its graphs"
+            f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its"
+            " graphs"
         )
     if {str(quad.subject) for quad in about} != {f"<urn:rlm:{texts[1]}>"}:
         raise OntologyError(

@@ -82,13 +82,14 @@ def check(term: Any) -> Object:
         raise _too_long(len(term.value))
     if isinstance(term, ox.BlankNode) and not BLANK.fullmatch(term.value):
         raise OntologyError(
-            f"_:{term.value[:80]} is no blank node of this dataset: take one from blank() or quads(); the labels in "
-            "the answer of a query hold for that answer only"
+            f"_:{term.value[:80]} is no blank node of this dataset: take one from blank() or"
+            " quads(); the labels in the answer of a query hold for that answer only"
         )
     if isinstance(term, ox.Literal):
         if term.language is None and term.datatype.value in _NEEDS_LANGUAGE:
             raise OntologyError(
-                f"the text {term.value[:80]!r} has the type of a text with a language, but no language"
+                f"the text {term.value[:80]!r} has the type of a text with a language, but no"
+                " language"
             )
         if len(term.datatype.value) > MAX_TERM_CHARS:
             raise _too_long(len(term.datatype.value))

@@ -131,7 +131,10 @@ class Prefixes(dict[str, str]):
                 + " or ".join(f"{known}: (<{self[known]}>)" for known in near)
                 + "?"
             )
-        return f"; bound are {', '.join(f'{known}:' for known in list(self)[:12])} … or write the whole <iri>"
+        return (
+            f"; bound are {', '.join(f'{known}:' for known in list(self)[:12])} … or write the"
+            " whole <iri>"
+        )
 
     def shrink(self, iri: str) -> str:
         """`prefix:name` by the longest namespace that fits and leaves a plain name, else `<iri>`."""

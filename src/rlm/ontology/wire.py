@@ -171,7 +171,8 @@ def redirected(ask: Ask, heard: Heard) -> Ask:
     if there.host != here.host or not (same or safer):
         target = f"{there.scheme}://{there.authority}"
         raise Broken(
-            f"redirects ({heard.status}) to {target[:120]}, which is not followed: give the final address"
+            f"redirects ({heard.status}) to {target[:120]}, which is not followed: give the final"
+            " address"
         )
     if heard.status == 303:
         kept = {name: value for name, value in ask.headers.items() if name != "Content-Type"}

@@ -111,7 +111,8 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
             at = node.values["id"].at if isinstance(node, Mapping) else node.at
             raise Fault(
                 at,
-                f"the task id {shown(task.id)} is here twice, first in line {found[task.id].line}: rename",
+                f"the task id {shown(task.id)} is here twice, first in line {found[task.id].line}:"
+                " rename",
             )
         found[task.id] = task
     description = top.values.get("description")

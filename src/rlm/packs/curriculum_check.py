@@ -84,7 +84,10 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
                 if (kind := _meant(tag))
             ]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
-            yield f"{curriculum.path}:{task.line}: no tag of task {task.id} is a kind of question; {why}"
+            yield (
+                f"{curriculum.path}:{task.line}: no tag of task {task.id} is a kind of question;"
+                f" {why}"
+            )
 
 
 def _meant(tag: str) -> str:
@@ -103,8 +106,8 @@ def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None
             known[iri] = occurs(engine, iri)
         if not known[iri]:
             raise ValidationError(
-                f"{name} occurs nowhere in the ontology{_instead(engine, iri)}; what is not there is asked for with "
-                "compare: absent",
+                f"{name} occurs nowhere in the ontology{_instead(engine, iri)}; what is not there"
+                " is asked for with compare: absent",
                 field="sparql",
             )
 
@@ -147,7 +150,7 @@ def _expanded(token: Token, prefixes: Prefixes) -> str:
 def _check_some(verify: Verify, found: int) -> None:
     if verify.compare in ("set", "contains_all") and not found:
         raise ValidationError(
-            f"it finds nothing, so compare: {verify.compare} would expect nothing: correct the query, or write "
-            "compare: absent",
+            f"it finds nothing, so compare: {verify.compare} would expect nothing: correct the"
+            " query, or write compare: absent",
             field="sparql",
         )

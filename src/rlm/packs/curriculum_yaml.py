@@ -176,7 +176,8 @@ def _put(parent: Listing | Mapping, pending: list[Text | None], node: Node) -> N
     if node.value in parent.keys:
         raise Fault(
             node.at,
-            f"the key {shown(node.value)} is here twice, first in line {parent.keys[node.value].line}",
+            f"the key {shown(node.value)} is here twice, first in line"
+            f" {parent.keys[node.value].line}",
         )
     parent.keys[node.value] = node.at
     pending[-1] = node

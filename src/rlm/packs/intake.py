@@ -62,7 +62,8 @@ class Intake:
         line."""
         if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
             raise PackError(
-                f"memory_id {claimed[:40]!r} is not that of its title, content and scope: leave it out",
+                f"memory_id {claimed[:40]!r} is not that of its title, content and scope: leave"
+                " it out",
                 path=str(self.source.path),
                 line=number,
             )

@@ -37,7 +37,8 @@ def _require_cryptography() -> None:
         importlib.import_module(_NEEDED)
     except ImportError as exc:
         raise PackError(
-            f'signatures need the package cryptography, which cannot be loaded ({exc}): pip install "cryptography>=44"'
+            f"signatures need the package cryptography, which cannot be loaded ({exc}): pip install"
+            ' "cryptography>=44"'
         ) from exc
 
 

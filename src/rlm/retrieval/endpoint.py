@@ -136,8 +136,9 @@ class EndpointEmbedder:
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(
-            f"the embedding endpoint {self._shown} (model {self.model!r}) {self._hide(problem)}. "
-            "Check RLM_EMBED_URL, RLM_EMBED_MODEL and RLM_EMBED_KEY, or do without: RLM_EMBEDDER=static"
+            f"the embedding endpoint {self._shown} (model {self.model!r}) {self._hide(problem)}."
+            " Check RLM_EMBED_URL, RLM_EMBED_MODEL and RLM_EMBED_KEY, or do without:"
+            " RLM_EMBEDDER=static"
         )
 
     def _hide(self, text: str) -> str:

@@ -39,7 +39,7 @@ class Explanation:
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
         lent = f"; lent by neighbours {max(self.context.values()):.2f}" if self.context else ""
         return (
-            f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}: {words}; "
-            f"meaning {meaning}{lent}) × confidence {self.confidence:.2f} × recency {self.recency:.2f} "
-            f"× {self.level} {self.level_weight:g}"
+            f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}:"
+            f" {words}; meaning {meaning}{lent}) × confidence {self.confidence:.2f} × recency"
+            f" {self.recency:.2f} × {self.level} {self.level_weight:g}"
         )

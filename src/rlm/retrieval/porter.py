@@ -38,13 +38,14 @@ def _by_penult(rules: str) -> _Rules:
 
 
 _STEP_2 = _by_penult(
-    "ational:ate tional:tion enci:ence anci:ance izer:ize logi:log bli:ble alli:al entli:ent eli:e ousli:ous "
-    "ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive "
-    "biliti:ble"
+    "ational:ate tional:tion enci:ence anci:ance izer:ize logi:log bli:ble alli:al entli:ent eli:e"
+    " ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous"
+    " aliti:al iviti:ive biliti:ble"
 )
 _STEP_3 = _by_penult("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")
 _STEP_4 = _by_penult(
-    "al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:"
+    "al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive:"
+    " ize:"
 )
 
 

@@ -291,7 +291,10 @@ class MontyRepl(Closing):
         if isinstance(inner, MemoryError):
             return "memory", _trace(error)
         if isinstance(inner, NotImplementedError) and str(inner).endswith(_NO_WAIT):
-            said = "a tool cannot be called from a function that is given to map, filter, sorted and the like"
+            said = (
+                "a tool cannot be called from a function that is given to map, filter, sorted and"
+                " the like"
+            )
             return (
                 "error",
                 f"{_trace(error).rpartition(chr(10))[0]}\nRuntimeError: {said}: use a plain loop",
@@ -429,8 +432,14 @@ def _misread(error: Any, code: str) -> str:
     if not at or at[0].filename == "main.py":  # monty gives the place only when it read that far
         return f"SyntaxError: {str(error.exception())[:500]}"
     if at[0].line > len(lines):
-        return f"SyntaxError: something is missing at the end (line {len(lines)})\n    {lines[-1][:200]}"
-    return f"SyntaxError: {str(error.exception())[:500]} (line {at[0].line})\n    {lines[at[0].line - 1][:200]}"
+        return (
+            f"SyntaxError: something is missing at the end (line {len(lines)})\n   "
+            f" {lines[-1][:200]}"
+        )
+    return (
+        f"SyntaxError: {str(error.exception())[:500]} (line {at[0].line})\n   "
+        f" {lines[at[0].line - 1][:200]}"
+    )
 
 
 def _trace(error: Any) -> str:

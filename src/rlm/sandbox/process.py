@@ -128,8 +128,8 @@ class ProcessRepl(Closing):
             self._kill()
             missing = ", ".join(sorted(NEEDED - self.layers))
             raise SandboxUnfit(
-                f"this machine cannot confine a process (missing: {missing}); use the engine 'monty' "
-                "(pip install 'rlm-memory[monty]'), or --unsafe if the code is your own"
+                f"this machine cannot confine a process (missing: {missing}); use the engine"
+                " 'monty' (pip install 'rlm-memory[monty]'), or --unsafe if the code is your own"
             )
         for name, value in self._set.items():
             self._ask({"op": "set", "name": name, "value": value}, "ok")
@@ -273,7 +273,9 @@ class ProcessRepl(Closing):
         except Exception as exc:
             return {
                 "op": "raise",
-                "message": f"{message['name']} failed inside ({type(exc).__name__}); try another way",
+                "message": (
+                    f"{message['name']} failed inside ({type(exc).__name__}); try another way"
+                ),
             }
 
     def _raise_cpu_limit(self, pid: int) -> None:

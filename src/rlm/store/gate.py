@@ -261,7 +261,8 @@ def _check_title(title: str) -> None:
     count = title.count(" ") + 1
     if count > TITLE_WORDS:
         raise ValidationError(
-            f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…; move the rest to the description",
+            f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…; move the rest to the"
+            " description",
             field="title",
         )
     if len(title) > TITLE_CHARS:
@@ -294,7 +295,8 @@ def amend_item(old: MemoryItem, changes: Mapping[str, Any], tenant: Tenant) -> M
 def same_words(new: MemoryItem) -> ValidationError:
     """The error for an edit that would make one memory the same as another."""
     return ValidationError(
-        f"with these words the memory would be the same as {new.memory_id}: change that one, or archive one"
+        f"with these words the memory would be the same as {new.memory_id}: change that one, or"
+        " archive one"
     )
 
 

@@ -98,8 +98,8 @@ class JSONDocument:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
             raise StoreCorrupt(
-                f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it by hand or "
-                f"name another file"
+                f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it"
+                " by hand or name another file"
             ) from exc
 
     def save(self, path: str | Path | None = None) -> Path:

@@ -168,8 +168,8 @@ class MemoryStore(JSONDocument):
         rows = [self._cache[words] for words in columns]
         if len(self._cache) > 2 * len(rows):
             self._cache = dict(zip(columns, rows, strict=True))
-        return [row[0] for row in rows], None if self.embedder is None else np.stack(
-            [row[1] for row in rows]
+        return [row[0] for row in rows], (
+            None if self.embedder is None else np.stack([row[1] for row in rows])
         )
 
     # -- reading and changing one ------------------------------------------------------------------

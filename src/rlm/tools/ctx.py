@@ -71,8 +71,8 @@ class _Context:
         )
         if stop - begin > PART_CHARS:
             raise HandleError(
-                f"ctx_slice of {stop - begin:,} characters, at most {PART_CHARS}: ask for less, or slice the text in "
-                f"Python and pass it to llm_query"
+                f"ctx_slice of {stop - begin:,} characters, at most {PART_CHARS}: ask for less, or"
+                " slice the text in Python and pass it to llm_query"
             )
         return self._store.read(ref, begin, max(begin, stop))
 
@@ -119,8 +119,9 @@ class _Context:
             "key": clip(handle.key, FIRST_LINE_CHARS),
             "dtype": handle.dtype,
             "chars": chars,
-            "lines": store.count(ref, "\n")
-            + (chars > 0 and store.read(ref, chars - 1, chars) != "\n"),
+            "lines": (
+                store.count(ref, "\n") + (chars > 0 and store.read(ref, chars - 1, chars) != "\n")
+            ),
             "words": words if sampled == chars else round(words * chars / sampled),
             "first": [clip(one_line(line), FIRST_LINE_CHARS) for line in head[:FIRST_LINES]],
         }

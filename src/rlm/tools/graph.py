@@ -59,7 +59,8 @@ class _Graph:
         graph = getattr(self._backend, "graph", None)
         if graph is None:
             raise StoreError(
-                f"a {type(self._backend).__name__} has no hypergraph: use mem_search and mem_add, or a SQLite store"
+                f"a {type(self._backend).__name__} has no hypergraph: use mem_search and mem_add,"
+                " or a SQLite store"
             )
         return graph
 
@@ -119,7 +120,8 @@ class _Graph:
     def _check_writes(self) -> None:
         if self._writes >= WRITES_PER_RUN:
             raise LimitExceeded(
-                f"{WRITES_PER_RUN} notes were stored in this run, which is the most: use what is there"
+                f"{WRITES_PER_RUN} notes were stored in this run, which is the most: use what is"
+                " there"
             )
 
     def _shown(self, nodes: list[Node]) -> list[dict[str, Any]]:

@@ -96,7 +96,8 @@ class _Memory:
             )
         if len(wanted) > max_n:
             raise ValidationError(
-                f"{len(wanted)} ids, at most {max_n}: choose the {max_n} that fit best, or ask in turns",
+                f"{len(wanted)} ids, at most {max_n}: choose the {max_n} that fit best, or ask in"
+                " turns",
                 field="ids",
             )
         items = [self._live(memory_id) for memory_id in dict.fromkeys(wanted)]
@@ -148,7 +149,8 @@ class _Memory:
         with self._lock:
             if self._adds >= ADDS_PER_RUN:
                 raise LimitExceeded(
-                    f"{ADDS_PER_RUN} memories were stored in this run, which is the most: keep the best"
+                    f"{ADDS_PER_RUN} memories were stored in this run, which is the most: keep the"
+                    " best"
                 )
             memory_id = self._backend.add(item)
             self._adds += 1

@@ -115,7 +115,10 @@ class Patterns:
             if self._memory.get(item.memory_id) is not None:
                 return f"known as {item.memory_id}"
             if self._stored >= PATTERNS_PER_RUN:
-                return f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+                return (
+                    f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the"
+                    " most"
+                )
             memory_id = self._memory.add(item)
             self._stored += 1
         return f"stored as {memory_id}"

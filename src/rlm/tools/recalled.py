@@ -50,14 +50,15 @@ class Recalled:
         with self._lock:
             if self._is_full():
                 raise ValidationError(
-                    "this run recalled so much from memory that new and old cannot be told apart: store it in another",
+                    "this run recalled so much from memory that new and old cannot be told apart:"
+                    " store it in another",
                     field=name,
                 )
             repeats = RECALLED_HEADING in text or self._repeats(_letters(text))
         if repeats:
             raise ValidationError(
-                f"{name} repeats text that was recalled from memory, where it is stored already: store only what is "
-                f"new, in your own words",
+                f"{name} repeats text that was recalled from memory, where it is stored already:"
+                " store only what is new, in your own words",
                 field=name,
             )
 

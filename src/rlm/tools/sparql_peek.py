@@ -110,7 +110,10 @@ def _instances(one: _Resource, limit: int) -> dict[str, Any]:
 
 def _kinds(one: _Resource, iris: list[str]) -> dict[str, str]:
     """The subclass that an instance is of, for those that are not of the class itself."""
-    query = f"SELECT ?s ?c WHERE {{ VALUES ?s {{ {' '.join(map(source, iris))} }} {one.instances} }} ORDER BY ?s ?c"
+    query = (
+        f"SELECT ?s ?c WHERE {{ VALUES ?s {{ {' '.join(map(source, iris))} }} {one.instances} }}"
+        " ORDER BY ?s ?c"
+    )
     found: dict[str, list[Term]] = {}
     for row in one.rows(query, KINDS):
         found.setdefault(row["s"]["v"], []).append(row["c"])
@@ -161,7 +164,10 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
 def _used(one: _Resource, limit: int) -> list[dict[str, Any]]:
     """The predicates that some of the instances have, whatever the schema says."""
     some = f"SELECT DISTINCT ?s WHERE {{ {one.instances} }} LIMIT {INSTANCES}"
-    query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {some} }} ?s ?p ?o }} GROUP BY ?p ORDER BY DESC(?n) ?p"
+    query = (
+        f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {some} }} ?s ?p ?o }} GROUP BY ?p ORDER BY"
+        " DESC(?n) ?p"
+    )
     found = one.rows(query, max(limit, LISTED))
     return [
         {"predicate": one.text(row["p"]), "count": int(row["n"]["v"])}

@@ -217,7 +217,10 @@ def _failed(error: tuple[str, str]) -> str:
     if kind == "output":
         said = "offline could not read the output of its own program: it was cut or is not there."
         return f"{OFFLINE_UNANSWERED} {said} {HOW_TO_SET}"
-    said = f"offline's program failed in the REPL ({kind}: {tidy(message)[:300]}), so there is no answer."
+    said = (
+        f"offline's program failed in the REPL ({kind}: {tidy(message)[:300]}), so there is no"
+        " answer."
+    )
     return f"{OFFLINE_UNANSWERED} {said} {HOW_TO_SET}"
 
 
@@ -237,9 +240,9 @@ def _last_words(question: str, messages: Sequence[Message]) -> str:
         if found is not None and step == "look":
             begins = f" It begins: “{tidy(found['begins'])}”." if found["begins"] else ""
             return (
-                f"{OFFLINE_UNANSWERED} the turns were over before offline could look for an answer. "
-                f"The context has {found['size']:,} "
-                f"characters in {found['texts']} text{'s' * (found['texts'] != 1)}.{begins}"
+                f"{OFFLINE_UNANSWERED} the turns were over before offline could look for an answer."
+                f" The context has {found['size']:,} characters in {found['texts']}"
+                f" text{'s' * (found['texts'] != 1)}.{begins}"
             )
     return f"{OFFLINE_UNANSWERED} the turns were over before anything was known. {WHAT_IT_IS}"
 
@@ -281,7 +284,8 @@ def _code(
     chosen = f"asked = {{name: context[name] for name in {list(only)!a}}}\n" if only else ""
     call = (
         f"{chosen}clock = start_clock({seconds})\nfound = {program}({given})\n"
-        f'found.update({{"size": size_of({texts}), "texts": len(texts_of({texts})), "read": clock["chars"], '
+        f'found.update({{"size": size_of({texts}), "texts": len(texts_of({texts})), "read":'
+        ' clock["chars"], '
         f'"partial": clock["partial"]}})\nprint(report(found, {room}))'
     )
     modules = ("csv", "itertools", "json", "math", "re", "time")

@@ -111,7 +111,14 @@ def _script(letter: str) -> str:
     return (
         ""
         if name
-        in ("LATIN", "MODIFIER", "MATHEMATICAL", "FULLWIDTH", "SUPERSCRIPT", "DOUBLE-STRUCK")
+        in (
+            "LATIN",
+            "MODIFIER",
+            "MATHEMATICAL",
+            "FULLWIDTH",
+            "SUPERSCRIPT",
+            "DOUBLE-STRUCK",
+        )
         else name
     )
 

@@ -30,96 +30,132 @@ to tout tra um un unter v van var ve vis von w war was y z za
 """
 """Words that are names, abbreviations or English as well: alone they are no evidence."""
 FOREIGN = {
-    "German": """
+    "German": (
+        """
         was welche welcher welches welchen wie viele viel gibt es ist sind der die das den dem des ein eine
         einer eines einen und oder nicht von zu zum zur mit für auf alle aller wer wo wann warum wieso wohin hat
         haben kann man nenne nennen zeige zeig liste erkläre beschreibe bedeutet zwischen über unter wird werden
         kein keine im vom bitte mir alles heißt heisst steht ich sich auch bei aus dieser diese dieses ontologie
         klasse klassen unterklassen oberklassen eigenschaften
-    """,
-    "French": """
+    """
+    ),
+    "French": (
+        """
         quel quelle quels quelles qu est ce que qui quoi où quand comment pourquoi combien les des une un du de
         la le et ou dans pour par sur avec sont y a t il elle ils elles existe liste lister décris décrire donne
         donnez moi montre explique expliquez entre toutes tous tout aux au cette ces cet leur leurs pas ne sous
         lesquelles lesquels trouve définir nous vous je ontologie classe propriétés plaît
-    """,
-    "Spanish": """
+    """
+    ),
+    "Spanish": (
+        """
         qué que cuál cuáles cual cuales cuántas cuántos cuantas cuantos cómo como dónde donde cuándo cuando
         quién quien por para con los las el la de del un una unos unas es son está están hay y o en todas todos
         muestra muéstrame lista dime describe explica entre existe existen tiene tienen significa clase clases
         propiedades ontología dame favor mostrar listar se lo su sus al no sobre según subclases
-    """,
-    "Italian": """
+    """
+    ),
+    "Italian": (
+        """
         che cosa cos è quali quale quante quanti quanta quanto come dove quando chi perché il lo la i gli le un
         una di del della dei delle degli dello nel nella e o con per tra fra sono ci elenca elencare mostra
         mostrami descrivi spiega significa esiste esistono tutte tutti ha hanno classe classi proprietà
         ontologia dimmi da sul sulla sottoclassi
-    """,
-    "Portuguese": """
+    """
+    ),
+    "Portuguese": (
+        """
         o que é qual quais quantas quantos como onde quando quem por porque para com os as um uma uns umas do da
         dos das no na nos nas e são está há existem existe tem têm liste listar mostre descreva explique entre
         todas todos significa classe propriedades ontologia me de ao pela pelo diga subclasses
-    """,
-    "Dutch": """
+    """
+    ),
+    "Dutch": (
+        """
         wat welke welk hoeveel hoe waar wanneer wie waarom is zijn de het een van en of met voor op er geef noem
         toon laat zien beschrijf leg uit tussen alle alles betekent bestaat bestaan heeft hebben niet geen in
         ontologie klasse klassen eigenschappen aan mij deze dit dat die naar subklassen
-    """,
-    "Swedish": """
+    """
+    ),
+    "Swedish": (
+        """
         vad vilka vilken vilket hur många mycket var när vem varför är en ett och eller med för på av till det
         den de finns har kan inte alla allt visa lista beskriv förklara mellan betyder som i om mig ontologin
         klass klasser egenskaper underklasser
-    """,
-    "Danish or Norwegian": """
+    """
+    ),
+    "Danish or Norwegian": (
+        """
         hvad hva hvilke hvilken hvilket hvor mange meget hvem hvorfor hvordan når er en et og eller med for på
         av af til det den de findes finnes har kan ikke alle alt vis liste beskriv forklar mellem mellom betyder
         betyr som i om meg mig der klasser egenskaber egenskaper underklasser
-    """,
-    "Finnish": """
+    """
+    ),
+    "Finnish": (
+        """
         mikä mitä mitkä mikäs kuka missä milloin miksi kuinka monta miten on ovat ja tai ei onko kaikki luettele
         näytä kuvaile selitä mitään välillä tarkoittaa luokkia luokat luokka luokan alaluokat ominaisuudet
-    """,
-    "Polish": """
+    """
+    ),
+    "Polish": (
+        """
         co to jest są jaki jaka jakie jak który która które ile gdzie kiedy kto dlaczego czy w z na do od po i
         oraz lub nie wszystkie wymień pokaż opisz wyjaśnij między dla ma mają oznacza klasa klasy klas
         właściwości podklasy się
-    """,
-    "Czech or Slovak": """
+    """
+    ),
+    "Czech or Slovak": (
+        """
         co je jsou jsu sú čo jaký jaká jaké aké aký kolik koľko kde kdy kto kdo proč prečo který která které
         ktoré v z na do od a nebo alebo ne všechny všetky vypiš zobraz popiš vysvětli mezi medzi má znamená
         třídy tříd třída vlastnosti podtřídy podtriedy to
-    """,
-    "Romanian": """
+    """
+    ),
+    "Romanian": (
+        """
         ce este sunt care cât câte câți cum unde când cine de la și sau cu pentru pe în din al ale ai a lui o un
         toate toți listează arată descrie explică între există are au înseamnă clasa clase clasele proprietăți
         subclasele nu
-    """,
-    "Hungarian": """
+    """
+    ),
+    "Hungarian": (
+        """
         mi mik mit milyen melyek melyik mennyi hány hol mikor ki miért hogyan a az egy és vagy van vannak nem
         sorold fel mutasd írd le magyarázd között minden összes jelent osztály osztályok osztálya alosztályai
         tulajdonságai
-    """,
-    "Turkish": """
+    """
+    ),
+    "Turkish": (
+        """
         ne nedir neler nelerdir hangi hangileri kaç nerede zaman kim neden nasıl bir ve veya ile için var mı mi
         mu mü yok değil tüm bütün listele göster açıkla tanımla arasında sınıf sınıflar sınıfın alt özellikleri
         olan
-    """,
-    "Indonesian or Malay": """
+    """
+    ),
+    "Indonesian or Malay": (
+        """
         apa apakah itu ini yang mana berapa banyak di dari ke dan atau dengan untuk ada tidak semua sebutkan
         tampilkan jelaskan antara siapa kapan mengapa bagaimana kelas subkelas adalah sifat senarai
-    """,
-    "Catalan": """
+    """
+    ),
+    "Catalan": (
+        """
         què quin quina quins quines són és els les el la de del dels un una i o amb per quant quants quantes hi
         ha com on quan qui mostra llista descriu explica entre totes tots classe classes propietats ontologia
         subclasses
-    """,
-    "Croatian, Serbian or Slovene": """
+    """
+    ),
+    "Croatian, Serbian or Slovene": (
+        """
         što šta kaj je su so koje koji koja katere kateri koliko gdje gde kje kada kdaj tko ko kdo zašto zakaj
         kako i in ili ali sa za na od do iz sve vse nisu navedi prikaži opiši objasni između med znači klase
         klasa razredi svojstva lastnosti podklase ima
-    """,
-    "Vietnamese": """
+    """
+    ),
+    "Vietnamese": (
+        """
         là gì nào bao nhiêu ở đâu khi ai tại sao thế có không các những của và hoặc với cho tất cả liệt kê mô tả
         giải thích giữa lớp thuộc tính một
-    """,
+    """
+    ),
 }

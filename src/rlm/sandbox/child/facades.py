@@ -58,11 +58,13 @@ def _findall(pattern: re.Pattern[str], subject: Any) -> list[Any]:
         return pattern.findall(subject)
     whole = pattern.groups == 0
     return [
-        found.group()
-        if whole
-        else found.group(1) or ""
-        if pattern.groups == 1
-        else found.groups("")
+        (
+            found.group()
+            if whole
+            else found.group(1) or ""
+            if pattern.groups == 1
+            else found.groups("")
+        )
         for found in find_matches(pattern, subject)
     ]
 
@@ -249,7 +251,8 @@ class _EnumType(enum.EnumType):
             return super().__call__(value)
         if more or type(value) is not str or not value.isidentifier():
             raise TypeError(
-                "an enumeration is made with a class statement, or from a name and the names of its members"
+                "an enumeration is made with a class statement, or from a name and the names of its"
+                " members"
             )
         listed = names.replace(",", " ").split() if type(names) is str else list(names)
         pairs = [name if isinstance(name, tuple) else (name, None) for name in listed]

@@ -280,7 +280,8 @@ class _Metaclass:
         for base in bases:
             if not isinstance(base, type) or issubclass(base, type) or base in _sealed:
                 raise TypeError(
-                    f"{getattr(base, '__name__', type(base).__name__)} is no class to inherit from here"
+                    f"{getattr(base, '__name__', type(base).__name__)} is no class to inherit from"
+                    " here"
                 )
             if issubclass(type(base), kind):
                 kind = type(base)

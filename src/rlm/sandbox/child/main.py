@@ -267,7 +267,8 @@ class Worker:
     def _compiled(self, code: str, name: str) -> Any:
         if len(code) > self._code_chars:
             raise Refused(
-                f"the block has {len(code):,} characters, over the limit of {self._code_chars:,}: split it"
+                f"the block has {len(code):,} characters, over the limit of {self._code_chars:,}:"
+                " split it"
             )
         try:
             tree = ast.parse(code, name)

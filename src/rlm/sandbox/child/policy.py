@@ -379,7 +379,8 @@ class Policy(RestrictingNodeTransformer):
             ):
                 self.error(
                     value,
-                    "a pattern may name a constant like Colour.RED, or a literal; use `if` for more",
+                    "a pattern may name a constant like Colour.RED, or a literal; use `if` for"
+                    " more",
                 )
             self.check_name(value, getattr(value.value, "id", None))
             return

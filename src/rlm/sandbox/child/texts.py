@@ -127,8 +127,8 @@ class Text:
     def _whole(self) -> str:
         if self.sz > WHOLE_CHARS:
             raise ValueError(
-                f"the text has {self.sz:,} characters and at most {WHOLE_CHARS:,} are taken in at once: "
-                "work on slices, or loop over its lines"
+                f"the text has {self.sz:,} characters and at most {WHOLE_CHARS:,} are taken in at"
+                " once: work on slices, or loop over its lines"
             )
         return self._read(0, self.sz)
 

@@ -76,7 +76,8 @@ class SQLiteMemoryBackend:
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
             raise StoreError(
-                f"{self.db.path} is read-only and not of this schema: open it once where it can be written"
+                f"{self.db.path} is read-only and not of this schema: open it once where it can be"
+                " written"
             )
         self.spaces = Spaces(self.db, tenant)
         table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
@@ -241,7 +242,8 @@ class SQLiteMemoryBackend:
         self._forget_parents_accesses()
         spaces = {level: self.spaces.find(level) for level in LEVELS} if self._accesses else {}
         connection.executemany(
-            "UPDATE memory_items SET access_count = access_count + ? WHERE memory_id = ? AND space_id = ?",
+            "UPDATE memory_items SET access_count = access_count + ? WHERE memory_id = ? AND"
+            " space_id = ?",
             [
                 (count, memory_id, spaces[level])
                 for (level, memory_id), count in self._accesses.items()
@@ -299,9 +301,13 @@ class SQLiteMemoryBackend:
         sql = "UPDATE confidence_signals SET memory_id = ? WHERE memory_id = ? AND space_id = ?"
         connection.execute(sql, (*ids, space))
         # Everybody who may see the memory may have used it: their notes follow too.
-        seers = "SELECT space_id FROM spaces WHERE org = ? AND (? = 'org' OR team = ?) AND (? <> 'project' OR project = ?)"
+        seers = (
+            "SELECT space_id FROM spaces WHERE org = ? AND (? = 'org' OR team = ?) AND (? <>"
+            " 'project' OR project = ?)"
+        )
         connection.execute(
-            f"UPDATE OR REPLACE memory_usage SET memory_id = ? WHERE memory_id = ? AND space_id IN ({seers})",
+            "UPDATE OR REPLACE memory_usage SET memory_id = ? WHERE memory_id = ? AND space_id IN"
+            f" ({seers})",
             (*ids, old.org, old.level, old.team, old.level, old.project),
         )
 
@@ -385,7 +391,10 @@ class SQLiteMemoryBackend:
         Others who write are waited for as long as by any change, or for `wait_s`.
         """
         tenant = self.tenant
-        sql = "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ? AND project = ?"
+        sql = (
+            "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ? AND"
+            " project = ?"
+        )
         key = (tenant.org, tenant.team, former)
         if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
             return False

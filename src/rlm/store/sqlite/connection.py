@@ -81,8 +81,9 @@ class Database:
     def _prepare_file(self, read_only: bool) -> None:
         if str(self.path) == ":memory:":
             raise StoreError(
-                "a store is a file, and ':memory:' is none: give a path; for a store to throw away one in a temporary "
-                "folder, as tempfile.TemporaryDirectory() or `mktemp -d` makes it"
+                "a store is a file, and ':memory:' is none: give a path; for a store to throw away"
+                " one in a temporary folder, as tempfile.TemporaryDirectory() or `mktemp -d`"
+                " makes it"
             )
         if self.path.is_dir():
             raise StoreError(
@@ -107,8 +108,9 @@ class Database:
                 connection = self._connect_read_only()
             _wait_at_most(connection, self.lock_timeout_s)
             connection.execute(
-                f"PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA trusted_schema=OFF;"
-                f"PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY; PRAGMA mmap_size={MMAP_BYTES}"
+                "PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA"
+                f" trusted_schema=OFF;PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY;"
+                f" PRAGMA mmap_size={MMAP_BYTES}"
             ).fetchall()  # a statement after one that answers runs only when the answer is read
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             if not self.read_only:
@@ -363,8 +365,8 @@ def check_engine() -> None:
     if tuple(int(part) for part in version.split(".")[:3]) < MINIMUM_SQLITE:
         wanted = ".".join(map(str, MINIMUM_SQLITE))
         raise EngineUnfit(
-            f"SQLite {version} can lose committed data when two processes write; {wanted} or newer is "
-            f"needed: pip install --upgrade 'apsw>=3.53'"
+            f"SQLite {version} can lose committed data when two processes write; {wanted} or newer"
+            " is needed: pip install --upgrade 'apsw>=3.53'"
         )
 
 
@@ -389,8 +391,8 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
             best, kind = point, parts[2]
     if kind in NETWORK_FILE_SYSTEMS:
         raise StoreError(
-            f"{path} is on a network file system ({kind} at {best}), where SQLite cannot keep it safe: "
-            f"use a local path with --db"
+            f"{path} is on a network file system ({kind} at {best}), where SQLite cannot keep it"
+            " safe: use a local path with --db"
         )
 
 
@@ -424,7 +426,8 @@ def mapped(path: Path) -> Iterator[None]:
         raise
     except (apsw.NotADBError, apsw.CorruptError) as exc:
         raise StoreCorrupt(
-            f"{path} is not a readable store ({exc}): it was left as it is; restore a backup or name another file"
+            f"{path} is not a readable store ({exc}): it was left as it is; restore a backup or"
+            " name another file"
         ) from exc
     except (apsw.BusyError, apsw.LockedError) as exc:
         raise StoreLocked(f"{path} is locked by another process ({exc}): try again") from exc

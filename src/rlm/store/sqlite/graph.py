@@ -259,7 +259,7 @@ class Graph:
         where, values = _filters(type, tier, min_confidence)
         rows = self._db.rows(
             f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? {where} "
-            f"ORDER BY updated_at DESC, node_no DESC LIMIT ?",
+            "ORDER BY updated_at DESC, node_no DESC LIMIT ?",
             (self._spaces.find("project"), *values, gate.check_count(limit, "limit")),
         )
         return [_node(row) for row in rows]
@@ -323,9 +323,9 @@ class Graph:
 
     def _edges(self, where: str, values: Sequence[Any]) -> list[Edge]:
         rows = self._db.rows(
-            f"SELECT e.id, e.type, e.label, e.weight, m.node_id, m.role, m.position FROM hyperedges e "
-            f"JOIN membership m ON m.hyperedge_id = e.id WHERE e.space_id = ? AND {where} "
-            f"ORDER BY e.rowid, m.position, m.node_id, m.role",
+            "SELECT e.id, e.type, e.label, e.weight, m.node_id, m.role, m.position FROM hyperedges"
+            f" e JOIN membership m ON m.hyperedge_id = e.id WHERE e.space_id = ? AND {where} ORDER"
+            " BY e.rowid, m.position, m.node_id, m.role",
             (self._spaces.find("project"), *values),
         )
         grouped: dict[str, tuple[list[Any], list[Member]]] = {}
@@ -362,11 +362,11 @@ class Graph:
         kind = "" if edge_type is None else "AND e.type = ?"
         columns = ", ".join(f"n.{name.strip()}" for name in NODE_COLUMNS.split(","))
         rows = self._db.rows(
-            f"SELECT {columns} FROM membership mine JOIN hyperedges e ON e.id = mine.hyperedge_id {kind} "
-            f"JOIN membership other ON other.hyperedge_id = e.id AND other.node_id <> mine.node_id "
-            f"JOIN nodes n ON n.id = other.node_id "
-            f"WHERE mine.node_id = ? AND e.space_id = ? AND n.tier <> 'archive' "
-            f"GROUP BY n.id ORDER BY max(e.weight) DESC, min(e.rowid), min(other.position), n.id",
+            f"SELECT {columns} FROM membership mine JOIN hyperedges e ON e.id = mine.hyperedge_id"
+            f" {kind} JOIN membership other ON other.hyperedge_id = e.id AND other.node_id <>"
+            " mine.node_id JOIN nodes n ON n.id = other.node_id WHERE mine.node_id = ? AND"
+            " e.space_id = ? AND n.tier <> 'archive' GROUP BY n.id ORDER BY max(e.weight) DESC,"
+            " min(e.rowid), min(other.position), n.id",
             (
                 *(() if edge_type is None else (_edge_type(edge_type),)),
                 node_id,
@@ -421,7 +421,8 @@ class Graph:
             found = neighbours.spread(connection, candidates)
             rows = fetch(
                 connection,
-                f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE node_no IN (SELECT value FROM json_each(?)) {where}",
+                f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE node_no IN (SELECT value FROM"
+                f" json_each(?)) {where}",
                 (json.dumps(list(found)), *values),
             )
             hits = []
@@ -454,8 +455,8 @@ class Graph:
             else "AND EXISTS (SELECT 1 FROM json_each(node_ids) WHERE value = ?)"
         )
         rows = self._db.rows(
-            f"SELECT id, timestamp, operation, node_ids, from_tier, to_tier, reasoning FROM evolution_log "
-            f"WHERE space_id = ? {only} ORDER BY id DESC LIMIT ?",
+            "SELECT id, timestamp, operation, node_ids, from_tier, to_tier, reasoning FROM"
+            f" evolution_log WHERE space_id = ? {only} ORDER BY id DESC LIMIT ?",
             (self._spaces.find("project"), *(() if node_id is None else (node_id,)), max(0, limit)),
         )
         return [_evolution(row) for row in rows]
@@ -471,8 +472,8 @@ class Graph:
         reasoning: str | None,
     ) -> None:
         connection.execute(
-            "INSERT INTO evolution_log(space_id, timestamp, operation, node_ids, from_tier, to_tier, reasoning) "
-            "VALUES (?,?,?,?,?,?,?)",
+            "INSERT INTO evolution_log(space_id, timestamp, operation, node_ids, from_tier,"
+            " to_tier, reasoning) VALUES (?,?,?,?,?,?,?)",
             (
                 space,
                 clock.now_ms(),

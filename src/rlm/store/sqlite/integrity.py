@@ -97,9 +97,11 @@ def _damage(
         return Check(name, True, "ok")
     mine = [row.name for row in found if row.space in spaces and row.name is not None][:LISTED]
     listed = [
-        f"{kind} {row.name}: {row.column}, {row.what}"
-        if row.space in spaces and row.name is not None
-        else f"row {row.number}: {row.column}"
+        (
+            f"{kind} {row.name}: {row.column}, {row.what}"
+            if row.space in spaces and row.name is not None
+            else f"row {row.number}: {row.column}"
+        )
         for row in found[:LISTED]
     ]
     more = f"; and {len(found) - LISTED:,} more" if len(found) > LISTED else ""

@@ -26,15 +26,15 @@ from rlm.store.sqlite.spaces import in_spaces, take_numbers
 from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
 
 COLUMNS = (
-    "memory_id, title, description, content, source_type, task_query, created_at, tags_json, scope_json, "
-    "provenance_json, access_count, success_count, failure_count, outcome, confidence, last_used, org, team, "
-    "project, level, source_session, trust, origin, archived_at"
+    "memory_id, title, description, content, source_type, task_query, created_at, tags_json,"
+    " scope_json, provenance_json, access_count, success_count, failure_count, outcome, confidence,"
+    " last_used, org, team, project, level, source_session, trust, origin, archived_at"
 )
 NAMES = tuple(COLUMNS.split(", "))
 _MARKS = ",".join("?" * (len(NAMES) + 6))
 _INSERT = (
-    f"INSERT INTO memory_items(item_no, space_id, {COLUMNS}, scope_words, grams, embedding, embedding_model) "
-    f"VALUES ({_MARKS})"
+    f"INSERT INTO memory_items(item_no, space_id, {COLUMNS}, scope_words, grams, embedding,"
+    f" embedding_model) VALUES ({_MARKS})"
 )
 _NEAREST = "CASE level WHEN 'project' THEN 0 WHEN 'team' THEN 1 ELSE 2 END"
 _DEFAULT_SCOPE_JSON = canonical_json(DEFAULT_SCOPE.to_dict())
@@ -148,7 +148,10 @@ def _values(item: MemoryItem, tags_json: str) -> tuple[Any, ...]:
 
 def existing(connection: apsw.Connection, space: int, ids: Sequence[str]) -> set[str]:
     """Which of these ids the space holds already, archived ones included."""
-    sql = "SELECT memory_id FROM memory_items WHERE space_id = ? AND memory_id IN (SELECT value FROM json_each(?))"
+    sql = (
+        "SELECT memory_id FROM memory_items WHERE space_id = ? AND memory_id IN (SELECT value FROM"
+        " json_each(?))"
+    )
     return {row[0] for row in connection.execute(sql, (space, json.dumps(ids)))}
 
 
@@ -263,7 +266,10 @@ def _nearest(
 
 def fetch_numbers(connection: apsw.Connection, numbers: Iterable[int]) -> dict[int, MemoryItem]:
     """Memories by row number."""
-    sql = f"SELECT item_no, {COLUMNS} FROM memory_items WHERE item_no IN (SELECT value FROM json_each(?))"
+    sql = (
+        f"SELECT item_no, {COLUMNS} FROM memory_items WHERE item_no IN (SELECT value FROM"
+        " json_each(?))"
+    )
     return {
         row[0]: from_row(row[1:]) for row in connection.execute(sql, (json.dumps(list(numbers)),))
     }
@@ -282,7 +288,7 @@ def rewrite(
     sets = ", ".join(f"{name} = ?" for name in NAMES)
     connection.execute(
         f"UPDATE memory_items SET item_no = ?, {sets}, scope_words = ?, grams = ?, embedding = ?, "
-        f"embedding_model = ? WHERE item_no = ?",
+        "embedding_model = ? WHERE item_no = ?",
         (
             fresh,
             *_values(item, words[2]),

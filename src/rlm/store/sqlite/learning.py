@@ -41,13 +41,13 @@ def page(
         values.append(curriculum_id)
     fields = ", ".join(f"'{name}', t.artifact_json -> '$.{name}'" for name in FIELDS)
     rows = connection.execute(
-        "SELECT t.trajectory_id, t.run_id, t.created_at, t.task_query, t.iteration_count, t.converged, j.is_success, "
-        f"j.confidence, r.model, r.ontology_name, t.rowid, json_object({fields}), "
-        "(SELECT json_group_array(json_array(u.memory_id, u.rank, u.score)) FROM memory_usage u "
-        "WHERE u.space_id = t.space_id AND u.trajectory_id = t.trajectory_id) "
-        "FROM trajectories t JOIN runs r ON r.space_id = t.space_id AND r.run_id = t.run_id "
-        "LEFT JOIN judgments j ON j.space_id = t.space_id AND j.trajectory_id = t.trajectory_id "
-        f"WHERE {' AND '.join(where)} ORDER BY t.rowid DESC LIMIT ?",
+        "SELECT t.trajectory_id, t.run_id, t.created_at, t.task_query, t.iteration_count,"
+        " t.converged, j.is_success, j.confidence, r.model, r.ontology_name, t.rowid,"
+        f" json_object({fields}), (SELECT json_group_array(json_array(u.memory_id, u.rank,"
+        " u.score)) FROM memory_usage u WHERE u.space_id = t.space_id AND u.trajectory_id ="
+        " t.trajectory_id) FROM trajectories t JOIN runs r ON r.space_id = t.space_id AND r.run_id"
+        " = t.run_id LEFT JOIN judgments j ON j.space_id = t.space_id AND j.trajectory_id ="
+        f" t.trajectory_id WHERE {' AND '.join(where)} ORDER BY t.rowid DESC LIMIT ?",
         (*values, limit),
     )
     found, last = [], None

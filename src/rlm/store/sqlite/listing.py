@@ -29,8 +29,9 @@ def rank_candidates(
     best first."""
     by_number = {candidate.number: candidate for candidate in candidates}
     rows = connection.execute(
-        "SELECT item_no, memory_id, confidence, last_used, level, outcome, scope_json FROM memory_items "
-        "WHERE item_no IN (SELECT value FROM json_each(?)) AND archived_at IS NULL AND trust <> 'quarantined'",
+        "SELECT item_no, memory_id, confidence, last_used, level, outcome, scope_json FROM"
+        " memory_items WHERE item_no IN (SELECT value FROM json_each(?)) AND archived_at IS NULL"
+        " AND trust <> 'quarantined'",
         (json.dumps(list(by_number)),),
     )
     ranked = []
@@ -112,7 +113,7 @@ def select(
         values.append(value)
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM memory_items WHERE {' AND '.join(where)} "
-        f"ORDER BY created_at DESC, item_no DESC LIMIT ? OFFSET ?",
+        "ORDER BY created_at DESC, item_no DESC LIMIT ? OFFSET ?",
         (*values, check_count(limit, "limit"), check_count(offset, "offset")),
     )
     return [from_row(row) for row in rows]
@@ -127,8 +128,8 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
 
     def groups(column: str) -> dict[str, int]:
         sql = (
-            f"SELECT {column}, count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL "
-            f"GROUP BY {column} ORDER BY {column}"
+            f"SELECT {column}, count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS"
+            f" NULL GROUP BY {column} ORDER BY {column}"
         )
         return dict(fetch(connection, sql))
 
@@ -140,7 +141,8 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
             f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"
         ),
         "quarantined": one(
-            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND trust = 'quarantined'"
+            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND"
+            " trust = 'quarantined'"
         ),
         "by_source_type": groups("source_type"),
         "by_outcome": groups("outcome"),

@@ -73,7 +73,8 @@ class WriteLock:
         except OSError as exc:
             self.close()
             raise StoreReadOnly(
-                f"{exc.filename} cannot be created ({exc.strerror}): a store needs a folder it can write to"
+                f"{exc.filename} cannot be created ({exc.strerror}): a store needs a folder it can"
+                " write to"
             ) from exc
 
     def _take(self, number: int, started: float, timeout_s: float) -> None:

@@ -73,13 +73,14 @@ def _version(database: Database, newest: int) -> int:
     if version > newest:
         raise SchemaTooNew(
             f"{database.path} has schema {version}, this rlm knows {newest}: upgrade with "
-            f"`pip install --upgrade rlm-memory`; the file was not touched"
+            "`pip install --upgrade rlm-memory`; the file was not touched"
         )
     application = int(database.value("PRAGMA application_id"))
     tables = int(database.value("SELECT count(*) FROM sqlite_schema"))
     if tables and application != APPLICATION_ID:
         raise StoreCorrupt(
-            f"{database.path} is a SQLite file of another program ({tables} tables): choose another path"
+            f"{database.path} is a SQLite file of another program ({tables} tables): choose another"
+            " path"
         )
     return version
 

@@ -75,9 +75,10 @@ def _beside(
     found = []
     mine = fetch(
         connection,
-        "SELECT n.node_no, n.id, mine.hyperedge_id, mine.position, min(1.0, e.weight) FROM nodes n "
-        "JOIN membership mine ON mine.node_id = n.id JOIN hyperedges e ON e.id = mine.hyperedge_id "
-        "WHERE e.type = 'context' AND e.weight > 0 AND n.node_no IN (SELECT value FROM json_each(?))",
+        "SELECT n.node_no, n.id, mine.hyperedge_id, mine.position, min(1.0, e.weight) FROM nodes n"
+        " JOIN membership mine ON mine.node_id = n.id JOIN hyperedges e ON e.id = mine.hyperedge_id"
+        " WHERE e.type = 'context' AND e.weight > 0 AND n.node_no IN (SELECT value FROM"
+        " json_each(?))",
         (json.dumps(numbers),),
     )
     sql = (

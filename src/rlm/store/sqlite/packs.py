@@ -67,12 +67,12 @@ def replaceable(
     items are many.
     """
     sql = (
-        f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE m.space_id = ?1 "
-        "AND m.memory_id IN (SELECT value FROM json_each(?2)) AND ("
-        "(?3 AND m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack') "
-        "OR (m.archived_at IS NOT NULL AND EXISTS ("
-        "SELECT 1 FROM packs p CROSS JOIN pack_items i USING (pack_no) "
-        "WHERE p.space_id = ?1 AND p.rolled_back_at = m.archived_at AND i.memory_id = m.memory_id)))"
+        f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE"
+        " m.space_id = ?1 AND m.memory_id IN (SELECT value FROM json_each(?2)) AND ((?3 AND"
+        " m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack') OR"
+        " (m.archived_at IS NOT NULL AND EXISTS (SELECT 1 FROM packs p CROSS JOIN pack_items i"
+        " USING (pack_no) WHERE p.space_id = ?1 AND p.rolled_back_at = m.archived_at AND"
+        " i.memory_id = m.memory_id)))"
     )
     found = connection.execute(sql, (space, json.dumps(list(ids)), int(lift)))
     return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
@@ -106,8 +106,8 @@ class Record:
             self._pack_no = self._connection.last_insert_rowid()
         first, self._noted = self._noted + 1, last_number(self._connection)
         self._connection.execute(
-            "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no FROM memory_items "
-            "WHERE item_no BETWEEN ? AND ? AND space_id = ?",
+            "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no FROM"
+            " memory_items WHERE item_no BETWEEN ? AND ? AND space_id = ?",
             (self._pack_no, first, self._noted, self._space),
         )
         return self._pack_no
@@ -125,9 +125,9 @@ class Record:
 def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int, list[str]]:
     """Archive what an import added and nobody changed; how many, and the ids of what stays."""
     found: list[tuple[Any, ...]] = connection.execute(
-        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i JOIN memory_items m "
-        "ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? AND m.archived_at IS NULL "
-        "ORDER BY m.memory_id",
+        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i JOIN memory_items m"
+        " ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? AND m.archived_at IS"
+        " NULL ORDER BY m.memory_id",
         (row.space_id, row.pack_no),
     ).fetchall()
     mine = [number for number, _, as_brought in found if as_brought]
@@ -144,9 +144,10 @@ def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int,
 def _renamed(connection: apsw.Connection, row: PackRow) -> list[str]:
     """New ids of memories of an import whose words were edited."""
     sql = (
-        "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL "
-        "AND provenance_json ->> 'edited_from' IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) "
-        "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) ORDER BY memory_id"
+        "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL AND"
+        " provenance_json ->> 'edited_from' IN (SELECT memory_id FROM pack_items WHERE pack_no = ?)"
+        " AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) ORDER BY"
+        " memory_id"
     )
     return [found[0] for found in connection.execute(sql, (row.space_id, row.pack_no, row.pack_no))]
 
@@ -156,8 +157,8 @@ def judged_high(
 ) -> set[str]:
     """Which of these trajectories have a judgment of high confidence."""
     sql = (
-        f"SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id) "
+        "SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id) "
         f"WHERE space_id {in_spaces(spaces)} AND confidence = 'high' "
-        f"AND trajectory_id IN (SELECT value FROM json_each(?))"
+        "AND trajectory_id IN (SELECT value FROM json_each(?))"
     )
     return {row[0] for row in connection.execute(sql, (json.dumps(list(ids)),))}

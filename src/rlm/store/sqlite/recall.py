@@ -161,8 +161,8 @@ class Recall:
                 found = next(
                     iter(
                         connection.execute(
-                            "SELECT doc_count, model, numbers, spaces, lengths, codes FROM recall_segments "
-                            "WHERE segment = ?",
+                            "SELECT doc_count, model, numbers, spaces, lengths, codes FROM"
+                            " recall_segments WHERE segment = ?",
                             (segment,),
                         )
                     )
@@ -254,7 +254,10 @@ class Recall:
                 for term, parts in self.postings(connection, sealed, terms).items()
             }
         listed = ",".join(map(str, sealed.segments))
-        sql = f"SELECT coalesce(sum(length(data)), 0) FROM recall_postings WHERE segment IN ({listed}) AND term = ?"
+        sql = (
+            "SELECT coalesce(sum(length(data)), 0) FROM recall_postings WHERE segment IN"
+            f" ({listed}) AND term = ?"
+        )
         return {term: next(iter(connection.execute(sql, (term,))))[0] // 4 for term in terms}
 
     # -- sealing ---------------------------------------------------------------------------------
@@ -387,8 +390,8 @@ class Recall:
     def _put(self, connection: apsw.Connection, first: int, last: int, made: Segment) -> None:
         head = (self.source.kind, first, last, len(made.numbers), self.model)
         connection.execute(
-            "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers, spaces, "
-            "lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO recall_segments(kind, first_no, last_no, doc_count, model, numbers,"
+            " spaces, lengths, codes) VALUES (?,?,?,?,?,?,?,?,?)",
             (*head, made.numbers.tobytes(), made.spaces.tobytes(), made.lengths, made.codes),
         )
         segment = connection.last_insert_rowid()
@@ -404,8 +407,9 @@ class Recall:
         with self._db.read() as connection:
             rows = fetch(
                 connection,
-                f"SELECT {source.key}, space_id, embedding, embedding_model, {source.length}, {source.column_list} "
-                f"FROM {source.view} WHERE {source.key} > ? AND {source.key} <= ? ORDER BY {source.key} LIMIT ?",
+                f"SELECT {source.key}, space_id, embedding, embedding_model, {source.length},"
+                f" {source.column_list} FROM {source.view} WHERE {source.key} > ? AND {source.key}"
+                f" <= ? ORDER BY {source.key} LIMIT ?",
                 (low, 2**62 if high is None else high, limit),
             )
             if high is None:

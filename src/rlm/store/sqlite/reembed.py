@@ -44,7 +44,10 @@ def is_due(database: Database, embedder: Embedder | None) -> bool:
     )
 
 
-_STALE = "(embedding_model IS NOT :model OR typeof(embedding) <> 'blob' OR (:size > 0 AND length(embedding) <> :size))"
+_STALE = (
+    "(embedding_model IS NOT :model OR typeof(embedding) <> 'blob' OR (:size > 0 AND"
+    " length(embedding) <> :size))"
+)
 
 
 def _wanted(embedder: Embedder) -> dict[str, Value]:
@@ -92,7 +95,8 @@ def _batches(
     """Rows that lack a vector, each once, whatever the model makes of them."""
     last = 0
     while batch := database.rows(
-        f"SELECT {key}, {columns} FROM {table} WHERE {_STALE} AND {key} > :last ORDER BY {key} LIMIT {BATCH}",
+        f"SELECT {key}, {columns} FROM {table} WHERE {_STALE} AND {key} > :last ORDER BY {key}"
+        f" LIMIT {BATCH}",
         {**_wanted(embedder), "last": last},
     ):
         yield batch

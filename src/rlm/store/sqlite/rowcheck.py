@@ -61,7 +61,10 @@ def damaged_nodes(database: Database) -> Iterator[Damage]:
 def damaged_history(database: Database) -> Iterator[Damage]:
     """Rows of the other tables whose JSON is none."""
     for table, column in HISTORY:
-        sql = f"SELECT rowid, space_id FROM {table} WHERE typeof({column}) <> 'text' OR NOT json_valid({column})"
+        sql = (
+            f"SELECT rowid, space_id FROM {table} WHERE typeof({column}) <> 'text' OR NOT"
+            f" json_valid({column})"
+        )
         for number, space in database.rows(sql):
             yield Damage(number, space, None, f"{table}.{column}", "it is no JSON")
 
@@ -118,7 +121,10 @@ def _with_bytes(
         for name in columns
     )
     head, _, rest = select.partition(" FROM ")
-    sql = f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT {PAGE}"
+    sql = (
+        f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT"
+        f" {PAGE}"
+    )
     return [
         (number, space, *(_decoded(*pair) for pair in zip(values[::2], values[1::2], strict=True)))
         for number, space, *values in database.rows(sql, (last,))

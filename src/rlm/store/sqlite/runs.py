@@ -23,8 +23,8 @@ from rlm.store.types import Judgment, Run, Trajectory
 def save_run(connection: apsw.Connection, space: int, run: Run) -> None:
     """Add a run; a run that is there already, from an earlier trajectory of it, stays as it is."""
     connection.execute(
-        "INSERT INTO runs(run_id, space_id, created_at, model, ontology_name, ontology_path, notes) "
-        "VALUES (?,?,?,?,?,?,?) ON CONFLICT(space_id, run_id) DO NOTHING",
+        "INSERT INTO runs(run_id, space_id, created_at, model, ontology_name, ontology_path, notes)"
+        " VALUES (?,?,?,?,?,?,?) ON CONFLICT(space_id, run_id) DO NOTHING",
         (
             run.run_id,
             space,
@@ -43,8 +43,9 @@ def save_trajectory(connection: apsw.Connection, space: int, made: Trajectory) -
     if next(iter(connection.execute(there, (space, made.trajectory_id))), None) is not None:
         raise gate.saved_already(made.trajectory_id)
     connection.execute(
-        "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer, iteration_count, "
-        "converged, artifact_json, rlm_log_path, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO trajectories(trajectory_id, space_id, run_id, task_query, final_answer,"
+        " iteration_count, converged, artifact_json, rlm_log_path, created_at) VALUES"
+        " (?,?,?,?,?,?,?,?,?,?)",
         (
             made.trajectory_id,
             space,
@@ -65,8 +66,8 @@ def save_judgment(
 ) -> None:
     """Add the verdict on a trajectory."""
     connection.execute(
-        "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence, missing_json) "
-        "VALUES (?,?,?,?,?,?)",
+        "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence,"
+        " missing_json) VALUES (?,?,?,?,?,?)",
         (
             space,
             trajectory_id,
@@ -89,13 +90,14 @@ def save_usage(
     now = clock.now_iso()
     for use in uses:
         connection.execute(
-            "INSERT INTO memory_usage(trajectory_id, memory_id, space_id, rank, score) VALUES (?,?,?,?,?) "
-            "ON CONFLICT(space_id, trajectory_id, memory_id) "
-            "DO UPDATE SET rank = excluded.rank, score = excluded.score",
+            "INSERT INTO memory_usage(trajectory_id, memory_id, space_id, rank, score) VALUES"
+            " (?,?,?,?,?) ON CONFLICT(space_id, trajectory_id, memory_id) DO UPDATE SET rank ="
+            " excluded.rank, score = excluded.score",
             (trajectory_id, use.memory_id, space, use.rank, use.score),
         )
         connection.execute(
-            f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {in_spaces(visible)}",
+            "UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id"
+            f" {in_spaces(visible)}",
             (now, use.memory_id),
         )
 
@@ -105,7 +107,10 @@ def count_outcomes(
 ) -> None:
     """One more success or failure for each memory that a judged run followed."""
     column = "success_count" if success else "failure_count"
-    sql = f"UPDATE memory_items SET {column} = {column} + 1 WHERE memory_id = ? AND space_id {in_spaces(visible)}"
+    sql = (
+        f"UPDATE memory_items SET {column} = {column} + 1 WHERE memory_id = ? AND space_id"
+        f" {in_spaces(visible)}"
+    )
     for memory_id in followed:
         connection.execute(sql, (gate.admit_id(memory_id, "memory_id"),))
 
@@ -132,8 +137,9 @@ def signals(
 ) -> list[dict[str, Any]]:
     """Every change of a memory's confidence, oldest first."""
     sql = (
-        "SELECT at, kind, delta, confidence_before, confidence_after, reason FROM confidence_signals "
-        f"WHERE memory_id = ? AND space_id {in_spaces(visible)} ORDER BY signal_no"
+        "SELECT at, kind, delta, confidence_before, confidence_after, reason FROM"
+        f" confidence_signals WHERE memory_id = ? AND space_id {in_spaces(visible)} ORDER BY"
+        " signal_no"
     )
     names = ("at", "kind", "delta", "before", "after", "reason")
     return [dict(zip(names, row, strict=True)) for row in connection.execute(sql, (memory_id,))]
@@ -148,11 +154,11 @@ def recent(
     """The newest trajectories first, or the one of this id, each with its run."""
     which = "" if trajectory_id is None else "AND t.trajectory_id = ?"
     sql = (
-        "SELECT r.run_id, r.created_at, r.model, r.ontology_name, r.ontology_path, r.notes, t.task_query, "
-        "t.trajectory_id, t.final_answer, t.iteration_count, t.converged, t.artifact_json, t.rlm_log_path, "
-        "t.created_at "
-        "FROM trajectories t JOIN runs r ON r.space_id = t.space_id AND r.run_id = t.run_id "
-        f"WHERE t.space_id {in_spaces(spaces)} {which} ORDER BY t.created_at DESC, t.trajectory_id LIMIT ?"
+        "SELECT r.run_id, r.created_at, r.model, r.ontology_name, r.ontology_path, r.notes,"
+        " t.task_query, t.trajectory_id, t.final_answer, t.iteration_count, t.converged,"
+        " t.artifact_json, t.rlm_log_path, t.created_at FROM trajectories t JOIN runs r ON"
+        f" r.space_id = t.space_id AND r.run_id = t.run_id WHERE t.space_id {in_spaces(spaces)}"
+        f" {which} ORDER BY t.created_at DESC, t.trajectory_id LIMIT ?"
     )
     values = (limit,) if trajectory_id is None else (trajectory_id, limit)
     found = []

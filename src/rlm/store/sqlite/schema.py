@@ -318,7 +318,10 @@ def _node_values(row: str) -> str:
     return f"coalesce({row}.subtype, ''), {row}.content, {row}.grams, 's' || {row}.space_id"
 
 
-_ITEM_WATCHED = "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id, archived_at, trust"
+_ITEM_WATCHED = (
+    "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id,"
+    " archived_at, trust"
+)
 
 FTS = f"""
 CREATE VIRTUAL TABLE memory_fts USING fts5(

@@ -50,8 +50,8 @@ class Source:
         columns = f"{self.column_list}, space"
         if self._has_fts(connection):
             connection.execute(
-                f"INSERT INTO {self.fts}(rowid, {columns}) SELECT {self.key}, {columns} FROM {self.view} "
-                f"WHERE {self.key} BETWEEN ? AND ?",
+                f"INSERT INTO {self.fts}(rowid, {columns}) SELECT {self.key}, {columns} FROM"
+                f" {self.view} WHERE {self.key} BETWEEN ? AND ?",
                 (first, last),
             )
 
@@ -66,8 +66,8 @@ class Source:
             return
         columns = f"{self.column_list}, space"
         connection.execute(
-            f"INSERT INTO {self.fts}({self.fts}, rowid, {columns}) SELECT 'delete', {self.key}, {columns} "
-            f"FROM {self.view} WHERE {self.key} BETWEEN ? AND ?",
+            f"INSERT INTO {self.fts}({self.fts}, rowid, {columns}) SELECT 'delete', {self.key},"
+            f" {columns} FROM {self.view} WHERE {self.key} BETWEEN ? AND ?",
             (first, last),
         )
 

@@ -35,8 +35,10 @@ _SAME = str.maketrans("jJK", "rrr")
 _PUNCTUATION = frozenset(f" '’.,:;?!()/-_{OPEN}{CLOSE}")
 _ASIDE = frozenset("X._;,<>HQA'mh")
 _WANTS = Lazy(
-    r"(?:\w+ ){1,4}(?:wants?|needs?|would like|wishes|asked|asks|has been asked|have been asked|has to|have to|must)"
-    r"(?: me| us)?(?: to (?:know|see|have|get|find|list|compile|collect|find out|learn|report))?(?: for| about)? "
+    r"(?:\w+ ){1,4}(?:wants?|needs?|would like|wishes|asked|asks|has been asked|have been asked|has"
+    r" to|have to|must)"
+    r"(?: me| us)?(?: to (?:know|see|have|get|find|list|compile|collect|find out|learn|report))?(?:"
+    r" for| about)? "
     r"(?=the |which |what |how |all |every )",
     re.I,
 )

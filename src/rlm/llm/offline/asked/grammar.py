@@ -15,32 +15,39 @@ from functools import cache
 from rlm.llm.offline.asked.lazy import Lazy
 
 _CLASS = (
-    r"(?:owl |rdfs |named |ontology |other )*(?:class(?:es)?|concepts?|types?|terms?|categor(?:y|ies)|entit(?:y|ies)|"
+    r"(?:owl |rdfs |named |ontology |other"
+    r" )*(?:class(?:es)?|concepts?|types?|terms?|categor(?:y|ies)|entit(?:y|ies)|"
     r"things?|ones|"
     r"kinds?|nodes?|elements?|resources?|items?|notions?|everything|anything|all|what|who|those|sorts?)"
 )
 _ATTR = (
-    r"(?:owl |rdf |rdfs |object |data ?type |data |annotation |named |outgoing |possible |ontology |different |"
+    r"(?:owl |rdf |rdfs |object |data ?type |data |annotation |named |outgoing |possible |ontology"
+    r" |different |"
     r"other |permitted |allowed |applicable )*"
     r"(?:propert(?:y|ies)|attributes?|relations?|relationships?|predicates?|fields?|slots?|features|characteristics|"
     r"edges)"
 )
 _PROP = rf"(?:{_ATTR}|links|everything|anything|those|what|things?)"
 _SUB = (
-    r"(?:sub-? ?(?:class(?:es)?|types?|concepts?|categor(?:y|ies)|kinds?)|(?:child|descendant|derived|descending|"
+    r"(?:sub-?"
+    r" ?(?:class(?:es)?|types?|concepts?|categor(?:y|ies)|kinds?)|(?:child|descendant|derived|descending|"
     r"lower|subordinate)(?: class(?:es)?| concepts?| types?| nodes?)"
-    r"|child(?:ren)?|(?:narrower|more specific|more speciali[sz]ed|more particular|subsumed|lower-level) (?:classes|"
+    r"|child(?:ren)?|(?:narrower|more specific|more speciali[sz]ed|more"
+    r" particular|subsumed|lower-level) (?:classes|"
     r"class|concepts?|terms?|types?|kinds?|ones|notions?)|"
     r"speciali[sz]ations?|hyponyms?|descendants?|descendents?|offspring|subordinates|refinements?|subcategories)"
 )
 _SUPER = (
-    r"(?:super-? ?(?:class(?:es)?|types?|concepts?|categor(?:y|ies))|(?:parent|ancestor|base|broader|more general|"
+    r"(?:super-?"
+    r" ?(?:class(?:es)?|types?|concepts?|categor(?:y|ies))|(?:parent|ancestor|base|broader|more"
+    r" general|"
     r"wider|superordinate|more abstract|generic|enclosing) "
     r"(?:class(?:es)?|concepts?|terms?|types?|categor(?:y|ies)|kinds?|ones|notions?|nodes?)|parents?|ancestors?|"
     r"generali[sz]ations?|hypernyms?|forebears|superordinates|ancestry|lineage)"
 )
 _NAMED = (
-    r"(?:names?|labels?|titles?|local names?|identifiers?|iris?|uris?|ids?|alternative labels?|altlabels?|"
+    r"(?:names?|labels?|titles?|local names?|identifiers?|iris?|uris?|ids?|alternative"
+    r" labels?|altlabels?|"
     r"preferred labels?)"
 )
 
@@ -52,7 +59,8 @@ MACROS: dict[str, str] = {
         r"transitive|transitively|known|named|"
         r"asserted|inferred|different|various|possible|available|existing|declared|defined|complete|full|other|own|an?|"
         r"only|entire|whole|recursive|recursively|"
-        r"and|or|explicit|explicitly|further|nested|also|just|always|in turn|both|themselves|total|overall|somewhere|"
+        r"and|or|explicit|explicitly|further|nested|also|just|always|in"
+        r" turn|both|themselves|total|overall|somewhere|"
         r"anywhere|one level|right|few|several) )*"
     ),
     "cls": _CLASS,
@@ -60,7 +68,9 @@ MACROS: dict[str, str] = {
     "attr": _ATTR,
     "sub": _SUB,
     "super": _SUPER,
-    "kinds": r"(?:kinds?|types?|sorts?|variet(?:y|ies)|forms?|flavou?rs?|species|categories|classes)",
+    "kinds": (
+        r"(?:kinds?|types?|sorts?|variet(?:y|ies)|forms?|flavou?rs?|species|categories|classes)"
+    ),
     "rel": r"(?:(?:that|which|who) )?",
     "be": r"(?:are|is|were|be|being|count as|counts as|can be|may be)",
     "aux": r"(?:does|do|did|can|could|may|might|should|must|has|have|is|are|will|would)",
@@ -86,13 +96,15 @@ ALL_OF = Lazy(
     r"\b(?:all|every|transitive\w*|descend[ae]n(?:t|ts|cy)|descend(?:s|ed|ing)? from|"
     r"ancestors?|ancestry|lineage|indirect\w*|recursive\w*|"
     r"complete|full|entire|whole|everything|anything|nested|"
-    r"(?:any|every|all|whatever|arbitrary) (?:depth|level|levels|distance|degree)|all the way|ultimately|inferred|"
+    r"(?:any|every|all|whatever|arbitrary) (?:depth|level|levels|distance|degree)|all the"
+    r" way|ultimately|inferred|"
     r"sub-?tree|down to|up to the|total|"
     r"offspring|forebears|in turn|each)\b",
     re.I,
 )
 DIRECT = Lazy(
-    r"\b(?:direct|directly|immediate|immediately|one level|first[- ]level|asserted|explicit(?:ly)?|first generation|"
+    r"\b(?:direct|directly|immediate|immediately|one level|first[-"
+    r" ]level|asserted|explicit(?:ly)?|first generation|"
     r"a single level)\b",
     re.I,
 )

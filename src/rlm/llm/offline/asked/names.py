@@ -18,8 +18,8 @@ _CLASS_ROLES = "class classes subclass superclass concept concepts type types ca
 _PROPERTY_ROLES = "property properties relation predicate relationship attribute"
 _INDIVIDUAL_ROLES = "individual individuals instance instances object"
 _OTHER_ROLES = (
-    "term terms entity resource node thing element word name string substring text iri uri label notion idea "
-    "anything something"
+    "term terms entity resource node thing element word name string substring text iri uri label"
+    " notion idea anything something"
 )
 _ROLES: dict[str, str] = {
     **dict.fromkeys(_CLASS_ROLES.split(), "class"),
@@ -32,14 +32,17 @@ _WEAK = ("kind", "type", "types", "object", "thing", "element", "name", "text", 
 _STRONG = "class|classes|property|properties|predicate|term|iri|uri|individual"
 _ROLE_WORDS = "|".join(sorted(_ROLES, key=len, reverse=True))
 _BEFORE = Lazy(
-    rf"^(?P<kind>(?:owl |rdfs |rdf |named |object |datatype |data |annotation )?)(?P<role>{_ROLE_WORDS})"
-    r"(?P<link> (?:named|called|labell?ed|known as|of type|with (?:the )?(?:name|label|iri|uri|id)|of|that is called|"
+    r"^(?P<kind>(?:owl |rdfs |rdf |named |object |datatype |data |annotation"
+    rf" )?)(?P<role>{_ROLE_WORDS})"
+    r"(?P<link> (?:named|called|labell?ed|known as|of type|with (?:the"
+    r" )?(?:name|label|iri|uri|id)|of|that is called|"
     r"whose (?:name|label) is|being|with iri))?"
     r"[ :]+(?P<rest>\S.*)$",
     re.I,
 )
 _AFTER = Lazy(
-    rf"^(?P<rest>.*\S) (?:(?:owl|rdfs|object|datatype|data|annotation|named) )?(?P<role>{_ROLE_WORDS})$",
+    r"^(?P<rest>.*\S) (?:(?:owl|rdfs|object|datatype|data|annotation|named)"
+    rf" )?(?P<role>{_ROLE_WORDS})$",
     re.I,
 )
 _REFUSED = Lazy(
@@ -65,7 +68,8 @@ _IN_NAMES = Lazy(
     re.I,
 )
 _NO_TEXT = Lazy(
-    r"^(?:of|for|that|to) |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]",
+    r"^(?:of|for|that|to)"
+    r" |\b(?:you|your|me|my|instructions?|prompt|which|how|why|whose)\b|[?!;{}|\\\n]",
     re.I,
 )
 _NO_PIECE = Lazy(
@@ -73,12 +77,15 @@ _NO_PIECE = Lazy(
     r"| as (?:(?:their|its|the|an?) )?(?:range|domain|super-?class|sub-?class|type)(?:es|s)?$"
 )
 _RELATION = Lazy(
-    r"\b(?:(?:sub|super)[- ]?class(?:es)?|subtypes?|(?:kind|kinds|sort|sorts|ancestors?|descendants?|parents?|"
+    r"\b(?:(?:sub|super)[-"
+    r" ]?class(?:es)?|subtypes?|(?:kind|kinds|sort|sorts|ancestors?|descendants?|parents?|"
     r"children|child|instances?|definition|meaning|"
     r"purpose|number|description|explanation|superclass|lists?|examples?|names?|labels?|overview|difference|"
-    r"differences|poem|story|joke|picture|list) (?:of|about|between|in)|in the (?:domain|style|form|manner|voice)|"
+    r"differences|poem|story|joke|picture|list) (?:of|about|between|in)|in the"
+    r" (?:domain|style|form|manner|voice)|"
     r"at any|between|and its|and their|"
-    r"and (?:the )?(?:range|domain)|(?:sub|super)-?propert(?:y|ies) of|(?:every|any|some)thing (?:about|on)|"
+    r"and (?:the )?(?:range|domain)|(?:sub|super)-?propert(?:y|ies) of|(?:every|any|some)thing"
+    r" (?:about|on)|"
     r"siblings? of|"
     r"(?:starts?|ends?|begins?) (?:with|in))\b",
     re.I,
@@ -86,18 +93,23 @@ _RELATION = Lazy(
 """Words that belong to a question, not to a name."""
 _MIXED = Lazy(
     r"(?:[a-z-]+ )+(?:of|for|from|to|in|on|with|as|by)(?: (?:the|an?|type|class))* (?:\w+:\w|[A-Z])"
-    r"|.*\w['’]s (?:types?|class|classes|propert|super|sub|parent|child|label|instance|domain|range)"
-    r"|[A-Z]\w+ and (?:list|show|give|find|tell|name|its|their|then)\b|.*(?:'s|’s) (?:whole|entire|full|all)\b"
+    r"|.*\w['’]s"
+    r" (?:types?|class|classes|propert|super|sub|parent|child|label|instance|domain|range)"
+    r"|[A-Z]\w+ and (?:list|show|give|find|tell|name|its|their|then)\b|.*(?:'s|’s)"
+    r" (?:whole|entire|full|all)\b"
     r"|(?:[a-z]+ ){2,}\S*[a-z][A-Z]|(?:[a-z]+ )+[a-z]+[A-Z]\w*(?: [a-z]+)+$"
-    r"|(?:\S*[a-z][A-Z]\S*|\w+:\w\S*|[A-Z]\w+)(?: \S+)*? (?:from|to|or|not|as|any|by|with|in|for) [a-z]\S*\b"
+    r"|(?:\S*[a-z][A-Z]\S*|\w+:\w\S*|[A-Z]\w+)(?: \S+)*? (?:from|to|or|not|as|any|by|with|in|for)"
+    r" [a-z]\S*\b"
 )
 """A name with words of the question before or behind it: "tree of Vehicle", "Star in any way"."""
 _BESIDE = Lazy(
     r"^(?:no|not|none|zero|one|two|three|four|five|several|many|few|multiple|more|most|fewer|less|only|exactly|never|"
     r"nothing|at (?:least|most))\b(?!-)"
     r"|[a-z]{3}[.] \w|^(?:or|and|for|than) |^(?:in|inside|on|with|without) [A-Z]"
-    r"|^(?:in|on|of|at|by|with|from|to|inside|within) (?:the|this|that|an?|my|our|your|it|here|there|total|all)\b"
-    r"|\b(?:except|excluding|without|besides|apart from|other than|but not|unless|that|whose|where|while|including|"
+    r"|^(?:in|on|of|at|by|with|from|to|inside|within)"
+    r" (?:the|this|that|an?|my|our|your|it|here|there|total|all)\b"
+    r"|\b(?:except|excluding|without|besides|apart from|other than|but"
+    r" not|unless|that|whose|where|while|including|"
     r"excl|levels?|in (?:comments|definitions|descriptions)|on average|average|"
     r"and (?:of|for|from|to|the)|or (?:of|for|from|to|the))\b"
 )

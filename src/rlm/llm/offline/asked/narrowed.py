@@ -16,7 +16,8 @@ from rlm.llm.offline.asked.text import prepare
 Reader = Callable[[str, tuple[str, ...]], Asked | None]
 
 _ONE_KIND = Lazy(
-    r"\b(?:(object)|(data(?:[ -]?type)?)|(annotation))(?:[- ]?propert(?:y|ies)\b|(?: and | or |/)\w+ propert)",
+    r"\b(?:(object)|(data(?:[ -]?type)?)|(annotation))(?:[- ]?propert(?:y|ies)\b|(?: and | or"
+    r" |/)\w+ propert)",
     re.I,
     only="propert",
 )
@@ -30,7 +31,8 @@ _TYPES = (
     Lazy(r"(?:(?:what|which)(?:['’]s| is) )?the (?:rdf:)?type of (?P<x>\S.*)", re.I),
     Lazy(r"(?:what|which)(?:['’]s| is) (?P<x>\S.*?)(?:['’]s|(?<=s)['’]) (?:rdf:)?types?", re.I),
     Lazy(
-        r"(?:of |what |which |of what |of which )*(?:class(?:es)? |types? )?(?:is|are) (?P<x>\S.*?) an? (?:direct )?"
+        r"(?:of |what |which |of what |of which )*(?:class(?:es)? |types? )?(?:is|are) (?P<x>\S.*?)"
+        r" an? (?:direct )?"
         r"(?:instance|member|individual)(?: of)?(?: what)?",
         re.I,
     ),
@@ -44,14 +46,17 @@ _WHICH = Lazy(r"(?:of )?(?:what|which)\b|the (?:rdf:)?type of ", re.I)
 
 _THEM = r"(?:they|those|these|it|them)"
 _LIST_AND_COUNT = Lazy(
-    r",? (?:and|&) (?:also )?(?:how many(?: of (?:them|those|these))?(?: (?:are there|there are|are|is|do|does|have|"
-    rf"has|in total|in all|altogether|{_THEM}))*|count them(?: all)?|(?:(?:give|tell|show)(?: me)? )?(?:their|the) "
+    r",? (?:and|&) (?:also )?(?:how many(?: of (?:them|those|these))?(?: (?:are there|there"
+    r" are|are|is|do|does|have|"
+    rf"has|in total|in all|altogether|{_THEM}))*|count them(?: all)?|(?:(?:give|tell|show)(?: me)?"
+    r" )?(?:their|the) "
     rf"(?:number|count|total)(?: of {_THEM})?)$",
     re.I,
     only="how_many|count|number|total",
 )
 _COUNT_AND_LIST = Lazy(
-    rf",? (?:and|&) (?:also )?(?:(?:which|what|who)(?: ones)?(?: (?:are|is))?(?: {_THEM})?|(?:list|name|show|give)"
+    r",? (?:and|&) (?:also )?(?:(?:which|what|who)(?: ones)?(?: (?:are|is))?(?:"
+    rf" {_THEM})?|(?:list|name|show|give)"
     rf"(?: me)? (?:{_THEM}|all of them|them all|their names))$",
     re.I,
     only="which|what|who|list|name|show|give",

@@ -22,7 +22,8 @@ _TRIPLE = Lazy(
     only="?|$",
 )
 _ASKED = Lazy(
-    rf"^ask\b[^{{]*\{{\s*(?P<s>{_NAME}) (?:rdfs:)?subclassof(?P<deep>[+*]?) (?P<o>{_NAME})[\s.]*\}}$",
+    rf"^ask\b[^{{]*\{{\s*(?P<s>{_NAME}) (?:rdfs:)?subclassof(?P<deep>[+*]?)"
+    rf" (?P<o>{_NAME})[\s.]*\}}$",
     re.I,
 )
 _WORDS_AROUND = """
@@ -42,7 +43,8 @@ _KINDS = {
 }
 """The kind of question by its predicate, and whether the variable comes first."""
 _ARROW = Lazy(
-    rf"(?P<from>{OPEN}\d+{CLOSE}|\w*:\w\S*|[A-Z][\w-]*) ?(?:-+>|=>|→|⟶) ?(?P<to>{OPEN}\d+{CLOSE}|\w*:\w\S*|[A-Z][\w-]*)"
+    rf"(?P<from>{OPEN}\d+{CLOSE}|\w*:\w\S*|[A-Z][\w-]*) ?(?:-+>|=>|→|⟶)"
+    rf" ?(?P<to>{OPEN}\d+{CLOSE}|\w*:\w\S*|[A-Z][\w-]*)"
 )
 _EQUALS = Lazy(r"\b(domain|range|type|superclass|parent) ?(?:==?|:=) ?(?=\S)", re.I, only="=")
 _CALL = Lazy(r"^(select )?\(?count ?\((?P<what>[^()]+)\)", re.I, only="count")

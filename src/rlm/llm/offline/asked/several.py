@@ -26,18 +26,22 @@ SPLIT = frozenset((
 """The kinds of questions that can be answered name by name; and the counts of these."""
 MAX_PARTS = 20
 _JOINT = re.compile(
-    r"(?:,? (?:and|or|&|plus|as well as)|,)(?: (?:also|then|of|for|those of|that of|the|an?))*(?: class| property)? "
+    r"(?:,? (?:and|or|&|plus|as well as)|,)(?: (?:also|then|of|for|those of|that of|the|an?))*(?:"
+    r" class| property)? "
 )
 _SET_APART = Lazy(
-    r"\b(?:common|shared?|both|either|neither|same|differen\w*|compar\w*|versus|vs|between|each other|one another|"
-    r"together|similar\w*|intersect\w*|overlap\w*|disjoint|merge\w*|relat\w+ (?:to|with)|connect\w*|links?|linked|"
+    r"\b(?:common|shared?|both|either|neither|same|differen\w*|compar\w*|versus|vs|between|each"
+    r" other|one another|"
+    r"together|similar\w*|intersect\w*|overlap\w*|disjoint|merge\w*|relat\w+"
+    r" (?:to|with)|connect\w*|links?|linked|"
     r"not|except|but|without|excluding|respectively|join\w*|combin\w*|union|sum|total|altogether|instead|rather|than)\b",
     re.I,
 )
 """Words that make one question of two names: no answer about each of them would do."""
 _AT_ONCE = Lazy(
     r"… as (?:(?:their|its|a|the|direct) )*(?:super|parent|sub|child|ancest|base)"
-    r"|\b(?:is|be|has|have) an? (?:\w+ )?(?:sub\w*|super\w*|instance|member|child|parent|kind|type) (?:of )?…",
+    r"|\b(?:is|be|has|have) an? (?:\w+ )?(?:sub\w*|super\w*|instance|member|child|parent|kind|type)"
+    r" (?:of )?…",
     re.I,
     only="…",
 )

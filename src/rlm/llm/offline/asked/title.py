@@ -55,7 +55,10 @@ def generalised(question: str, asked: Asked | None) -> str:
     counts, kind = asked.kind == "count", asked.of if asked.kind == "count" else asked.kind
     if asked.only and kind in _INHERITED:
         every = " all" * asked.inherited
-        return f"{'Count' if counts else 'List'}{every} {plural(asked.only)} by {kind.rpartition('_')[2]}"
+        return (
+            f"{'Count' if counts else 'List'}{every} {plural(asked.only)} by"
+            f" {kind.rpartition('_')[2]}"
+        )
     if asked.inherited and kind in _INHERITED:
         return _INHERITED[kind].format("Count" if counts else "List")
     if asked.kind == "search":

@@ -32,7 +32,10 @@ def is_told(one: dict[str, Any], two: dict[str, Any], of: str, yes: bool) -> str
     if other in types:
         return f"Yes: {name} is an instance of {other}."
     path = f"SELECT ?x (COUNT(DISTINCT ?y) AS ?n) WHERE {{ <{one['uri']}> a/rdfs:subClassOf* ?x . "
-    path += f"?x rdfs:subClassOf* ?y . ?y rdfs:subClassOf* {above} FILTER(isIRI(?x) && isIRI(?y)) }} GROUP BY ?x"
+    path += (
+        f"?x rdfs:subClassOf* ?y . ?y rdfs:subClassOf* {above} FILTER(isIRI(?x) && isIRI(?y)) }}"
+        " GROUP BY ?x"
+    )
     found = [] if direct else sorted(rows(path)[0], key=lambda row: -int(row["n"]))
     if found:
         steps = [row["x"] for row in found]

@@ -51,7 +51,10 @@ def find_each(asked: Asked, several: Sequence[str], question: str) -> tuple[list
         "if not is_whole:",
         f"    parts = [{', '.join(parts)}]",
         "    parts = parts if any(parts) else []",
-        f'short = [each and {{**{{key: each[key] for key in {_KEPT}}}, "same": bool(each["same"])}} for each in parts]',
+        (
+            f'short = [each and {{**{{key: each[key] for key in {_KEPT}}}, "same":'
+            ' bool(each["same"])} for each in parts]'
+        ),
         'print("offline-found", json.dumps({"parts": short} if parts else {"terms": terms}))',
     ]
 

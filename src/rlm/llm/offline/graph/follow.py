@@ -141,11 +141,13 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
     if kind == "search":
         x, label, type_ = plan.columns
         lines += [
-            f'found = [{{"x": row["{x}"], "l": row.get("{label}", ""), "t": row.get("{type_}", "")}} for row in found]'
+            f'found = [{{"x": row["{x}"], "l": row.get("{label}", ""), "t": row.get("{type_}",'
+            ' "")} for row in found]'
         ]
         lines += [f"whole = {reached}", *others(asked)]
         lines.append(
-            f"names = matching(found, {asked.text.lower()!r}, {asked.where!r}, {searched_types(asked)!r})"
+            f"names = matching(found, {asked.text.lower()!r}, {asked.where!r},"
+            f" {searched_types(asked)!r})"
         )
         found = {"rows": "len(names)", "done": "whole"}
         helpers = ["rows", "matching", "listed", "matched_shown"]
@@ -175,7 +177,8 @@ def _filling(number: int) -> list[str]:
     if not number:
         return []
     return [
-        r'query = re.sub(r"\$ENTITY_(\d)", lambda gap: "<" + terms[int(gap[1]) - 1]["uri"] + ">", query)'
+        r'query = re.sub(r"\$ENTITY_(\d)", lambda gap: "<" + terms[int(gap[1]) - 1]["uri"] + ">",'
+        r" query)"
     ]
 
 
@@ -196,7 +199,10 @@ def _expected(asked: Asked, plan: Plan, kind: str) -> tuple[list[str], str]:
         ], f'about.get("{CHECKS[kind]}", own or -1)'
     if kind in NONE_IF:
         lines = ['about = describe_entity(terms[0]["uri"]) if not own else {}']
-        listed = f'not about.get("{NONE_IF[kind]}") and "{NONE_IF[kind]}" not in about.get("left_out", {{}})'
+        listed = (
+            f'not about.get("{NONE_IF[kind]}") and "{NONE_IF[kind]}" not in about.get("left_out",'
+            " {})"
+        )
         return (
             lines,
             f'0 if "subclass_count" in about and {listed} else None',

@@ -64,8 +64,10 @@ _PATTERNS = {
     "properties_by_domain": "?x rdfs:domain {0} FILTER(isIRI(?x))",
     "properties_by_range": "?x rdfs:range {0} FILTER(isIRI(?x))",
     "instances": "?x a {0} FILTER(isIRI(?x))",
-    "roots": "VALUES ?t {{ owl:Class rdfs:Class }} ?x a ?t FILTER(isIRI(?x)) MINUS "
-    "{{ ?x rdfs:subClassOf ?y FILTER(isIRI(?y) && ?y NOT IN (?x, owl:Thing)) }}",
+    "roots": (
+        "VALUES ?t {{ owl:Class rdfs:Class }} ?x a ?t FILTER(isIRI(?x)) MINUS "
+        "{{ ?x rdfs:subClassOf ?y FILTER(isIRI(?y) && ?y NOT IN (?x, owl:Thing)) }}"
+    ),
 }
 DEPRECATED_ROOTS = (
     "SELECT DISTINCT ?x WHERE { { ?x owl:deprecated ?d FILTER(STR(?d) IN ('true', '1')) } UNION "
@@ -79,8 +81,8 @@ _INHERITED = {
 SIDES = {"properties_by_domain": "domain", "properties_by_range": "range"}
 """Kinds that schema.org's `domainIncludes` and `rangeIncludes` answer as well: see `included`."""
 _SEARCH = (
-    "SELECT ?x ?l ?t WHERE {{ ?x rdfs:label|skos:prefLabel|skos:altLabel|a ?l OPTIONAL {{ ?x a ?t }} "
-    "FILTER(CONTAINS(LCASE(STR(?x)), {0}) || CONTAINS(LCASE(?l), {0})) }}"
+    "SELECT ?x ?l ?t WHERE {{ ?x rdfs:label|skos:prefLabel|skos:altLabel|a ?l OPTIONAL {{ ?x a ?t"
+    " }} FILTER(CONTAINS(LCASE(STR(?x)), {0}) || CONTAINS(LCASE(?l), {0})) }}"
 )
 _OTHERS = (
     *(
@@ -97,13 +99,13 @@ _OTHERS = (
     "skos:hiddenLabel",
 )
 OTHER_NAMES = (
-    f"SELECT ?x ?l ?t WHERE {{{{ VALUES ?p {{{{ {' '.join(_OTHERS)} }}}} ?x ?p ?l OPTIONAL {{{{ ?x a ?t }}}} "
-    "FILTER(isIRI(?x) && isLiteral(?l) && CONTAINS(LCASE(STR(?l)), {0})) }}"
+    f"SELECT ?x ?l ?t WHERE {{{{ VALUES ?p {{{{ {' '.join(_OTHERS)} }}}} ?x ?p ?l OPTIONAL {{{{ ?x"
+    " a ?t }} FILTER(isIRI(?x) && isLiteral(?l) && CONTAINS(LCASE(STR(?l)), {0})) }}"
 )
 """What else has a text in its name: in those names that no procedure has room for."""
 JOINING = (
-    "SELECT DISTINCT ?x WHERE {{ {{ ?x rdfs:domain {0} ; rdfs:range {1} }} "
-    "UNION {{ ?x rdfs:domain {1} ; rdfs:range {0} }} UNION {{ {0} ?x {1} }} UNION {{ {1} ?x {0} }} }}"
+    "SELECT DISTINCT ?x WHERE {{ {{ ?x rdfs:domain {0} ; rdfs:range {1} }} UNION {{ ?x rdfs:domain"
+    " {1} ; rdfs:range {0} }} UNION {{ {0} ?x {1} }} UNION {{ {1} ?x {0} }} }}"
 )
 """The properties that join two classes, by their domain and range or by a statement."""
 PROBES = {
@@ -217,7 +219,10 @@ def wider_query(asked: Asked, term: str) -> str:
                 *(f"<http{s}://schema.org/{side}Includes>" for s in ("", "s")),
             )
         )
-        return f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {term} rdfs:subClassOf*/({ways}) ?x FILTER(isIRI(?x)) }}"
+        return (
+            f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {term} rdfs:subClassOf*/({ways}) ?x"
+            " FILTER(isIRI(?x)) }"
+        )
     of = f"all_{kind}" if kind.endswith("classes") else kind
     return query_for(replace(asked, kind="count", of=of, inherited=of == kind), [term])
 

@@ -85,9 +85,10 @@ def not_read(question: str, names: Sequence[str]) -> str:
     name = next((name for name in written if _is_asked_about(name)), "")
     examples = [each.format(name) for each in EXAMPLES if name or "{0}" not in each]
     return (
-        f"{OFFLINE_UNANSWERED} offline has no rule for “{asked[:MENTION_CHARS]}{'…' * (len(asked) > MENTION_CHARS)}”.\n"
-        f"Ask in plain English, for example: {' '.join(examples)}\n"
-        "A language model reads any question: --model openai/NAME or anthropic/NAME."
+        f"{OFFLINE_UNANSWERED} offline has no rule for"
+        f" “{asked[:MENTION_CHARS]}{'…' * (len(asked) > MENTION_CHARS)}”.\nAsk in plain English,"
+        f" for example: {' '.join(examples)}\nA language model reads any question: --model"
+        " openai/NAME or anthropic/NAME."
     )
 
 
@@ -239,7 +240,10 @@ class _Planner:
             return self._not_enough(last)
         sections, before = self._sections(found_parts(joined.found) or []), ""
         if len(self.several) > MOST_NAMES:
-            before = "Only the first five names are answered for; ask for the others in another question."
+            before = (
+                "Only the first five names are answered for; ask for the others in another"
+                " question."
+            )
         program = answer_each(
             self.asked, plan or own_plan(self.asked), sections, before, self.question
         )

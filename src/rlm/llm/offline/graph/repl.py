@@ -272,10 +272,11 @@ def bound_spaces(stats: dict[str, Any]) -> tuple[dict[str, str], int]:
         not 0 < len(shown) < 15
     ):  # the look does not have them all: one name of every namespace in use
         used, _ = rows(
-            "SELECT ?n (SAMPLE(?x) AS ?one) WHERE { { SELECT DISTINCT ?x WHERE { { ?x ?p ?o } UNION { ?s ?x ?o } UNION "
-            '{ ?s ?p ?x } FILTER(isIRI(?x) && REGEX(STR(?x), "[/#][A-Za-z0-9_-]+$")) } } '
-            'BIND(IF(REGEX(STR(?x), "[/#][A-Za-z]+_[0-9]+$"), REPLACE(STR(?x), "[0-9]+$", ""), '
-            'REPLACE(STR(?x), "[^/#]*$", "")) AS ?n) } GROUP BY ?n ORDER BY DESC(COUNT(?x)) ?n LIMIT 100'
+            "SELECT ?n (SAMPLE(?x) AS ?one) WHERE { { SELECT DISTINCT ?x WHERE { { ?x ?p ?o } UNION"
+            " { ?s ?x ?o } UNION { ?s ?p ?x } FILTER(isIRI(?x) && REGEX(STR(?x),"
+            ' "[/#][A-Za-z0-9_-]+$")) } } BIND(IF(REGEX(STR(?x), "[/#][A-Za-z]+_[0-9]+$"),'
+            ' REPLACE(STR(?x), "[0-9]+$", ""), REPLACE(STR(?x), "[^/#]*$", "")) AS ?n) } GROUP BY'
+            " ?n ORDER BY DESC(COUNT(?x)) ?n LIMIT 100"
         )
         names |= {row["one"].partition(":")[0] for row in used if row["one"][:1] != "<"}
     plain = [

@@ -58,7 +58,10 @@ _NEEDS = {
 }
 _SPACES = (
     'spaces = stats.get("namespaces", {})',
-    'whole, total = 0 < len(spaces) < 15 and "…" not in "".join(spaces.values()), len(set(spaces.values()))',
+    (
+        'whole, total = 0 < len(spaces) < 15 and "…" not in "".join(spaces.values()),'
+        " len(set(spaces.values()))"
+    ),
 )
 _ROLES = (
     "class|classes|concept|concepts|type|types|property|properties|relation|relations|entity|object|objects|feature|"
@@ -128,7 +131,10 @@ def _overview() -> list[str]:
         for what in ("description", "abstract")
         for name in _DC
     )
-    query = f"SELECT ?x WHERE {{ VALUES ?p {{ {ways} rdfs:comment }} ?o a owl:Ontology ; ?p ?x FILTER(isLiteral(?x)) }}"
+    query = (
+        f"SELECT ?x WHERE {{ VALUES ?p {{ {ways} rdfs:comment }} ?o a owl:Ontology ; ?p ?x"
+        " FILTER(isLiteral(?x)) }"
+    )
     return [f"found, _ = rows({query!r})", 'reply = about_told(stats, [row["x"] for row in found])']
 
 
@@ -161,7 +167,10 @@ def find(asked: Asked, question: str) -> tuple[list[str], list[str]]:
 def links(asked: Asked, question: str) -> str:
     """The line that finds the terms. A word like “class” behind a name, or “model” before it, may
     be a part of it."""
-    return f"terms = [{', '.join(link_call(asked, question, place) for place in range(len(asked.mentions)))}]"
+    return (
+        "terms ="
+        f" [{', '.join(link_call(asked, question, place) for place in range(len(asked.mentions)))}]"
+    )
 
 
 def link_call(asked: Asked, question: str, place: int = 0) -> str:
@@ -212,8 +221,14 @@ def described(asked: Asked, question: str, uri: str, also: str) -> tuple[list[st
     ]
     if asked.of != "subproperties":
         return ["told"], lines
-    query = "SELECT DISTINCT ?x WHERE { ?x rdfs:subPropertyOf $ENTITY_1 FILTER(isIRI(?x) && ?x != $ENTITY_1) }"
-    nouns = '*(f"direct {noun} of {about[\'curie\']}" for noun in ("subproperty", "subproperties")), whole'
+    query = (
+        "SELECT DISTINCT ?x WHERE { ?x rdfs:subPropertyOf $ENTITY_1 FILTER(isIRI(?x) && ?x !="
+        " $ENTITY_1) }"
+    )
+    nouns = (
+        '*(f"direct {noun} of {about[\'curie\']}" for noun in ("subproperty", "subproperties")),'
+        " whole"
+    )
     lines += [
         f'found, whole = rows({query!r}.replace("$ENTITY_1", "<" + {uri} + ">"))',
         SLICE,
@@ -258,7 +273,10 @@ def _look(
     lines = [
         f'found = probe_relationships({term["uri"]!r}, direction="{direction}")',
         f'links = found["{side}_predicates"]',
-        f'none = "{predicate}" not in links and len(links) < 25 and not found.get("left_out", {{}}).get("links")',
+        (
+            f'none = "{predicate}" not in links and len(links) < 25 and not found.get("left_out",'
+            ' {}).get("links")'
+        ),
         'names, whole, by = [], True, ""',
     ]
     enough = "False" if asked.inherited else "none"
@@ -296,7 +314,10 @@ def paths(ends: Sequence[str], depth: int, classes: str) -> list[str]:
         "        break",
         'sure = bool(found["paths"]) or found["complete"]',
         'reply = "None: there is no path between them within 4 steps."',
-        'reply = chains(found) if found["paths"] else reply if sure else "Not every path could be followed."',
+        (
+            'reply = chains(found) if found["paths"] else reply if sure else "Not every path could'
+            ' be followed."'
+        ),
         'shown = [path["text"] for path in found["paths"]]',
         'cut = bool(found.get("left_out")) or found["more"]',
         'joined = any("rdfs:domain" in text and "rdfs:range" in text for text in shown)',

@@ -36,11 +36,10 @@ def labelled(names: list[str], most: int = 200) -> list[str]:
     ]
     for start in range(0, len(asked), 40):
         query = (
-            "SELECT ?x (MIN(CONCAT(IF(LANGMATCHES(LANG(?l), 'en'), '0', IF(LANG(?l) = '', '1', '2')), "
-            "SUBSTR(STR(?l), 1, 61))) AS ?n) WHERE { VALUES ?x { "
+            "SELECT ?x (MIN(CONCAT(IF(LANGMATCHES(LANG(?l), 'en'), '0', IF(LANG(?l) = '', '1',"
+            " '2')), SUBSTR(STR(?l), 1, 61))) AS ?n) WHERE { VALUES ?x { "
             + " ".join(asked[start : start + 40])
-            + " } "
-            "?x rdfs:label|skos:prefLabel ?l FILTER(isLiteral(?l)) } GROUP BY ?x"
+            + " } ?x rdfs:label|skos:prefLabel ?l FILTER(isLiteral(?l)) } GROUP BY ?x"
         )
         try:
             page, _ = rows(query)
@@ -309,8 +308,14 @@ def rules_told(about: dict[str, Any]) -> list[str]:
 
 def links_told(about: dict[str, Any]) -> list[str]:
     """What else it points to: nothing that the lines above have said."""
-    said = "rdfs:domain rdfs:range rdfs:subPropertyOf rdfs:subClassOf owl:inverseOf rdfs:isDefinedBy owl:deprecated"
-    said += " owl:equivalentClass owl:disjointWith skos:altLabel schema:domainIncludes schema:rangeIncludes"
+    said = (
+        "rdfs:domain rdfs:range rdfs:subPropertyOf rdfs:subClassOf owl:inverseOf rdfs:isDefinedBy"
+        " owl:deprecated"
+    )
+    said += (
+        " owl:equivalentClass owl:disjointWith skos:altLabel schema:domainIncludes"
+        " schema:rangeIncludes"
+    )
     sample = about.get("outgoing_sample", [])
     left = [each for each in sample if each["predicate"] not in said.split()]
     shown = [

@@ -27,7 +27,10 @@ def concept_of(name: str) -> dict[str, Any] | None:
     concept as well."""
     term = link(name, "individual")
     iri = f"<{term['uri']}>" if term else ""
-    links = f"{iri} skos:broader|skos:narrower|skos:related|^skos:broader|^skos:narrower|^skos:related ?y"
+    links = (
+        f"{iri}"
+        " skos:broader|skos:narrower|skos:related|^skos:broader|^skos:narrower|^skos:related ?y"
+    )
     typed = f"?c rdfs:subClassOf* skos:Concept . {iri} a ?c"
     where = links if term and "class" in term["kind"] else f"{{ {links} }} UNION {{ {typed} }}"
     return term if term and rows(f"ASK {{ {where} }}")[0][0]["boolean"] else None
@@ -123,11 +126,15 @@ def concepts_told(
             return "Yes.", about
         if kind == "is_narrower" and len(about) == 2:
             yes = rows(
-                f"ASK {{ BIND(<{about[1]['uri']}> AS ?x) {linked_where(about[0], 'broader', deep)} }}"
+                f"ASK {{ BIND(<{about[1]['uri']}> AS ?x)"
+                f" {linked_where(about[0], 'broader', deep)} }}"
             )[0][0]
             no = "" if yes["boolean"] else "not "
             how = "" if deep else "directly "
-            said = f"{'No' if no else 'Yes'}: {about[0]['curie']} is {no}{how}narrower than {about[1]['curie']}."
+            said = (
+                f"{'No' if no else 'Yes'}: {about[0]['curie']} is {no}{how}narrower than"
+                f" {about[1]['curie']}."
+            )
             return said, about
         if kind in ("narrower", "broader", "related") and about:
             made = [

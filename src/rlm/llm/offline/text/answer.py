@@ -20,19 +20,24 @@ from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.offline.text.wanted import fits
 
 WHAT_IT_IS = (
-    "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and outlines by rules, "
-    "and understands nothing."
+    "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and"
+    " outlines by rules, and understands nothing."
 )
-HOW_TO_SET = "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with RLM_BASE_URL set)."
+HOW_TO_SET = (
+    "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with"
+    " RLM_BASE_URL set)."
+)
 CANNOT = (
-    f"{OFFLINE_UNANSWERED} this question cannot be answered without a language model. {WHAT_IT_IS} "
-    "It can answer, for example: how many "
-    "times does 'X' occur, how many lines contain 'X', where is 'X' mentioned, quote the sentence about X, what is the "
-    "value of X, what is the first X, list all e-mail addresses, what is the longest line, "
-    "which words are most common, "
-    f"summarise. {HOW_TO_SET}"
+    f"{OFFLINE_UNANSWERED} this question cannot be answered without a language model. {WHAT_IT_IS}"
+    " It can answer, for example: how many times does 'X' occur, how many lines contain 'X', where"
+    " is 'X' mentioned, quote the sentence about X, what is the value of X, what is the first X,"
+    " list all e-mail addresses, what is the longest line, which words are most common, summarise."
+    f" {HOW_TO_SET}"
 )
-PICKED = "(offline is no language model: passages are picked by the words that they share with the question.)"
+PICKED = (
+    "(offline is no language model: passages are picked by the words that they share with the"
+    " question.)"
+)
 
 
 def answer(plan: Plan, found: Found) -> str:
@@ -54,7 +59,10 @@ def answer(plan: Plan, found: Found) -> str:
     }[plan.kind](plan, found)
     if not found.get("partial"):
         return made
-    read = f"only {found.get('read', 0):,} of {found.get('size', 0):,} characters were read in the time."
+    read = (
+        f"only {found.get('read', 0):,} of {found.get('size', 0):,} characters were read in the"
+        " time."
+    )
     if plan.kind in ("find", "passages", "summary", "edge", "lines") and not made.startswith(
         OFFLINE_UNANSWERED
     ):
@@ -88,7 +96,10 @@ def _count(plan: Plan, found: Found) -> str:
             if found["anywhere"]
             else ""
         )
-        return f"{OFFLINE_UNANSWERED} {_named(plan, found)} does not occur in the text ({_case(plan, found)}).{inside}"
+        return (
+            f"{OFFLINE_UNANSWERED} {_named(plan, found)} does not occur in the text"
+            f" ({_case(plan, found)}).{inside}"
+        )
     if plan.about.get("things") and unit == "times" and (told := _told_number(plan, found)):
         return told
     note = (
@@ -111,13 +122,16 @@ def _count(plan: Plan, found: Found) -> str:
     if unit == "lines":
         number = found["lines"]
         how = f"{_case(plan, found)}; {times_of(found['count'])} in all"
-        said = f"{number}: so many lines contain {_named(plan, found)} ({how}).{_inside(plan, found)}{note}"
+        said = (
+            f"{number}: so many lines contain {_named(plan, found)}"
+            f" ({how}).{_inside(plan, found)}{note}"
+        )
         return said + per_text_of(found, " (times)") + _examples(found)
     if unit in ("texts", "documents", "files"):
         number = found["texts_with"]
         return (
-            f"{number}: so many {unit} contain {_named(plan, found)} ({times_of(found['count'])} in all)."
-            + per_text_of(found)
+            f"{number}: so many {unit} contain {_named(plan, found)} ({times_of(found['count'])} in"
+            " all)." + per_text_of(found)
         )
     how = _case(plan, found) + (", whole words only" if plan.about["mode"] == "whole" else "")
     on_lines = (
@@ -125,7 +139,10 @@ def _count(plan: Plan, found: Found) -> str:
         if plan.about.get("things")
         else ""
     )
-    said = f"{number}: {_named(plan, found)} occurs {times_of(number)}{on_lines} ({how}).{_inside(plan, found)}{note}"
+    said = (
+        f"{number}: {_named(plan, found)} occurs {times_of(number)}{on_lines}"
+        f" ({how}).{_inside(plan, found)}{note}"
+    )
     return said + per_text_of(found) + _examples(found)
 
 
@@ -195,7 +212,10 @@ def _passages(plan: Plan, found: Found) -> str:
         occur = "occurs" if len(missing) == 1 else "occur"
         said = f"nothing in the text matches the question: {words} {occur} nowhere in it."
         if not missing:
-            said = f"no sentence of the text says more than the words of the question ({plan.about['labels']})."
+            said = (
+                "no sentence of the text says more than the words of the question"
+                f" ({plan.about['labels']})."
+            )
         return f"{OFFLINE_UNANSWERED} {said} {WHAT_IT_IS}"
     asked = max(found.get("asked", 1), 1)
     if not plan.about["many"]:
@@ -207,7 +227,8 @@ def _passages(plan: Plan, found: Found) -> str:
         lines.append(_how_many(plan, found, best, full))
     elif (asked >= 2 and len(best["terms"]) * 2 <= asked) or unknown:
         lines.append(
-            f"{OFFLINE_UNANSWERED} nothing in the text matches the question well. The nearest passages:"
+            f"{OFFLINE_UNANSWERED} nothing in the text matches the question well. The nearest"
+            " passages:"
         )
     elif not fits(plan.about, best, best["quote"]):
         what = "says plainly " + plan.about["what"] if plan.about.get("what") else "answers that"
@@ -275,7 +296,10 @@ def _how_many(plan: Plan, found: Found, best: Found, full: bool) -> str:
         return number
     if full and plan.about["log"] and plan.about["unit"] == "line":
         words = ", ".join(f"“{tidy(word)}”" for word in best["terms"])
-        return f"{found['all']}: so many lines contain all of {words} (capitals ignored, other endings too)."
+        return (
+            f"{found['all']}: so many lines contain all of {words} (capitals ignored, other endings"
+            " too)."
+        )
     return f"{OFFLINE_UNANSWERED} no passage says plainly how many. The nearest passages:"
 
 

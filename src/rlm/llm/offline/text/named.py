@@ -16,13 +16,15 @@ _FILE = re.compile(
 )
 _CAPITALS = re.compile(r"(?<![\w./-])[A-Z][A-Z_-]{3,}(?![\w/-]|\.\w)")
 _MENTIONED = re.compile(
-    r"\s+(?:be |ever |been )?(?:occurs?|appears?|comes? up|mentioned|used|named|found|repeated|written|listed|"
+    r"\s+(?:be |ever |been )?(?:occurs?|appears?|comes?"
+    r" up|mentioned|used|named|found|repeated|written|listed|"
     r"referenced|linked)\b",
     re.I,
 )
 _OTHER = re.compile(
     r"(?:\b(?:mentions?|mentioning|about|contains?|containing|called|find|search|for|word|phrase|string|name|"
-    r"references?|referencing|to|with|imports?|links?)|^(?:what|where|who|which) (?:is|are))\s+(?:the )?$",
+    r"references?|referencing|to|with|imports?|links?)|^(?:what|where|who|which)"
+    r" (?:is|are))\s+(?:the )?$",
     re.I,
 )
 _ACCORDING = re.compile(r"\baccording to (?:the )?$", re.I)
@@ -76,6 +78,7 @@ def of_the_text(question: str, seen: Mapping[str, Any]) -> tuple[str, list[Any]]
             begun = match.end()
         question = asked + question[begun:]
     question = re.sub(r"the text(?:(?:,| and|, and| or) the text)+\b", "the texts", question)
-    return re.sub(
-        r"^(?:according to|in|from) the texts?,?\s+(?=\w)", "", question, flags=re.I
-    ), keys
+    return (
+        re.sub(r"^(?:according to|in|from) the texts?,?\s+(?=\w)", "", question, flags=re.I),
+        keys,
+    )

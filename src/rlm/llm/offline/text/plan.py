@@ -47,7 +47,8 @@ TAIL = re.compile(
 )
 _LEAD = re.compile(
     r"^(?:(?:all|any|every|each|the|an?|some|of|me|out|for|us)\s+)*"
-    r"(?:(?:occurrences?|mentions?|instances?|appearances?|uses?|places?|spots?)\s+(?:of|where|that mention)\s+)?"
+    r"(?:(?:occurrences?|mentions?|instances?|appearances?|uses?|places?|spots?)\s+(?:of|where|that"
+    r" mention)\s+)?"
     r"(?:(?:the|an?)\s+)?(?:(?:exact\s+)?(?:words?|phrases?|terms?|strings?|substrings?|letters?|characters?|"
     r"expressions?|keywords?|names?)\s+(?!of\b|is\b|are\b))?(?:(?:the|an?)\s+)?",
     re.I,
@@ -208,13 +209,16 @@ def passage_plan(
 _ORDINAL = re.compile(
     r"^(?:please )?(?:what|which|where|when|show|print|quote|give|find|display|list|tell|cite)"
     r"(?: (?:is|was|are|were|me|us|did|does|do|has|on|in|line|lines|the))*"
-    rf" (?P<which>first|last|earliest|latest|final)(?: (?P<n>\d{{1,3}}|{'|'.join(NUMBERS)}))? (?P<x>.+)$",
+    rf" (?P<which>first|last|earliest|latest|final)(?: (?P<n>\d{{1,3}}|{'|'.join(NUMBERS)}))?"
+    r" (?P<x>.+)$",
     re.I,
 )
 _LISTED = re.compile(
-    r"^(?:please )?(?:list|show|print|display|give|find|get|quote|cite)(?: me| us)?(?: all| every| each)?(?: of)?"
+    r"^(?:please )?(?:list|show|print|display|give|find|get|quote|cite)(?: me| us)?(?: all| every|"
+    r" each)?(?: of)?"
     r"(?: the)? (?P<x>(?!lines?\b)\S+(?: \S+){0,2}) (?:lines|entries|messages|rows|records)$|"
-    r"^(?:please )?(?:list|show|print|display|give|find|get|quote|cite)(?: me| us)? (?:all|every|each)(?: of)?"
+    r"^(?:please )?(?:list|show|print|display|give|find|get|quote|cite)(?: me| us)?"
+    r" (?:all|every|each)(?: of)?"
     r"(?: the)? (?P<y>(?!lines? )\S+(?: \S+){0,2})$|"
     r"^(?:which|what) (?P<z>[^\W_]+(?: [^\W_]+)?) (?:are|were) there$",
     re.I,
@@ -224,7 +228,8 @@ _ABOUT_X = re.compile(
     re.I,
 )
 _AFTER_X = re.compile(
-    r" (?:lines?|entry|entries|messages?|rows?|records?|(?:be |been )?(?:occurs?|occurred|appears?|appeared|happens?|"
+    r" (?:lines?|entry|entries|messages?|rows?|records?|(?:be |been"
+    r" )?(?:occurs?|occurred|appears?|appeared|happens?|"
     r"happened|mentioned|logged|found|reported|seen))$",
     re.I,
 )

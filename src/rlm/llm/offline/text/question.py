@@ -38,20 +38,28 @@ _QUOTED = re.compile(
     r"“([^”]+)”|„([^“”]+)[“”]|«\s*([^»]+?)\s*»|「([^」]+)」|\"([^\"]+)\"|`([^`]+)`|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)"
 )
 _COUNT = re.compile(
-    r"\b(how many|how often|count|number of|frequency of|wie oft|wie viele|combien|cu[aá]nt[ao]s|quant[ei])\b",
+    r"\b(how many|how often|count|number of|frequency of|wie oft|wie"
+    r" viele|combien|cu[aá]nt[ao]s|quant[ei])\b",
     re.I,
 )
 _UNITS = "rows|words|lines|paragraphs|characters|chars|letters|sentences|chapters|sections|headings|texts|documents|files"
-_VERBS = r"(?:contain|mention|include|have|match|with|containing|mentioning|including|having|that (?:contain|mention|have))"
+_VERBS = (
+    r"(?:contain|mention|include|have|match|with|containing|mentioning|including|having|that"
+    r" (?:contain|mention|have))"
+)
 _OCCUR = (
-    r"(?:occurs?|appears?|comes? up|shows? up|mentioned|used|named|found|repeated|written|said|present|listed|"
+    r"(?:occurs?|appears?|comes? up|shows?"
+    r" up|mentioned|used|named|found|repeated|written|said|present|listed|"
     r"referenced)"
 )
 _HAS = (
-    r"(?:(?:are|were|was|is|have|had) (?:there|been there)(?: been)?|there (?:are|were)|have there been|exist(?:ed)?|"
+    r"(?:(?:are|were|was|is|have|had) (?:there|been there)(?: been)?|there (?:are|were)|have there"
+    r" been|exist(?:ed)?|"
     r"occur(?:red)?|appear(?:ed)?|happen(?:ed)?|"
-    r"(?:are|were|was|have been|can be) (?:in it|found|logged|recorded|listed|mentioned|reported|seen|made|present)|"
-    rf"(?:does|do|did) {TEXT} (?:have|contain|mention|list|show|include)|(?:are|were) in {TEXT}|(?:are|were))"
+    r"(?:are|were|was|have been|can be) (?:in"
+    r" it|found|logged|recorded|listed|mentioned|reported|seen|made|present)|"
+    rf"(?:does|do|did) {TEXT} (?:have|contain|mention|list|show|include)|(?:are|were) in"
+    rf" {TEXT}|(?:are|were))"
 )
 _IS = rf"(?:is|are|in|does|do|has|have|did) {TEXT}"
 _UNSURE = (
@@ -61,15 +69,19 @@ _UNSURE = (
 )
 """Words of a "how many" question that ask for more than to count a word."""
 _SUMMARY = re.compile(
-    r"\b(?:summar\w*|outline|overview|structure|table of contents|tl;?dr|gist|synopsis|abstract of|key points|"
+    r"\b(?:summar\w*|outline|overview|structure|table of contents|tl;?dr|gist|synopsis|abstract"
+    r" of|key points|"
     r"main (?:points|topics?|themes?|ideas?)|headings|zusammenfass\w*|fasse|r[ée]sum\w*)\b|"
-    rf"\bwhat (?:is|are|was) {TEXT} (?:all )?about\b|^describe {TEXT}|\bwhat (?:kind|sort|type) of {TEXT} is\b",
+    rf"\bwhat (?:is|are|was) {TEXT} (?:all )?about\b|^describe {TEXT}|\bwhat (?:kind|sort|type) of"
+    rf" {TEXT} is\b",
     re.I,
 )
 _CANNOT = re.compile(
-    r"\b(?:translate|rewrite|rephrase|paraphrase|compose|proofread|brainstorm|sentiment|your opinion|you think|"
+    r"\b(?:translate|rewrite|rephrase|paraphrase|compose|proofread|brainstorm|sentiment|your"
+    r" opinion|you think|"
     r"write (?:me |us )?(?:an?|the|some)|generate|poem|simplify|correct the|improve)\b|"
-    r"^(?:please |can you |could you )*(?:compare|contrast|evaluate|assess|rank|classify|critici[sz]e|convert|"
+    r"^(?:please |can you |could you"
+    r" )*(?:compare|contrast|evaluate|assess|rank|classify|critici[sz]e|convert|"
     r"review|fix|debug|refactor|reformat|merge|diff|sort|edit|delete|remove|add|draw|plot)\b|"
     rf"\bhow (?:do|does) .+ differ$|\bdifferences? between {TEXT}",
     re.I,
@@ -77,15 +89,23 @@ _CANNOT = re.compile(
 _FIND = tuple(
     re.compile(pattern, re.I)
     for pattern in (
-        rf"\bwhere (?:is|are|was|were|does|do|did|can|could) (?:i |one |we |you )?(?P<x>.+?) (?:be )?{_OCCUR}",
+        (
+            r"\bwhere (?:is|are|was|were|does|do|did|can|could) (?:i |one |we |you )?(?P<x>.+?)"
+            rf" (?:be )?{_OCCUR}"
+        ),
         rf"\bwhere (?:does|do|did) {TEXT} (?:mention|say|talk about|refer to|name|use) (?P<x>.+)",
-        rf"\b(?:on |in |at )?(?:which|what) (?:lines?|places?|texts?|documents?|files?)(?: numbers?)? "
+        rf"\b(?:on |in |at )?(?:which|what) (?:lines?|places?|texts?|documents?|files?)(?:"
+        rf" numbers?)? "
         rf"(?:does|do|did|is|are|was|were|has|have|can) (?P<x>.+?) (?:be )?{_OCCUR}",
         r"\b(?:which|what|show|list|find|print|give me|all)(?: me)?(?: all)?(?: the)? "
         r"(?:lines?|places?|texts?|documents?|files?) (?:that )?"
-        r"(?:mentions?|contains?|has|have|with|includes?|containing|mentioning|refers? to|is about) (?P<x>.+)",
+        r"(?:mentions?|contains?|has|have|with|includes?|containing|mentioning|refers? to|is about)"
+        r" (?P<x>.+)",
         r"\b(?:on |in |at )?(?:which|what) line (?:is|are|number is) (?P<x>.+)",
-        rf"^(?:does|do|did) {TEXT} (?:ever )?(?:mention|contain|include|name|say|use|have) (?P<x>.+)",
+        (
+            rf"^(?:does|do|did) {TEXT} (?:ever )?(?:mention|contain|include|name|say|use|have)"
+            r" (?P<x>.+)"
+        ),
         rf"^(?:is|are|was|were) (?P<x>.+?) (?:ever )?{_OCCUR}\b",
         r"^(?:please )?(?:find|search(?: for)?|locate|look for|grep(?: for)?|look up) (?P<x>.+)",
     )
@@ -146,7 +166,10 @@ def _plain_plan(asked: str, seen: Seen) -> Plan | None:
 
 def _headings(asked: str) -> Plan | None:
     """The sections by their headings."""
-    ask = r"(?:list|show|print|give|name|enumerate|which|what)\b.*?\b(?:sections?|chapters?|headings|section titles)"
+    ask = (
+        r"(?:list|show|print|give|name|enumerate|which|what)\b.*?\b(?:sections?|chapters?|headings|section"
+        r" titles)"
+    )
     match = re.search(
         rf"^(?:please )?{ask}$", TAIL.sub("", re.sub(r" (?:are there|exist)$", "", asked)), re.I
     )
@@ -161,7 +184,10 @@ def _headings(asked: str) -> Plan | None:
 def _forms(asked: str) -> Plan | None:
     """All e-mail addresses, dates and so on."""
     for called, label, pattern in FORMS:
-        lead = r"\b(?:list|extract|collect|all|every|each|any|which|what|how many|count|find|show|give)\b"
+        lead = (
+            r"\b(?:list|extract|collect|all|every|each|any|which|what|how"
+            r" many|count|find|show|give)\b"
+        )
         match = re.search(rf"{lead}.*?\b(?P<noun>{called})\b(?! of\b| is\b| was\b)", asked, re.I)
         if match is None:
             continue
@@ -219,7 +245,8 @@ def _lines(asked: str, seen: Seen) -> Plan | None:
 
 def _words(asked: str) -> Plan | None:
     if re.search(
-        r"\b(?:most (?:common|frequent|used|often)|commonest|top \d+|word frequenc\w+)\b.*\b(?:words?|frequenc\w+)\b|"
+        r"\b(?:most (?:common|frequent|used|often)|commonest|top \d+|word"
+        r" frequenc\w+)\b.*\b(?:words?|frequenc\w+)\b|"
         r"\b(?:which|what) (?:\d+ )?words? (?:\w+ ){1,3}(?:most|more often than others)(?: \w+)?$",
         asked,
         re.I,
@@ -258,8 +285,14 @@ def _counted(asked: str, seen: Seen) -> Plan | None:
             else None
         )
     for pattern in (
-        rf"\bhow (?:many times|often) (?:does|do|did|is|are|was|were|has|have|can) (?P<x>.+?) (?:been |be )?{_OCCUR}",
-        rf"\bhow (?:many times|often) (?:does|do|did) {TEXT} (?:mention|use|say|contain|name|refer to) (?P<x>.+)",
+        (
+            r"\bhow (?:many times|often) (?:does|do|did|is|are|was|were|has|have|can) (?P<x>.+?)"
+            rf" (?:been |be )?{_OCCUR}"
+        ),
+        (
+            rf"\bhow (?:many times|often) (?:does|do|did) {TEXT}"
+            r" (?:mention|use|say|contain|name|refer to) (?P<x>.+)"
+        ),
         r"\b(?:occurrences|mentions|instances|appearances|frequency) (?:of|for) (?P<x>.+)",
         rf"\bnumber of times (?P<x>.+?) (?:is |are |was |were )?{_OCCUR}",
     ):

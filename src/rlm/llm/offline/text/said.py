@@ -70,7 +70,10 @@ def kinds_of(found: Found) -> str:
 
 def summary(plan: Plan, found: Found) -> str:
     lines = [
-        "A summary made from the structure of the text alone (offline is no language model and has not understood it).",
+        (
+            "A summary made from the structure of the text alone (offline is no language model and"
+            " has not understood it)."
+        ),
         f"Size: {found.get('size', 0):,} characters"
         + (f" in {found['texts']} texts." if found["texts"] > 1 else "."),
     ]
@@ -134,12 +137,18 @@ def common_words(plan: Plan, found: Found) -> str:
         return "There are no words in the text."
     everything = ", ".join(f"{tidy(word)} ({times})" for word, times in found["all"])
     content = ", ".join(f"{tidy(word)} ({times})" for word, times in found["content"]) or "none"
-    return f"Most common words, all counted: {everything}.\nWithout function words such as “the”: {content}."
+    return (
+        f"Most common words, all counted: {everything}.\nWithout function words such as “the”:"
+        f" {content}."
+    )
 
 
 def distinct_words(plan: Plan, found: Found) -> str:
     about = "at least " if found["cut"] else ""
-    return f"{about}{found['distinct']} different words (capitals ignored), {found['count']} words in all."
+    return (
+        f"{about}{found['distinct']} different words (capitals ignored), {found['count']} words in"
+        " all."
+    )
 
 
 def extreme_line(plan: Plan, found: Found) -> str:
@@ -187,14 +196,20 @@ def in_table(plan: Plan, found: Found) -> str:
     over = f"over {found['numbers']} number{'s' * (found['numbers'] != 1)} of {rows}{left}"
     if wanted in ("sum", "mean"):
         value = found["sum"] if wanted == "sum" else found["sum"] / found["numbers"]
-        return f"{number_text(value)}: the {'sum' if wanted == 'sum' else 'average'} of {named}, {over}."
+        return (
+            f"{number_text(value)}: the {'sum' if wanted == 'sum' else 'average'} of {named},"
+            f" {over}."
+        )
     best = found["best"]
     row = {name: tidy(cell) for name, cell in best["row"]}
     shown = row.get(plan.about["shown"], "")
     lead = f"{shown}\n" if shown and not shown.startswith(OFFLINE_UNANSWERED) else ""
     cells = ", ".join(f"{tidy(name)}: {cell}" for name, cell in row.items())
     least = "least" if wanted == "min" else "greatest"
-    return f"{lead}{number_text(best['value'])}: the {least} number of {named}, {over}.\n{place_of(best)}: {cells}"
+    return (
+        f"{lead}{number_text(best['value'])}: the {least} number of {named},"
+        f" {over}.\n{place_of(best)}: {cells}"
+    )
 
 
 def number_text(value: float) -> str:

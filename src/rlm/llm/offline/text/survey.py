@@ -111,7 +111,10 @@ def headings_of(part: str) -> list[tuple[int, int, str, str]]:
         if re.match(r"[ \t]*\w", match.group(1)):
             found.append((match.start() + 1, match.end(), "markdown", match.group(1).strip()))
     words = "chapter|part|book|section|act|scene|appendix|volume|canto|kapitel|teil|chapitre|capítulo|capitolo"
-    numbers = "[0-9]{1,3}|[ivxlc]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]|the [a-z]+"
+    numbers = (
+        "[0-9]{1,3}|[ivxlc]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]|the"
+        " [a-z]+"
+    )
     for match in re.finditer(
         r"\n[ \t]{0,40}((?:" + words + r")[ \t]+(?:" + numbers + r")\b[^\n]{0,80})(?=\n|$)", low
     ):
@@ -119,7 +122,10 @@ def headings_of(part: str) -> list[tuple[int, int, str, str]]:
         if not re.search(r"[a-z],$|[a-z]\.$", title) and title[:1].isupper():
             found.append((match.start(1), match.end(), "chapter", title))
     if not [1 for entry in found if entry[2] == "markdown"]:
-        number = r"\n[ \t]*\n[ \t]{0,8}(\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]+[^\n]{2,70})(?=\n[ \t]*(?:\n|$)|$)"
+        number = (
+            r"\n[ \t]*\n[ \t]{0,8}(\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]+[^\n]{2,70})(?=\n["
+            r" \t]*(?:\n|$)|$)"
+        )
         for match in re.finditer(number, part):
             if not re.search(r"[.,;:]$", match.group(1).strip()):
                 found.append((match.start(1), match.end(), "numbered", match.group(1).strip()))

@@ -97,7 +97,8 @@ def look(context: Any, named: Any = ()) -> dict[str, Any]:
     )
     filled = [line for line in sample.split("\n") if line.strip()]
     record = re.compile(
-        r"\W{0,2}(?:\d{4}[-/.]\d\d|\d\d?[:/.]\d\d|[A-Z][a-z]{2} [ \d]\d |\d{9,13}\b|\d+\.\d+\.\d+\.\d+ |"
+        r"\W{0,2}(?:\d{4}[-/.]\d\d|\d\d?[:/.]\d\d|[A-Z][a-z]{2} [ \d]\d"
+        r" |\d{9,13}\b|\d+\.\d+\.\d+\.\d+ |"
         r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)"
     )
     records = len([line for line in filled[:400] if record.match(line)])

@@ -25,8 +25,14 @@ _COLUMNS = re.compile(
     r"\b(?:columns|fields|column names|headers?|header (?:line|row))$|"
     r"\bcolumns\b.*\b(?:are there|exist|does it have)$", re.I
 )  # fmt: skip
-_BARE = r"\s*(?:are there|there are|there|are in|does|do|has|have|is|in|of|it|this|the|file|table|csv|data|text|document)*"
-_SAYS_LITTLE = "column columns row rows table csv file data number numbers cell cells field fields values value overall all total"
+_BARE = (
+    r"\s*(?:are there|there are|there|are"
+    r" in|does|do|has|have|is|in|of|it|this|the|file|table|csv|data|text|document)*"
+)
+_SAYS_LITTLE = (
+    "column columns row rows table csv file data number numbers cell cells field fields values"
+    " value overall all total"
+)
 
 
 def table_plan(asked: str, seen: Seen) -> Plan | None:

@@ -46,7 +46,8 @@ def form_wanted(asked: str, terms: list[list[str]]) -> str:
     ):
         return WHEN
     if re.search(
-        r"\bhow (?:many|much|old|long|far|tall|big|high|large)\b|\b(?:number|price|amount|population)\b",
+        r"\bhow"
+        r" (?:many|much|old|long|far|tall|big|high|large)\b|\b(?:number|price|amount|population)\b",
         asked,
         re.I,
     ):
@@ -59,7 +60,10 @@ def form_wanted(asked: str, terms: list[list[str]]) -> str:
         names = "|".join(
             re.escape(stem) + (r"\w{0,4}" if mode == "stem" else "") for _, stem, mode in terms[:6]
         )
-        return rf"(?i)\b(?:{names})[^.!?]{{0,40}}?(?:\s(?:is|are|was|were|means?|refers? to)\s|\s?[=:]\s?)"
+        return (
+            rf"(?i)\b(?:{names})[^.!?]{{0,40}}?(?:\s(?:is|are|was|were|means?|refers?"
+            r" to)\s|\s?[=:]\s?)"
+        )
     return ""
 
 

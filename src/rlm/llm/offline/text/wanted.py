@@ -15,7 +15,8 @@ from rlm.llm.offline.text.words import TEXT, WHEN
 Term = Sequence[str]
 
 _VERSION_ASKED = re.compile(
-    r"\b(?:which|what)(?: is| are)?(?: the)?(?: (?!in\b|changed|new|latest|newest|last|current)[\w.+#-]+){0,3}?"
+    r"\b(?:which|what)(?: is| are)?(?: the)?(?:"
+    r" (?!in\b|changed|new|latest|newest|last|current)[\w.+#-]+){0,3}?"
     r" versions?\b",
     re.I,
 )
@@ -26,11 +27,13 @@ _ABOUT_VERSIONS = re.compile(
 )
 _NUMBER = r"v?(\d+(?:\.\d+){0,3}\+?(?:,? or (?:newer|later|above|higher|up|more))?)(?![\w%])"
 _WHY = (
-    r"(?i)\b(?:because|since|so that|so as|in order to|therefore|thus|hence|due to|thanks to|otherwise|reasons?|"
+    r"(?i)\b(?:because|since|so that|so as|in order to|therefore|thus|hence|due to|thanks"
+    r" to|otherwise|reasons?|"
     r"else|to keep|to avoid|lest|as a result|which is why|that is why)\b"
 )
 _TIMES = (
-    r"(?i)\b(?:when|whenever|while|if|after|before|once|until|as soon as|during|every|never|always|daily|weekly|"
+    r"(?i)\b(?:when|whenever|while|if|after|before|once|until|as soon"
+    r" as|during|every|never|always|daily|weekly|"
     r"monthly|yearly|today|yesterday|tomorrow|century|night|morning|noon|evening|midnight|\w+day|ago|later|then)\b"
 )
 _PERSON = (

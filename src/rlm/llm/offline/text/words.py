@@ -43,7 +43,8 @@ TEXT = (
 
 DATE = (
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
-    r"\d{1,2}(?:st|nd|rd|th|\.)?[ \t](?:of[ \t])?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+    r"\d{1,2}(?:st|nd|rd|th|\.)?[ \t](?:of["
+    r" \t])?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
     r"(?:,?[ \t]\d{4})?)(?!\d)|"
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|"
     r"Jul|Aug|Sept?|Oct|Nov|Dec)\.?[ \t](?:\d{1,2}(?:st|nd|rd|th)?(?:,?[ \t]\d{4})?|\d{4})(?!\d)"
