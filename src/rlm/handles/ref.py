@@ -53,7 +53,7 @@ class View:
 
 
 def is_key(value: object) -> bool:
-    """Whether this can be a key: short, printable, and free of the brackets that marks are made of."""
+    """Whether this can be a key: short, printable, and free of the brackets of marks."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= KEY_CHARS

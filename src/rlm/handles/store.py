@@ -31,8 +31,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from rlm.errors import HandleError
-from rlm.handles import body as bodies
-from rlm.handles.payload import Payload, rendered
+from rlm.handles import payload as bodies
+from rlm.handles.payload import Payload, render
 from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is_key, preview
 
 MEMORY_BYTES = 256 << 20
@@ -80,9 +80,9 @@ class Store:
         """
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
             raise HandleError(
-                f"dtype is {_shown(dtype)}: use a short name, such as text or results"
+                f"dtype is {_brief(dtype)}: use a short name, such as text or results"
             )
-        text, lossy = rendered(payload)
+        text, lossy = render(payload)
         kind = dtype + LOSSY if lossy else dtype
         with self._lock:
             self._check_open()
@@ -266,7 +266,7 @@ class Store:
     def _free_key(self, key: str) -> str:
         if not is_key(key):
             raise HandleError(
-                f"key is {_shown(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
+                f"key is {_brief(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
                 " and \u27e7"
             )
         if key in self._entries:
@@ -347,5 +347,5 @@ def _remove(folder: Path, pid: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _shown(value: object) -> str:
+def _brief(value: object) -> str:
     return repr(value)[:80]
