@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm.llm import Message
-from rlm.loop.limits import Limits
 from rlm.loop.parse import clean
-from rlm.loop.types import CodeBlock
+from rlm.loop.types import CodeBlock, Limits
 from rlm.sandbox import REPLResult
 
 QUESTION_CHARS = 4_000

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from rlm.errors import ConfigError, LimitExceeded, ModelAuthError, ModelError, RLMError
 from rlm.handles import Meter, Store
 from rlm.llm import Client
-from rlm.loop.limits import Budget, Limits
 from rlm.loop.parse import Final, Parsed, clean, parse_reply
 from rlm.loop.prompts import (
     LAST_CALL,
@@ -33,9 +32,9 @@ from rlm.loop.prompts import (
     system_prompt,
     turn_message,
 )
-from rlm.loop.queries import Queries
+from rlm.loop.queries import Budget, Queries
 from rlm.loop.session import ReplSession
-from rlm.loop.types import INTERRUPTED, CodeBlock, LoopSpec, RLMIteration, RLMResult
+from rlm.loop.types import INTERRUPTED, CodeBlock, Limits, LoopSpec, RLMIteration, RLMResult
 from rlm.loop.values import Context, as_text, place_context
 
 if TYPE_CHECKING:
