@@ -17,9 +17,6 @@ from itertools import islice
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.marks import hidden
 from rlm.llm.offline.language_words import ALIKE, ENGLISH, FOREIGN, OF_THE_TRADE
-from rlm.llm.offline.text.question import plan_for
-from rlm.llm.offline.text.reading import fold
-from rlm.llm.offline.text.terms import is_unspaced
 
 READ_CHARS = 4_000
 """So much of a question is looked at."""
@@ -88,6 +85,8 @@ def _parts(word: str) -> list[str]:
 def _by_letters(words: list[str], low: list[str], *, asks: bool) -> str:
     """By the writing system. A single name in it, or one beside English words, is no question in
     that language."""
+    from rlm.llm.offline.text.terms import is_unspaced
+
     found = Counter(kind for word in words for letter in word if (kind := _script(letter)))
     count = sum(found.values())
     if count < 2 or any(word in _ENGLISH or word in _OF_THE_TRADE for word in low):
@@ -147,6 +146,9 @@ def _by_words(low: list[str], *, asks: bool) -> str:
 def _searchable(question: str, language: str, texts: Iterable[str]) -> bool:
     """Whether offline's plan for a text is more than to look for words, or one of the words is
     there."""
+    from rlm.llm.offline.text.question import plan_for
+    from rlm.llm.offline.text.reading import fold
+
     plan = plan_for(question)
     if plan.kind != "passages":
         return plan.kind != "none"
@@ -167,6 +169,8 @@ def _piece(stem: str, mode: str) -> str:
 
 
 def _blocks(texts: Iterable[str]) -> Iterator[str]:
+    from rlm.llm.offline.text.reading import fold
+
     for text in texts:
         for start in range(0, len(text), BLOCK_CHARS):
             yield fold(text[start : start + BLOCK_CHARS + 100])
