@@ -12,8 +12,8 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import command, count, new_group, scaling_option
-from rlm.cli.limits import limit_options, take_limits
 from rlm.cli.output import one_line, print_json, print_table, print_text
+from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
 from rlm.cli.train import INTERRUPTED, check_spec, print_odd_tags, print_task
 from rlm.errors import ConfigError

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import AGENT, output
-from rlm.cli.command import command, lang_option, new_group, scaling_option, words
-from rlm.cli.limits import limit_options, take_limits
+from rlm.cli.command import (
+    Decorator,
+    command,
+    lang_option,
+    new_group,
+    scaling_option,
+    with_options,
+    words,
+)
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -26,7 +33,42 @@ app = new_group("Questions.")
 ENGINES = ("auto", "process", "monty")
 INTERRUPTED = 130
 LOGS = "rlm-logs"
+_LIMITS = {
+    "max_iters": "max_iters",
+    "max_depth": "max_depth",
+    "wall_s": "timeout",
+    "max_tokens": "max_tokens",
+    "max_cost_usd": "max_cost",
+}
 _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
+
+
+def limit_options(each: str = "") -> Decorator:
+    """What a run may spend, on every command that asks a model; `each` says for what: " a task"."""
+    whole, above_zero = click.IntRange(1), click.FloatRange(0, min_open=True)
+    rows = (
+        ("--max-iters", whole, "N", f"Steps at most{each} (30)."),
+        ("--max-depth", click.IntRange(0), "N", "How deep rlm_query may recurse (1)."),
+        ("--timeout", above_zero, "S", f"Seconds at most{each or ' in all'}."),
+        ("--max-tokens", whole, "N", f"Tokens at most{each}, all calls together."),
+        ("--max-cost", above_zero, "USD", f"Dollars at most{each}, where the price is known."),
+    )
+    return with_options(
+        [click.option(name, type=kind, metavar=unit, help=doc) for name, kind, unit, doc in rows]
+    )
+
+
+def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
+    """The limits, taken out of the options of a command."""
+    from rlm.agent import AGENT_OUTPUT_CHARS
+    from rlm.loop import Limits
+
+    chosen = {
+        field: value
+        for field, option in _LIMITS.items()
+        if (value := given.pop(option)) is not None
+    }
+    return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)
 
 
 @command(app, "run")
@@ -35,7 +77,8 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
     "--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument."
 )
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
-              help="The text to ask about; standard input where none is named. Several are a dictionary.")  # fmt: skip
+              help="The text to ask about; standard input where none is named. "
+              "Several are a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
               help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
 @click.option("--ontology-name", metavar="NAME", help="What memories call it.")
@@ -193,9 +236,7 @@ def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], 
     ontology loads."""
     with ExitStack() as waits:
         if source is not None:
-            from rlm.cli.ontology_query import doing, waiting
-
-            waits.enter_context(waiting(doing(source)))
+            waits.enter_context(output.opening(source))
 
         def start(model: str) -> None:
             waits.close()

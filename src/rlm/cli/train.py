@@ -11,8 +11,8 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import scaling_option
-from rlm.cli.limits import limit_options, take_limits
 from rlm.cli.output import one_line, print_json, print_table
+from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def print_odd_tags(session: Session, lesson: Curriculum) -> None:
 
 
 def check_spec(spec: RunSpec) -> str:
-    """The name of the model; raises where it or the scaling means nothing, before anything is made."""
+    """The name of the model. Raises where it or the scaling means nothing."""
     from rlm.agent.scaling import Scaling
     from rlm.llm import open_client
 
@@ -110,8 +110,8 @@ def _print_report(session: Session, report: TrainReport) -> None:
     elif report.outcomes:
         lines = report.kinds()
         rows = [
-            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}", f"{each.steps:.1f}",
-             each.new_memories)
+            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}",
+             f"{each.steps:.1f}", each.new_memories)
             for each in [*lines, *([summary("all", report.outcomes)] if len(lines) > 1 else [])]
         ]  # fmt: skip
         print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)
