@@ -36,8 +36,7 @@ UNKIND = "other"
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What one task came to. `earlier`: it was done before and not run again, so it taught nothing
-    new."""
+    """What one task came to. `earlier`: it was done before and not run again."""
 
     task_id: str
     kind: str

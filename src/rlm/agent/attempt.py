@@ -61,6 +61,7 @@ class Attempt:
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
+        self._artifact: dict[str, Any] | None = None
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
@@ -208,16 +209,19 @@ class Attempt:
     # -- what is kept
 
     def artifact(self) -> dict[str, Any]:
+        """What happened, in short; made once, after the loop has ended."""
         result = self.result
-        return extract_trajectory_artifact(
-            self.query,
-            result.answer,
-            result.iterations,
-            result.ns,
-            converged=result.converged,
-            trace=self.trace,
-            reason=result.reason,
-        )
+        if self._artifact is None:
+            self._artifact = extract_trajectory_artifact(
+                self.query,
+                result.answer,
+                result.iterations,
+                result.ns,
+                converged=result.converged,
+                trace=self.trace,
+                reason=result.reason,
+            )
+        return self._artifact
 
     def record(self, others: Sequence[str] = ()) -> Trajectory:
         """The trajectory as it is stored. `others` are further attempts of the same run."""

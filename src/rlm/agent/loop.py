@@ -132,8 +132,7 @@ class AgentRun:
         return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
-        """Store all that there is, or nothing. The best attempt goes first; it carries what was
-        learnt."""
+        """Store all that there is, or nothing. The best attempt carries what was learnt."""
         if not attempts:
             return _NOTHING
         ordered = best_of(attempts)
@@ -192,8 +191,7 @@ def _ask_and_judge(attempt: Attempt, on_step: OnStep | None) -> None:
 
 
 def _raise_refused(attempts: list[Attempt]) -> None:
-    """A server that refuses the very first call has no such model: an error, not a run. One that is
-    down may be."""
+    """A server that refuses the very first call has no such model: an error, not a run."""
     if not any(attempt.result.iterations for attempt in attempts):
         for attempt in attempts:
             if type(attempt.result.error) is ModelError:

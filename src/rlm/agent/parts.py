@@ -1,5 +1,4 @@
-"""What a run works with: models, a store, an ontology, a text. Each is opened once and closed at
-the end."""
+"""What a run works with: models, a store, an ontology, a text. Opened once, closed at the end."""
 
 from __future__ import annotations
 

@@ -54,8 +54,7 @@ class Scaling:
         on_step: OnStep | None,
         done: list[Attempt],
     ) -> None:
-        """Every attempt at once; into `done` in their order. Raises when all of them failed, or
-        when a callback did."""
+        """All attempts at once, into `done` in order. Raises when all failed, or a callback did."""
         stop, lock = threading.Event(), threading.Lock()
 
         def step(turn: RLMIteration) -> None:

@@ -192,8 +192,7 @@ def _question(question: str | None, query: str | None) -> str:
 
 
 def _log_dir(session: Session, named: str | None) -> str | Path | None:
-    """Where the log goes. A coding agent is told where its log lies (seed 000 §6.1), so under its
-    name there is one."""
+    """Where the log goes. Under the name of a coding agent there is one (seed 000 §6.1)."""
     if named is not None:
         return named or None
     if (
@@ -206,8 +205,7 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
 
 @contextmanager
 def _logs_on_stderr(session: Session) -> Iterator[None]:
-    """What the model clients and the ontology have to say (a retry, a guess at a format) goes to
-    stderr."""
+    """What the model clients and the ontology log (a retry, a guess at a format) goes to stderr."""
     import logging
 
     class Talk(logging.Handler):
@@ -232,8 +230,7 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
 
 @contextmanager
 def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
-    """Yields what is told the model once everything was accepted; until then a bar shows that an
-    ontology loads."""
+    """A bar while an ontology loads; yields what is told the model once all is accepted."""
     with ExitStack() as waits:
         if source is not None:
             waits.enter_context(output.opening(source))
@@ -330,8 +327,7 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
 
 
 def _verdict(judgment: dict[str, Any]) -> str:
-    """The verdict in words. Without a check of the task's own, nobody knows whether an answer is
-    right."""
+    """The verdict in words. Without a check of the task's own, an answer is unchecked."""
     if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
         return "success, unchecked"
     return (

@@ -58,8 +58,7 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def render(payload: Payload) -> tuple[str, bool]:
-    """A payload as text, and whether something was lost. Lists and objects are JSON, one element a
-    line."""
+    """A payload as text (structures as JSON, one element a line); whether something was lost."""
     if isinstance(payload, str):
         return str(payload), False
     if isinstance(payload, bytes | bytearray | memoryview):

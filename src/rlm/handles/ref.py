@@ -21,8 +21,7 @@ PREVIEW_CHARS = 80
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ref:
-    """A handle: its key, what kind of thing it is, its size in characters, and its first 80 on one
-    line."""
+    """A handle: its key, its kind, its size in characters, its first 80 on one line."""
 
     key: str
     dtype: str
@@ -37,8 +36,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class View:
-    """The characters from `start` to `stop` of the payload behind `key`. What lies beyond its end
-    is not there."""
+    """The characters `start` to `stop` of a payload, as far as it has them."""
 
     key: str
     start: int

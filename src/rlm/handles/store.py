@@ -24,10 +24,10 @@ import tempfile
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from rlm.errors import HandleError
@@ -37,8 +37,7 @@ from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is
 
 MEMORY_BYTES = 256 << 20
 LOSSY = "-lossy"
-"""What the dtype of a payload ends in when its bytes were no UTF-8 and U+FFFD stands for some of
-them."""
+"""The end of a dtype whose bytes were no UTF-8: U+FFFD stands for some of them."""
 
 Target = str | Ref | View
 SEAL_CHARS = 1 << 20
@@ -118,7 +117,7 @@ class Store:
         return high - low
 
     def seal(self, target: Target) -> str:
-        """A short hash of a payload and its key. Who wrote a text cannot have put its own into it."""
+        """A short hash of a payload and its key: nobody can have put it into the text itself."""
         entry = self._entry(target)
         key = entry.ref.key
         with self._lock:
@@ -137,10 +136,8 @@ class Store:
         """`text[start:stop]`."""
         entry, low, high = self._window(target)
         begin, end, _ = slice(start, stop).indices(high - low)
-        try:
+        with _reads(entry.ref):
             return entry.body.read(low + begin, low + max(begin, end))
-        except OSError as exc:
-            raise self._unreadable(entry.ref, exc) from exc
 
     def find(
         self,
@@ -157,10 +154,8 @@ class Store:
         if begin > end or start > high - low:
             return -1
         seek = bodies.find_folded if ignore_case else bodies.find
-        try:
+        with _reads(entry.ref):
             found = seek(entry.body, needle, low + begin, low + end)
-        except OSError as exc:
-            raise self._unreadable(entry.ref, exc) from exc
         return found if found < 0 else found - low
 
     def count(self, target: Target, needle: str, start: int = 0, stop: int | None = None) -> int:
@@ -169,29 +164,8 @@ class Store:
         begin, end, _ = slice(start, stop).indices(high - low)
         if begin > end or start > high - low:
             return 0
-        try:
+        with _reads(entry.ref):
             return bodies.count(entry.body, needle, low + begin, low + end)
-        except OSError as exc:
-            raise self._unreadable(entry.ref, exc) from exc
-
-    def lines(
-        self, target: Target, start: int = 0, max_chars: int = 65_536
-    ) -> tuple[list[str], int]:
-        """The lines that fit into `max_chars` from `start`, each with its `\\n`, and where to go
-        on.
-
-        A line that is longer comes in parts. At the end there are no lines.
-        """
-        if start < 0 or max_chars < 1:
-            raise HandleError(
-                f"lines from {start}, {max_chars} characters: start at 0 or later, and ask for some"
-            )
-        text = self.read(target, start, start + max_chars)
-        if start + len(text) < self.size(target):
-            text = text[: text.rfind("\n") + 1] or text
-        parts = text.split("\n")
-        made = [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-        return made, start + len(text)
 
     # -- the whole ---------------------------------------------------------------------------------
 
@@ -240,12 +214,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- inside ------------------------------------------------------------------------------------
@@ -311,11 +280,6 @@ class Store:
             " keys"
         )
 
-    def _unreadable(self, ref: Ref, exc: OSError) -> HandleError:
-        return HandleError(
-            f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again"
-        )
-
     def _make_room(self) -> None:
         while self._held > self.memory_bytes and self._resident:
             key = next(iter(self._resident))
@@ -339,6 +303,16 @@ class Store:
             self._finalizer = weakref.finalize(self, _remove, self._folder, os.getpid())
         self._files += 1
         return self._folder / f"{self._files}.txt"
+
+
+@contextmanager
+def _reads(ref: Ref) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise HandleError(
+            f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again"
+        ) from exc
 
 
 def _remove(folder: Path, pid: int) -> None:

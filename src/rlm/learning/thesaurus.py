@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rlm.learning.calls import LINKING, CallLike
-from rlm.llm.offline.asked.concepts import concepts_asked
+from rlm.llm.offline.asked.kinds import concepts_asked
 from rlm.llm.offline.asked.kinds import Asked
 
 _OF_IT = re.compile(r"\bskos:(?:Concept|broader|narrower|related|topConceptOf|hasTopConcept)\b")

@@ -71,8 +71,7 @@ class Budget:
         return None
 
     def ask(self, client: Client, messages: Sequence[Message]) -> Reply:
-        """One model call within what is left. Raises LimitExceeded before it, or what the client
-        raises."""
+        """One model call. Raises LimitExceeded before it, or what the client raises."""
         with self._lock:
             if reason := self.spent():
                 raise LimitExceeded(reason)
@@ -91,8 +90,7 @@ class Budget:
 
 
 class Queries:
-    """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every
-    block."""
+    """What one run's REPL is given to ask models with."""
 
     def __init__(
         self,
@@ -104,8 +102,7 @@ class Queries:
         recurse: Recurse | None,
         context: Any,
     ) -> None:
-        """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when
-        nothing else is named."""
+        """`recurse` is None at the deepest level; `context` is the default of `rlm_query`."""
         self._store, self._budget, self._client = store, budget, client
         self.meter, self._recurse = meter, recurse
         self._context = context
@@ -123,8 +120,7 @@ class Queries:
         return self._ask(self._prompt(prompt, "llm_query"), model)
 
     def llm_query_batched(self, prompts: Sequence[str], model: str | None = None) -> list[str]:
-        """Ask many prompts at once; the answers come in the same order, a failed one as `[error]
-        …`."""
+        """Ask many prompts at once; answers come in order, a failed one as `[error] …`."""
         if isinstance(prompts, str | Ref | View) or not isinstance(prompts, list | tuple):
             raise TypeError(
                 f"llm_query_batched takes a list of prompts, not {type(prompts).__name__}"
@@ -137,8 +133,7 @@ class Queries:
         )
 
     def rlm_query(self, question: str, context: Any = None) -> str:
-        """A helper with a REPL of its own answers a question over a part of the text (by default
-        all of it)."""
+        """A helper with its own REPL answers a question over a part of the text, or all of it."""
         asked = self._prompt(question, "rlm_query")
         about = self._context if context is None else context
         if self._recurse is None:
@@ -159,8 +154,7 @@ class Queries:
         return answer
 
     def _without_recursion(self, question: str, context: Any) -> str:
-        """At the deepest level one plain call has to do, over as much of the context as a prompt
-        may hold."""
+        """At the deepest level: one plain call, over as much of the context as a prompt holds."""
         text = as_text(self._store, context, limit=PROMPT_CHARS // 2)
         answer = self._ask(f"{self._expanded(question)}\n\nText:\n{text}", None, shown=question)
         return (

@@ -292,8 +292,7 @@ class LoopRun:
             )
 
     def _ask_for_the_answer(self, session: ReplSession) -> None:
-        """The last call, when the turns have run out. What it says is kept; the run has not
-        converged by it."""
+        """The last call, when the turns have run out. The run has not converged by it."""
         if self.budget.spent():
             return
         begun, prompt = time.monotonic(), self.history.messages(last=LAST_CALL)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
@@ -71,12 +70,7 @@ class ReplSession:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.repl.close()
 
     @property
@@ -122,8 +116,7 @@ class ReplSession:
     # -- what it said
 
     def answer(self, code: str, notes: list[str]) -> str | None:
-        """The final answer that the block `code` gave; None when it gave none, or one that cannot
-        be read."""
+        """The final answer of the block `code`; None when it gave none that can be read."""
         try:
             return self._answer(code, notes)
         except HandleError as exc:  # a handle that was made up in the REPL
@@ -172,8 +165,7 @@ class ReplSession:
         return self.variable(given, notes)
 
     def _answer_variable(self) -> str | None:
-        """Look at `answer`: its content is what there is so far, and the final answer once it is
-        ready."""
+        """Look at `answer`: its content is partial until it is ready."""
         try:
             value = self.repl.get("answer")
         except SandboxError:  # deleted, or something that cannot be sent

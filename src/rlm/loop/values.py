@@ -1,5 +1,4 @@
-"""Between the host's store and what a run is given or gives back: contexts in, answers and
-variables out."""
+"""Contexts in, answers and variables out: between the host's store and the REPL."""
 
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ ANSWER_CHARS = 100_000
 NAME_CHARS = 200
 WORD_CHARS = 300
 CUT = "[… cut …]"
+NO_DATA = ("function", "type", "Facade")
+"""Descriptions of variables whose value cannot be sent."""
 NS_CHARS = 1_000_000
-"""A variable whose value is larger is given back as its description; so is the rest, after four
-times that."""
+"""A larger variable comes back as its description; so does the rest, after four times that."""
 
 
 def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
-    """Put a context behind handles: what the REPL gets as `context`, and what a prompt may know of
-    it."""
+    """Put a context behind handles: the REPL's `context`, and what a prompt may know of it."""
     if isinstance(context, str | bytes | Ref | View):
         handle = _handle(store, context)
         return handle, ContextCard(handle.key, store.size(handle), _lines(store, handle))
@@ -72,8 +71,7 @@ def _lines(store: Store, handle: Ref | View) -> int:
 
 
 def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
-    """A value from the REPL as an answer: handles and their marks become text, structures JSON; cut
-    at `limit`."""
+    """A value from the REPL as an answer: handles become text, structures JSON; cut at `limit`."""
     if isinstance(value, Ref | View):
         return _bounded(_passage(store, value, limit), store.size(value), limit)
     if isinstance(value, str):
@@ -93,14 +91,12 @@ def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
 
 
 def resolved(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
-    """JSON-like data with text in place of handles; all of it together has at most about `limit`
-    characters."""
+    """JSON-like data with text in place of handles, about `limit` characters of it in all."""
     return _Room(store, limit).resolved(value)
 
 
 class _Room:
-    """So many characters for all parts of a value: a thousand handles to one text would be a
-    thousand texts."""
+    """One budget for all parts of a value: a thousand handles to one text are a thousand texts."""
 
     def __init__(self, store: Store, left: int) -> None:
         self._store, self._left = store, left
@@ -154,7 +150,7 @@ def namespace(repl: Repl) -> dict[str, Any]:
         return found
     left = 4 * NS_CHARS
     for name, description in described.items():
-        if left <= 0:
+        if left <= 0 or description in NO_DATA:
             found[name] = description
             continue
         try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from rlm.llm.offline.asked.patterns import Lazy
 
 FAMILIES: dict[str, str] = {
     "namespaces": "orientation",
@@ -110,3 +113,142 @@ def plural(noun: str) -> str:
 def family_of(kind: str) -> str:
     """The family of a kind of question; empty for what is no such kind."""
     return FAMILIES.get(kind, "")
+
+
+# -- A question with its specifics out: the title of a procedure that answers all questions of its
+# kind.
+
+
+MAX_TITLE = 45
+
+_TITLES = {
+    "namespaces": "List the namespaces and their prefixes",
+    "describe": "Describe a term",
+    "exists": "Check whether a term exists",
+    "subclasses": "List the direct subclasses of a class",
+    "all_subclasses": "Find all subclasses of a class",
+    "superclasses": "List the direct superclasses of a class",
+    "all_superclasses": "Find all superclasses of a class",
+    "roots": "List the root classes of the hierarchy",
+    "is_subclass": "Check whether a class is a subclass",
+    "properties_by_domain": "List the properties with a given domain",
+    "properties_by_range": "List the properties with a given range",
+    "path": "Find a path between two terms",
+    "instances": "List the instances of a class",
+}
+_COUNTS = {
+    "classes": "Count the classes",
+    "properties": "Count the properties",
+    "object_properties": "Count the object properties",
+    "datatype_properties": "Count the datatype properties",
+    "annotation_properties": "Count the annotation properties",
+    "individuals": "Count the individuals",
+    "triples": "Count the triples",
+    "namespaces": "Count the namespaces",
+    "subclasses": "Count the direct subclasses of a class",
+    "all_subclasses": "Count all subclasses of a class",
+    "superclasses": "Count the direct superclasses of a class",
+    "all_superclasses": "Count all superclasses of a class",
+    "instances": "Count the instances of a class",
+    "properties_by_domain": "Count the properties with a given domain",
+    "properties_by_range": "Count the properties with a given range",
+    "search": "Count the terms with a piece of name",
+    "roots": "Count the root classes of the hierarchy",
+}
+_INHERITED = {
+    "instances": "{} all instances of a class, below it too",
+    "properties_by_domain": "{} properties by domain, inherited too",
+    "properties_by_range": "{} properties by range, inherited too",
+}
+
+
+def generalised(question: str, asked: Asked | None) -> str:
+    """The title for all questions like this one; empty when it was not understood."""
+    if asked is None:
+        return ""
+    counts, kind = asked.kind == "count", asked.of if asked.kind == "count" else asked.kind
+    if asked.only and kind in _INHERITED:
+        every = " all" * asked.inherited
+        return (
+            f"{'Count' if counts else 'List'}{every} {plural(asked.only)} by"
+            f" {kind.rpartition('_')[2]}"
+        )
+    if asked.inherited and kind in _INHERITED:
+        return _INHERITED[kind].format("Count" if counts else "List")
+    if asked.kind == "search":
+        return _searched(asked)
+    if asked.kind == "is_subclass" and asked.of == "direct":
+        return "Check whether a class is a direct subclass"
+    if asked.kind == "is_subclass" and asked.of == "instance":
+        return "Check whether a thing is an instance"
+    return _COUNTS.get(kind, "") if counts else _TITLES.get(kind, "")
+
+
+def _searched(asked: Asked) -> str:
+    many = PLURALS.get(asked.what, "terms")
+    if not asked.text.strip() and asked.only:
+        return f"List all {plural(asked.only)}"
+    if not asked.text.strip():
+        return f"List all {many} of the ontology"
+    where = {"starts": "how their names begin", "ends": "how their names end"}.get(asked.where)
+    return f"Find {many} by {where or 'a piece of their name'}"
+
+
+# -- Questions in the words of a thesaurus: concepts, top concepts, what is narrower, broader or
+# related.
+#
+# Where the graph has concepts of SKOS, these are meant; elsewhere a concept is a class. Which of
+# the two holds only the graph can say, so a question comes to both: what `understand` makes of it,
+# and what is made of that here.
+
+
+_WORDS = Lazy(r"\b(?:sub-?|super-?)?concepts?\b|\bnarrower\b|\bbroader\b", re.I)
+_OTHERS = Lazy(r"class|\bowl\b|\brdfs\b|propert|instance", re.I)
+_RELATED = Lazy(r"\brelated (?:to|with)\b", re.I)
+_RELATED_OF = Lazy(r"(?:skos:)?related (?:concepts?|terms?) (?:of|to|for) (.+)", re.I)
+_NOTHING_ABOVE = Lazy(r"\b(?:no|not|without|nothing|none|never|lack\w*)\b|n['’]t\b", re.I)
+_STEPS = {"subclasses": "narrower", "all_subclasses": "narrower", "superclasses": "broader",
+          "all_superclasses": "broader"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Concepts:
+    """What is asked of a thesaurus."""
+
+    kind: str
+    """all, top, unbroadened (nothing is broader), narrower, broader, related, is_narrower, exists
+    or search."""
+    names: tuple[str, ...] = ()
+    deep: bool = False
+    counts: bool = False
+    text: str = ""
+    where: str = "contains"
+
+
+def concepts_asked(question: str, asked: Asked) -> Concepts | None:
+    """What a question asks for where concepts are those of a thesaurus; None when it has no word of
+    that kind."""
+    counts, kind = asked.kind == "count", asked.of if asked.kind == "count" else asked.kind
+    rest = question
+    for name in filter(None, (*asked.mentions, *asked.several, asked.text)):
+        rest = rest.replace(name, " ")
+    if (
+        kind == "describe"
+        and asked.mentions
+        and (match := _RELATED_OF.fullmatch(asked.mentions[0]))
+    ):
+        return Concepts("related", (match[1],))
+    if kind == "search" and asked.text and _RELATED.search(rest) and not _OTHERS.search(rest):
+        return Concepts("related", (asked.text,), counts=counts)
+    if not _WORDS.search(rest) or _OTHERS.search(rest):
+        return None
+    if kind == "classes" or (kind == "search" and asked.what == "class"):
+        text = "" if kind == "classes" else asked.text
+        return Concepts("search" if text else "all", counts=counts, text=text, where=asked.where)
+    if kind == "roots":
+        return Concepts("unbroadened" if _NOTHING_ABOVE.search(rest) else "top", counts=counts)
+    if kind in _STEPS:
+        return Concepts(_STEPS[kind], asked.mentions, kind.startswith("all_"), counts)
+    if kind == "is_subclass":
+        return Concepts("is_narrower", asked.mentions, asked.of != "direct")
+    return Concepts("exists", asked.mentions) if kind == "exists" else None

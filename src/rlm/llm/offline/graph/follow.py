@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import Plan
+from rlm.llm.offline.graph.answers import below, counting, included, listing, widened
 from rlm.llm.offline.graph.kinds import (
     CHECKS,
     IN_STATS,
@@ -23,7 +23,7 @@ from rlm.llm.offline.graph.kinds import (
     query_for,
     searched_types,
 )
-from rlm.llm.offline.graph.saying import below, counting, included, listing, widened
+from rlm.llm.offline.graph.prompt import Plan
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     OLD_ROOTS,

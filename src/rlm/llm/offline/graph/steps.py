@@ -15,6 +15,7 @@ from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import belonging, repl, telling, thesaurus
+from rlm.llm.offline.graph.answers import below, counting, included, listing, parts_asked, widened
 from rlm.llm.offline.graph.kinds import (
     DEPRECATED_ROOTS,
     IN_STATS,
@@ -28,7 +29,6 @@ from rlm.llm.offline.graph.kinds import (
     searched_types,
     wanted_kinds,
 )
-from rlm.llm.offline.graph.saying import below, counting, included, listing, parts_asked, widened
 
 Term = dict[str, Any]
 _NEEDS = {
