@@ -17,7 +17,8 @@ from rlm.llm.openai import OpenAIClient
 from rlm.llm.retry import Retry
 from rlm.ontology.views import Views
 from rlm.store.types import Judgment
-from rlm.tools import Trace, sparql_tools, view_tools
+from rlm.loop.trace import Trace
+from rlm.tools import sparql_tools, view_tools
 
 GOOD = Judgment(True, "verified", "high")
 BAD = Judgment(False, "not verified: it is wrong", "high")

@@ -13,7 +13,7 @@ from rlm.learning.thesaurus import class_calls
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.concepts import Concepts, concepts_asked
 from rlm.ontology.engine import open_engine
-from rlm.tools.trace import Call
+from rlm.loop.trace import ToolCall
 
 
 @pytest.fixture(scope="module")
@@ -101,15 +101,15 @@ def test_which_words_are_those_of_a_thesaurus(question: str, wanted: Concepts | 
 def test_what_a_thesaurus_answered_teaches_nothing_about_classes() -> None:
     question = "How many concepts are there?"
     asked = understand(question)
-    look = Call(
+    look = ToolCall(
         "sparql_query",
         {"query": "ASK { ?c rdfs:subClassOf* skos:Concept . ?x a ?c FILTER(isIRI(?x)) }"},
     )
-    found = Call(
+    found = ToolCall(
         "sparql_query", {"query": "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x a skos:Concept }"}
     )
-    classes = Call("graph_stats", {})
+    classes = ToolCall("graph_stats", {})
     assert class_calls(question, asked, [look, found, classes]) == []
-    assert class_calls(question, asked, [look, Call("search_entity", {"query": "a"})]) == []
+    assert class_calls(question, asked, [look, ToolCall("search_entity", {"query": "a"})]) == []
     assert class_calls(question, asked, [look, classes]) == [classes]
     assert class_calls("How many classes are there?", asked, [look, classes]) == [look, classes]

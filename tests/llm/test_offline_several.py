@@ -18,7 +18,7 @@ from rlm.llm.offline.graph.planner import _Planner
 from rlm.llm.offline.graph.prompt import Seen, Turn
 from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.store.types import Judgment
-from rlm.tools.trace import Call, Trace
+from rlm.loop.trace import ToolCall, Trace
 
 TWO = ("Tug", "Ferry")
 READ = [
@@ -200,7 +200,7 @@ def test_two_absent_names_are_said_to_be_absent(boats: Any) -> None:
 def test_nothing_is_learnt_from_what_others_of_its_kind_are_not_answered_by(question: str) -> None:
     trace = Trace()
     trace.calls.append(
-        Call("describe_entity", {"uri": "http://ex.example/Tug"}, True, "", frozenset({"ex:Tug"}))
+        ToolCall("describe_entity", {"uri": "http://ex.example/Tug"}, True, "", frozenset({"ex:Tug"}))
     )
     judged = Judgment(True, "grounded", "medium", [])
     artifact = {"task": question, "final_answer": "ex:Tug is a class.", "converged": True}

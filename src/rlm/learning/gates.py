@@ -17,7 +17,7 @@ from rlm.errors import RLMError, ValidationError
 from rlm.learning.suspicion import suspicious
 from rlm.ontology.guard import check_query
 from rlm.ontology.terms import Prefixes
-from rlm.packs.select import hardcoded, hardcoded_name, score_generalization
+from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import MemoryItem
 
 GENERAL_ENOUGH = 0.5
@@ -299,7 +299,3 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
         return "is no procedure: its steps do not say what to do"
     return ""
 
-
-def is_hardcoded(text: str) -> bool:
-    """Whether a text names an IRI or a prefixed name of one ontology."""
-    return hardcoded(text) is not None

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.asking import ask_json
+from rlm.learning.json_request import ask_json
 from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clipped, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage

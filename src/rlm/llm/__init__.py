@@ -6,9 +6,16 @@ when they are first needed.
 """
 
 from rlm.llm.cassette import RecordingClient, ReplayClient
-from rlm.llm.open import open_client
+from rlm.llm.open import language_refusal, open_client
 from rlm.llm.scripted import ScriptedClient
-from rlm.llm.types import OFFLINE_UNANSWERED, Client, Message, Reply, Usage
+from rlm.llm.types import (
+    OFFLINE_UNANSWERED,
+    Client,
+    Message,
+    Reply,
+    Usage,
+    is_language_model,
+)
 
 __all__ = [
     "OFFLINE_UNANSWERED",
@@ -19,5 +26,7 @@ __all__ = [
     "Reply",
     "ScriptedClient",
     "Usage",
+    "is_language_model",
+    "language_refusal",
     "open_client",
 ]

@@ -22,7 +22,7 @@ from rlm.llm.offline.asked import understand
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Judgment, MemoryItem
 from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_text, clip
 
 LEARNT_PER_RUN = 5
@@ -40,7 +40,7 @@ def learned_tools(
     meter: Meter,
     *,
     session: str | None,
-    recalled: Recalled | None,
+    recalled: RecalledTexts | None,
     ontology: str | None = None,
     trace: TraceLike | None = None,
     prefixes: Mapping[str, str] | None = None,
@@ -60,7 +60,7 @@ class _Learned:
         store: MemoryBackend,
         handles: Store,
         session: str | None,
-        recalled: Recalled | None,
+        recalled: RecalledTexts | None,
         ontology: str | None,
         trace: TraceLike | None,
         prefixes: Mapping[str, str],

@@ -16,7 +16,7 @@ from rlm.ontology.shape import PATTERN_CHARS, Pattern, declared_prefixes, patter
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import clip
 
 __all__ = [
@@ -77,7 +77,7 @@ class Patterns:
         self,
         memory: MemoryBackend,
         engine: Engine,
-        recalled: Recalled | None = None,
+        recalled: RecalledTexts | None = None,
         *,
         session: str | None = None,
         ontology: str | None = None,
@@ -86,7 +86,7 @@ class Patterns:
         self._memory = memory
         self._engine = engine
         self._ontology = ontology or engine.name
-        self._recalled = recalled or Recalled()
+        self._recalled = recalled or RecalledTexts()
         self._session = session
         self._lock = threading.Lock()
         self._stored = 0

@@ -26,7 +26,7 @@ from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
 from rlm.tools.patterns import Patterns, declared_prefixes
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.sparql_peek import misnamed, peek
 from rlm.tools.sparql_schema import SchemaCache, SchemaReader
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, rendered
@@ -58,7 +58,7 @@ def sparql_tools(
     meter: Meter,
     *,
     memory: MemoryBackend | None = None,
-    recalled: Recalled | None = None,
+    recalled: RecalledTexts | None = None,
     session: str | None = None,
     cache: SchemaCache | None = None,
     ontology: str | None = None,

@@ -1,5 +1,4 @@
-"""What the tools of a run were asked and what came back, in little: evidence for the judge, steps
-for the extractor.
+"""The calls of a run's tools: evidence for the judge, steps for the extractor.
 
 Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs,
 `prefix:name`) and how many rows it told of; of arguments their first characters.
@@ -7,16 +6,17 @@ Kept on the host's side, whatever the code printed. Of a value only the names in
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
+import json
 import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from rlm.handles import Ref, View
-from rlm.tools.toolbox import Toolbox, rendered
+from rlm.handles import Ref, View, to_wire
 
 MOST_CALLS = 500
 """Calls that are kept, the first and the last of them; a loop can make thousands."""
@@ -34,7 +34,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """One call of one tool."""
 
     tool: str
@@ -52,17 +52,26 @@ class Call:
     """A number or a truth value that came back, as an ASK's answer."""
 
 
+class HasFunctions(Protocol):
+    """Tools by name, as a Toolbox has them."""
+
+    functions: dict[str, Callable[..., Any]]
+
+
+B = TypeVar("B", bound=HasFunctions)
+
+
 @dataclass
 class Trace:
     """The calls of one run, in order. Thread-safe."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
     dropped: int = 0
     _lost: dict[str, set[str]] = field(default_factory=dict, repr=False)
     _names: set[str] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def note(self, call: Call) -> None:
+    def note(self, call: ToolCall) -> None:
         with self._lock:
             if len(self.calls) >= MOST_CALLS:
                 lost = self.calls.pop(FIRST_CALLS)
@@ -78,20 +87,20 @@ class Trace:
         with self._lock:
             return set(self._names)
 
-    def seen(self) -> list[Call]:
+    def seen(self) -> list[ToolCall]:
         """The calls; of those that were dropped, what each tool returned is in one call without
         arguments."""
         with self._lock:
             return [
                 *self.calls,
-                *(Call(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items()),
+                *(ToolCall(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items()),
             ]
 
-    def watch(self, box: Toolbox) -> Toolbox:
+    def watch(self, box: B) -> B:
         """The same tools, each noted here when it is called."""
-        return Toolbox(
-            {name: self._watched(name, tool) for name, tool in box.functions.items()}, box.patient
-        )
+        seen = copy.copy(box)
+        seen.functions = {name: self._watched(name, tool) for name, tool in box.functions.items()}
+        return seen
 
     def _watched(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(tool)
@@ -107,7 +116,7 @@ class Trace:
                 value = tool(*args, **kwargs)
             except Exception as exc:
                 self.note(
-                    Call(
+                    ToolCall(
                         name, given, ok=False, error=f"{type(exc).__name__}: {exc}"[:ARGUMENT_CHARS]
                     )
                 )
@@ -116,6 +125,13 @@ class Trace:
             return value
 
         return watched
+
+
+def rendered(value: Any) -> str:
+    """A value as the model would read it: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(to_wire(value), ensure_ascii=False, default=str)
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -128,9 +144,9 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _seen(name: str, given: Mapping[str, Any], value: Any) -> Call:
+def _seen(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
     if isinstance(value, Ref):  # what it stands for is not seen yet
-        return Call(name, given, key=value.key)
+        return ToolCall(name, given, key=value.key)
     text = rendered(value)
     key = _key_in(given)
     rows = short = None
@@ -150,7 +166,7 @@ def _seen(name: str, given: Mapping[str, Any], value: Any) -> Call:
         rows = len(value)
     elif isinstance(value, bool | int | float):
         short = value
-    return Call(name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short)
+    return ToolCall(name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short)
 
 
 def _key_in(given: Mapping[str, Any]) -> str:

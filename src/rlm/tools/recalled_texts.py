@@ -24,7 +24,7 @@ MOST_RECALLED = 500_000
 """Windows and short texts that are remembered; some tens of megabytes."""
 
 
-class Recalled:
+class RecalledTexts:
     """The texts that one run was given from memory. Thread-safe."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from rlm.llm.offline.asked import understand
 from rlm.llm.types import OFFLINE_UNANSWERED
 from rlm.ontology.guard import check_query
 from rlm.store.types import Judgment
-from rlm.tools import Call, Trace
+from rlm.loop.trace import ToolCall, Trace
 
 pytestmark = pytest.mark.req("PM-05")
 
@@ -159,16 +159,16 @@ def test_instances_of_subclasses_are_learnt_as_what_they_are(harbour):
 def test_of_calls_that_hold_the_answer_the_one_with_the_fewest_others_counts():
     people = ("prov:Person", "prov:Organization")
     calls = [
-        Call(
+        ToolCall(
             "describe_entity",
             {"uri": "prov:Agent"},
             iris=frozenset((*people, "prov:Plan", "prov:Role")),
             chars=10,
         ),
-        Call(
+        ToolCall(
             "sparql_query", {"query": "SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent }"}, key="r"
         ),
-        Call(
+        ToolCall(
             "sparql_slice", {"ref_or_key": "r"}, iris=frozenset(people), rows=2, key="r", chars=500
         ),
     ]
@@ -388,7 +388,7 @@ def test_errors_on_the_way_leave_at_most_one_lesson_beside_the_procedure(prov):
 
 def test_the_words_of_an_error_are_not_in_the_lesson(prov):
     calls = [
-        Call(
+        ToolCall(
             "describe_entity",
             {"uri": "x"},
             ok=False,
@@ -408,12 +408,12 @@ def test_the_words_of_an_error_are_not_in_the_lesson(prov):
 @pytest.mark.parametrize(
     ("answer", "calls"),
     [
-        (OFFLINE_UNANSWERED + " I do not know", [Call("search_entity", {"query": "x"}, rows=0)]),
+        (OFFLINE_UNANSWERED + " I do not know", [ToolCall("search_entity", {"query": "x"}, rows=0)]),
         ("42", []),
-        ("", [Call("search_entity", {"query": "x"}, rows=0)]),
-        ("", [Call("sparql_query", {"query": "x"}, ok=False, error="QueryTimeout: too long")] * 3),
-        ("", [Call("sparql_query", {"query": "x"}, ok=False, error="EndpointError: down")] * 3),
-        ("", [Call("sparql_query", {"query": "x"}, ok=False, error="QueryRefused: no")]),
+        ("", [ToolCall("search_entity", {"query": "x"}, rows=0)]),
+        ("", [ToolCall("sparql_query", {"query": "x"}, ok=False, error="QueryTimeout: too long")] * 3),
+        ("", [ToolCall("sparql_query", {"query": "x"}, ok=False, error="EndpointError: down")] * 3),
+        ("", [ToolCall("sparql_query", {"query": "x"}, ok=False, error="QueryRefused: no")]),
     ],
 )
 def test_nothing_to_learn(answer, calls):
@@ -505,14 +505,14 @@ def test_calls_are_never_cut_in_a_prompt(patterns, distinct, judgment):
     body = " . ".join(" ".join(part) for part in patterns)
     text = f"SELECT {'DISTINCT ' if distinct else ''}* WHERE {{ {body} }}"
     calls = [
-        Call(
+        ToolCall(
             "search_entity",
             {"query": "Agent"},
             iris=frozenset(("http://www.w3.org/ns/prov#Agent",)),
             rows=1,
         ),
-        Call("sparql_query", {"query": text}, key="results_0"),
-        Call(
+        ToolCall("sparql_query", {"query": text}, key="results_0"),
+        ToolCall(
             "sparql_slice",
             {"ref_or_key": "results_0"},
             iris=frozenset(("prov:Person",)),

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.handles import Meter, Store, View
-from rlm.tools import Toolbox, Trace
-from rlm.tools.trace import ARGUMENT_CHARS, FIRST_CALLS, MOST_CALLS, names_in
+from rlm.loop.trace import ARGUMENT_CHARS, FIRST_CALLS, MOST_CALLS, Trace, names_in
+from rlm.tools import Toolbox
 
 IRI = "http://example.org/a#Thing"
 
