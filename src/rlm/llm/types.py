@@ -45,6 +45,8 @@ class Client(Protocol):
     """A model to talk to. `complete` may be called from several threads at once."""
 
     model: str
+    is_language_model: bool
+    """False for `offline` and for scripts: what they say is no judgement of a model."""
 
     def complete(
         self,
