@@ -72,6 +72,5 @@ def test_a_run_recalls_only_what_its_scope_lets_be_of_use(store):
         return {used["memory_id"] for used in result.memories_used}
 
     assert by_kind not in recalled(context=TEXT) == {plain, mine, of_text}
-    named = agent.RunOptions(ontology_name="prov")
-    assert recalled(ontology_path=PROV, options=named) == {plain, mine, by_tool, by_name}
-    assert recalled(ontology_path=PROV, context=TEXT, options=named) >= {of_text, by_tool}
+    assert recalled(ontology_path=PROV, ontology_name="prov") == {plain, mine, by_tool, by_name}
+    assert recalled(ontology_path=PROV, context=TEXT, ontology_name="prov") >= {of_text, by_tool}

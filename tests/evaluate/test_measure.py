@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rlm.agent.types import RunOptions
 from rlm.errors import ConfigError, ModelUnavailable
 from rlm.evaluate import evaluate
 from rlm.llm import ScriptedClient
@@ -81,8 +80,8 @@ def test_measuring_distils_nothing_and_off_is_off(lesson, tmp_path):
     with open_store(tmp_path / "off.db") as store:
         import_pack("core_v1", store)
     client = Watched()
-    much = RunOptions(guidance="note " * 800)
-    made = evaluate(lesson, client=client, arms=("off",), store_dir=tmp_path, options=much)
+    much = "note " * 800
+    made = evaluate(lesson, client=client, arms=("off",), store_dir=tmp_path, guidance=much)
     assert made.runs[0].success and not made.runs[0].injected and not client.asked
     assert "context_size" in str(made.summary("off").flags), "too much in a prompt is told"
 

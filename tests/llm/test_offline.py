@@ -18,7 +18,8 @@ from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.types import Message
 from rlm.loop.parse import parse_reply
 from rlm.loop.prompts import LAST_CALL, ContextCard, first_message, system_prompt, turn_message
-from rlm.loop.types import CodeBlock, Limits
+from rlm.loop.limits import Limits
+from rlm.loop.types import CodeBlock
 from rlm.sandbox import REPLResult
 
 TEXT = "The fort was built in 1742.\nThe magic number is 42817.\n"

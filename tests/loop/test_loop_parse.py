@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rlm.loop.final import Final, clean
+from rlm.loop.parse import Final, clean
 from rlm.loop.parse import parse_reply
 
 

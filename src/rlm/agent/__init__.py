@@ -6,9 +6,9 @@ verdict, the lessons.
 """
 
 from rlm.agent.attempt import OnStep
-from rlm.agent.loop import AGENT_OUTPUT_CHARS, run
+from rlm.agent.loop import run, run_spec
 from rlm.agent.memory import retrieve_memories, rlm_run_enhanced, rlm_run_with_memory
-from rlm.agent.types import AgentResult, Context, Part, RunOptions, TaskRef
+from rlm.agent.spec import AGENT_OUTPUT_CHARS, AgentResult, Context, Part, RunSpec, TaskRef
 
 __all__ = [
     "AGENT_OUTPUT_CHARS",
@@ -16,10 +16,11 @@ __all__ = [
     "Context",
     "OnStep",
     "Part",
-    "RunOptions",
+    "RunSpec",
     "TaskRef",
     "retrieve_memories",
     "rlm_run_enhanced",
     "rlm_run_with_memory",
     "run",
+    "run_spec",
 ]

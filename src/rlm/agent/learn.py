@@ -79,7 +79,7 @@ def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterat
 
 def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
     best = attempts[0]
-    graph, task = best.graph, best.options.task
+    graph, task = best.graph, best.spec.task
     provenance: dict[str, Any] = {
         "trajectory_id": best.trajectory.trajectory_id,
         "run_id": best.trajectory.run_id,

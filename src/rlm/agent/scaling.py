@@ -47,11 +47,6 @@ class Scaling:
             )
         return cls(match[1] == "parallel", int(match[2]))
 
-    def is_settled(self, attempt: Attempt) -> bool:
-        """Whether another attempt can gain nothing: a check of its own says that the answer is
-        right."""
-        return attempt.verdict is not None and attempt.verdict.ok
-
     def run_all(
         self,
         made: list[Attempt],
@@ -95,7 +90,7 @@ class Scaling:
 
 
 def best_of(attempts: list[Attempt]) -> list[Attempt]:
-    """The attempts, the best first: judged right, answered as most others did, in the fewest turns."""
+    """The best first: judged right, answered as most others did, in the fewest turns."""
     votes = Counter(_answer(attempt) for attempt in attempts if attempt.result.converged)
     return sorted(
         attempts,

@@ -12,10 +12,10 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import command, count, new_group, scaling_option
-from rlm.cli.limits import limit_options, taken_limits
+from rlm.cli.limits import limit_options, take_limits
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, checked_first, tell_odd_tags, tell_task
+from rlm.cli.train import INTERRUPTED, check_spec, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def evaluate(
     arms: str,
     all_tasks: bool,
     html: str | None,
-    base_url: str | None,
+    trials: int,
+    store_dir: str | None,
     **given: Any,
 ) -> int:
     """Measure a suite of tasks with and without memory.
@@ -63,44 +64,44 @@ def evaluate(
     out is trained on.
     """
     from rlm import evaluate as room
-    from rlm.agent.types import RunOptions
+    from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
 
     if html is not None:
         _check_writable(Path(html).expanduser())
-    options = RunOptions(base_url=base_url, scaling=given["scaling"])
-    checked_first(given["model"], options)
+    spec = RunSpec(limits=take_limits(given), **given)
+    check_spec(spec)
     lesson = read_curriculum(curriculum)
-    tell_odd_tags(session, lesson)
+    print_odd_tags(session, lesson)
     named = tuple(part.strip() for part in arms.split(",") if part.strip())
     lessons = len(lesson.training) if "trained" in named else 0
-    given["limits"] = taken_limits(given)
-    runs = len(lesson.tasks if all_tasks else lesson.held_out) * given["trials"] * len(named)
+    runs = len(lesson.tasks if all_tasks else lesson.held_out) * trials * len(named)
     with output.progress(f"evaluating {lesson.id}", lessons + runs) as advance:
 
         def on_task(outcome: TaskOutcome, done: int, of: int) -> None:
             advance(done)
-            tell_task(session, outcome, done, of)
+            print_task(session, outcome, done, of)
 
         def on_run(run: Measured, done: int, of: int) -> None:
             advance(lessons + done)
-            _tell_run(session, run, done, of)
+            _print_run(session, run, done, of)
 
         made = room.evaluate(
             lesson,
             arms=named,
+            trials=trials,
+            store_dir=store_dir,
             held_out_only=not all_tasks,
-            options=options,
             on_task=on_task,
             on_run=on_run,
-            **given,
+            spec=spec,
         )
     if html is not None and made.runs:
         Path(html).expanduser().write_text(room.page(made), "utf-8")
     if session.json:
         print_json(made.to_dict())
     elif made.runs:
-        _tell(made)
+        _print_tables(made)
     if made.stopped:
         session.talk(
             f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
@@ -124,7 +125,7 @@ def _check_writable(path: Path) -> None:
         raise ConfigError(f"--html {path} cannot be written: {exc.strerror}") from exc
 
 
-def _tell_run(session: Session, run: Measured, done: int, of: int) -> None:
+def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
         verdict = "right" if run.success else "wrong"
         session.talk(
@@ -132,7 +133,7 @@ def _tell_run(session: Session, run: Measured, done: int, of: int) -> None:
         )
 
 
-def _tell(made: Evaluation) -> None:
+def _print_tables(made: Evaluation) -> None:
     sums = {arm: made.summary(arm) for arm in made.arms}
     rows = []
     for arm, each in sums.items():

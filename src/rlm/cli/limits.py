@@ -56,7 +56,7 @@ def limit_options(each: str = "") -> Decorator:
     return decorate
 
 
-def taken_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
+def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
     """The limits, taken out of the options of a command."""
     from rlm.agent import AGENT_OUTPUT_CHARS
     from rlm.loop import Limits

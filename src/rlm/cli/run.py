@@ -13,7 +13,7 @@ import click
 
 from rlm.cli import AGENT, output
 from rlm.cli.command import command, lang_option, new_group, scaling_option, words
-from rlm.cli.limits import limit_options, taken_limits
+from rlm.cli.limits import limit_options, take_limits
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -80,8 +80,8 @@ def run(
     stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
-    given["ontology"] = _one_ontology(given.pop("ontologies"), given["ontology_name"])
-    if not contexts and not given["ontology"] and sys.stdin.isatty():
+    ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
+    if not contexts and not ontology and sys.stdin.isatty():
         raise ConfigError(
             "there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a"
             " text in"
@@ -97,29 +97,32 @@ def run(
         )
     from rlm import agent
 
-    context = _read(session, contexts or ("-",)) if contexts or not given["ontology"] else None
+    context = _read(session, contexts or ("-",)) if contexts or not ontology else None
     if not contexts and context == "":
         raise ConfigError(
             "there is nothing to ask about: standard input is empty; give --context or --ontology"
             " FILE"
         )
+    memory, extract = not given.pop("no_memory"), not given.pop("no_extract")
+    given["log_dir"] = _log_dir(session, given["log_dir"])
+    given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
     started = time.monotonic()
-    with _talking(session), _starting(session, given["ontology"]) as on_start:
-        result = agent.run(
-            asked,
-            given["ontology"],
+    with _logs_on_stderr(session), _wait_for(session, ontology) as on_start:
+        spec = agent.RunSpec(
+            query=asked,
+            ontology_path=ontology,
             context=context,
-            memory_k=0 if given["no_memory"] else given["memory_k"],
-            enable_extraction=not (given["no_extract"] or given["no_memory"]),
-            model=given["model"],
             store=session.store,
-            log_dir=_log_dir(session, given["log_dir"]),
-            limits=taken_limits(given, over_text=context is not None),
+            recall=memory,
+            memory_tools=memory,
+            enable_extraction=extract and memory,
+            limits=take_limits(given, over_text=context is not None),
             on_start=on_start,
-            on_step=None if session.json else _teller(verbose),
-            options=_options(given, session),
+            on_step=None if session.json else _step_printer(verbose),
+            **given,
         )
-    _tell(session, result, time.monotonic() - started)
+        result = agent.run_spec(spec)
+    _print_result(session, result, time.monotonic() - started)
     if result.result.interrupted:
         return INTERRUPTED
     return 0 if result.answered else 1
@@ -159,7 +162,7 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
 
 
 @contextmanager
-def _talking(session: Session) -> Iterator[None]:
+def _logs_on_stderr(session: Session) -> Iterator[None]:
     """What the model clients and the ontology have to say (a retry, a guess at a format) goes to
     stderr."""
     import logging
@@ -185,7 +188,7 @@ def _talking(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def _starting(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
+def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
     """Yields what is told the model once everything was accepted; until then a bar shows that an
     ontology loads."""
     with ExitStack() as waits:
@@ -225,25 +228,7 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
     return next(iter(texts.values())) if len(names) == 1 else texts
 
 
-def _options(given: dict[str, Any], session: Session) -> Any:
-    from rlm.agent import RunOptions
-
-    return RunOptions(
-        sub_model=given["sub_model"] or session.settings.sub_model or None,
-        base_url=given["base_url"],
-        record=given["record"],
-        replay=given["replay"],
-        engine=given["engine"],
-        unsafe=given["unsafe"],
-        memory_tools=not given["no_memory"],
-        ontology_name=given["ontology_name"],
-        ontology_format=given["ontology_format"],
-        lang=given["lang"],
-        scaling=given["scaling"],
-    )
-
-
-def _teller(verbose: bool) -> Any:
+def _step_printer(verbose: bool) -> Any:
     """What a person sees of a run while it goes on."""
 
     def tell(turn: RLMIteration) -> None:
@@ -277,7 +262,7 @@ def _indented(text: str, mark: str) -> str:
     return "\n".join(mark + line for line in text.rstrip().splitlines())
 
 
-def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
+def _print_result(session: Session, result: AgentResult, spent_s: float) -> None:
     if session.json:
         print_json(result.to_dict())
         return

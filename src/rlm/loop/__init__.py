@@ -6,20 +6,21 @@ Prompts carry handles, never payloads. See `rlm.loop.prompts` for what is said t
 log.
 """
 
+from rlm.loop.limits import Limits
 from rlm.loop.logger import RLMLogger, read_log
-from rlm.loop.run import rlm_run, rlm_steps
-from rlm.loop.setup import Setup
-from rlm.loop.types import CodeBlock, Limits, RLMIteration, RLMResult, SubCall
+from rlm.loop.run import rlm_run, rlm_steps, run_loop
+from rlm.loop.types import CodeBlock, LoopSpec, RLMIteration, RLMResult, SubCall
 
 __all__ = [
     "CodeBlock",
     "Limits",
+    "LoopSpec",
     "RLMIteration",
     "RLMLogger",
     "RLMResult",
-    "Setup",
     "SubCall",
     "read_log",
     "rlm_run",
     "rlm_steps",
+    "run_loop",
 ]

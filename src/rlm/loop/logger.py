@@ -26,7 +26,7 @@ from typing import Any, Self
 
 from rlm import clock
 from rlm.errors import RLMError
-from rlm.loop.final import clean
+from rlm.loop.parse import clean
 from rlm.loop.prompts import cut
 from rlm.loop.types import CodeBlock, RLMIteration, RLMResult, SubCall
 

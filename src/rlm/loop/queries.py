@@ -17,8 +17,8 @@ from typing import Any
 from rlm.errors import LimitExceeded, RLMError
 from rlm.handles import Meter, Ref, Store, View, expand, mark
 from rlm.llm import Client, Reply
-from rlm.loop.budget import Budget
-from rlm.loop.final import clean
+from rlm.loop.limits import Budget
+from rlm.loop.parse import clean
 from rlm.loop.types import SubCall
 from rlm.loop.values import Context, as_text
 
@@ -53,7 +53,7 @@ class Queries:
         """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when
         nothing else is named."""
         self._store, self._budget, self._client = store, budget, client
-        self._meter, self._recurse = meter, recurse
+        self.meter, self._recurse = meter, recurse
         self._context = context
         self._lock = threading.Lock()
         self._calls: list[SubCall] = []
@@ -163,7 +163,7 @@ class Queries:
             )
 
     def _note(self, call: SubCall) -> None:
-        self._meter.note(call.kind, len(call.response), to_prompt=False)
+        self.meter.note(call.kind, len(call.response), to_prompt=False)
         with self._lock:
             if len(self._calls) < NOTED_CALLS:
                 self._calls.append(call)

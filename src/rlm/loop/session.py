@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
-from rlm.handles import Ref, View, from_wire, reader, to_wire
+from rlm.handles import Ref, Store, View, from_wire, reader, to_wire
 from rlm.loop.queries import Queries
-from rlm.loop.setup import Setup
+from rlm.loop.types import LoopSpec
 from rlm.loop.values import as_text, namespace, resolved
 from rlm.sandbox import Repl, REPLResult, open_repl
 
@@ -25,15 +25,14 @@ _FINAL_VAR = re.compile(r"\bFINAL_VAR\(\s*([A-Za-z_]\w*)\s*\)")
 _NOTHING = object()
 
 
-class Session:
+class ReplSession:
     """A REPL with a run's context and tools. Use it as a block: it is closed at the end."""
 
     def __init__(
-        self, setup: Setup, queries: Queries, given: Mapping[str, Any], ns: Mapping[str, Any]
+        self, spec: LoopSpec, store: Store, queries: Queries, given: Mapping[str, Any]
     ) -> None:
-        self.store, self.meter, self.queries = setup.store, setup.meter, queries
+        self.spec, self.store, self.queries = spec, store, queries
         self.submitted: dict[str, Any] | None = None
-        self._setup = setup
         self._variables = {**given, "answer": {"content": "", "ready": False}}
         self._tools: dict[str, Callable[..., Any]] = {
             "FINAL": self.FINAL,
@@ -43,8 +42,8 @@ class Session:
             "llm_query_batched": queries.llm_query_batched,
             "rlm_query": queries.rlm_query,
         }
-        _check_names({*self._tools, *self._variables, "SHOW_VARS"}, setup.tools, ns)
-        self._variables.update(ns)
+        _check_names({*self._tools, *self._variables, "SHOW_VARS"}, spec.tools, spec.ns)
+        self._variables.update(spec.ns)
         self.names = sorted(self._variables)
         self._described: dict[str, str] = {}
         self._final: Any = _NOTHING
@@ -53,14 +52,14 @@ class Session:
         self._repl: Repl | None = None
 
     def __enter__(self) -> Self:
-        setup = self._setup
+        spec = self.spec
         self._repl = open_repl(
-            {**self._tools, **setup.tools},
-            patient=[*PATIENT, *setup.patient],
-            hidden=reader(self.store, self.meter),
-            limits=setup.sandbox,
-            engine=setup.engine,
-            unsafe=setup.unsafe,
+            {**self._tools, **spec.tools},
+            patient=[*PATIENT, *spec.patient],
+            hidden=reader(self.store, self.queries.meter),
+            limits=spec.sandbox,
+            engine=spec.engine,
+            unsafe=spec.unsafe,
             to_wire=to_wire,
             from_wire=from_wire,
         )
@@ -99,7 +98,6 @@ class Session:
         return result
 
     # -- what code in the REPL can call
-    # ------------------------------------------------------------------
 
     def FINAL(self, answer: Any) -> str:
         """Give the final answer."""
@@ -122,7 +120,6 @@ class Session:
         return "The answer is noted; the run ends after this block."
 
     # -- what it said
-    # ------------------------------------------------------------------------------------
 
     def answer(self, code: str, notes: list[str]) -> str | None:
         """The final answer that the block `code` gave; None when it gave none, or one that cannot

@@ -1,66 +1,21 @@
-"""The trajectory as data: what a run was allowed, what happened in it, and how it ended."""
+"""A run as data: what a caller chose about it, what happened in it, and how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.errors import ConfigError
-from rlm.llm import Message, Usage
-from rlm.sandbox import REPLResult
+from rlm.llm import Client, Message, Usage
+from rlm.loop.limits import Limits
+from rlm.sandbox import REPLResult, SandboxLimits
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one run may use, sub-calls and recursion included. None means no limit."""
-
-    max_iters: int = 30
-    wall_s: float | None = None
-    max_tokens: int | None = None
-    """Input and output tokens of every model call together."""
-    max_cost_usd: float | None = None
-    """Holds only where the model's price is known."""
-    max_errors: int = 5
-    """Turns in a row in which nothing worked."""
-    max_output_chars: int = 20_000
-    """What the model is shown of one block's output."""
-    max_depth: int = 1
-    """How deep `rlm_query` may recurse; the run itself is at depth 0."""
-    max_blocks: int = 50
-    """Code blocks of one reply that are run."""
-    batch_workers: int = 8
-    max_llm_calls: int = 500
-    """Every model call: turns, sub-calls and the turns of recursive runs."""
-
-    def __post_init__(self) -> None:
-        for name in (
-            "max_iters",
-            "max_errors",
-            "max_output_chars",
-            "max_blocks",
-            "batch_workers",
-            "max_llm_calls",
-        ):
-            _check(name, getattr(self, name), least=1)
-        _check("max_depth", self.max_depth, least=0)
-        for name in ("wall_s", "max_tokens", "max_cost_usd"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(
-                    f"{name} is {value!r}: give a number above 0, or None for no limit"
-                )
-
-
-def _check(name: str, value: object, *, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"{name} is {value!r}: give a whole number of at least {least}")
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
 class SubCall:
-    """One call that code in the REPL made to a model. `prompt` has handles' marks in it, not what
-    they stand for."""
+    """One call that code in the REPL made to a model. `prompt` has marks in place of passages."""
 
     kind: str
     """`llm_query` or `rlm_query`."""
@@ -132,4 +87,32 @@ class RLMResult:
         yield from (self.answer, self.iterations, self.ns)
 
 
-INTERRUPTED = "interrupted"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSpec:
+    """What a caller can choose about a run of the loop, shared by its recursive runs.
+
+    `rlm.agent.RunSpec` adds what the loop does not know: memory, ontologies, names of models.
+    """
+
+    client: Client | None = None
+    sub_client: Client | None = None
+    """The model behind `llm_query`; `client` where none is given."""
+    limits: Limits | None = None
+    max_iters: int | None = None
+    """Goes before the one in `limits`."""
+    ns: Mapping[str, Any] = field(default_factory=dict)
+    """Further variables of the REPL."""
+    tools: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    patient: Collection[str] = ()
+    """Tools whose time does not count against a block."""
+    tools_text: str | None = None
+    """How the prompt describes the tools; None takes their signatures and docstrings."""
+    system_prompt: str | None = None
+    """Used in place of ours."""
+    guidance: str = ""
+    """Added to our system prompt: what is known about tasks like this one."""
+    sandbox: SandboxLimits = field(default_factory=SandboxLimits)
+    engine: str = "auto"
+    unsafe: bool = False
+    on_step: Callable[[RLMIteration], None] | None = None
+    """Told every turn; what it raises ends the run."""

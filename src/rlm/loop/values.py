@@ -9,7 +9,7 @@ from typing import Any
 
 from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
 from rlm.handles import Ref, Store, View, expand
-from rlm.loop.final import clean
+from rlm.loop.parse import clean
 from rlm.loop.prompts import ContextCard
 from rlm.sandbox import Repl
 
@@ -146,7 +146,7 @@ def _bounded(text: str, size: int, limit: int) -> str:
 
 
 def namespace(repl: Repl) -> dict[str, Any]:
-    """The variables as they are at the end: JSON-like values, and descriptions of everything else."""
+    """The variables at the end: JSON-like values, and descriptions of everything else."""
     found: dict[str, Any] = {}
     try:
         described = repl.variables()

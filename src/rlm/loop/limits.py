@@ -1,17 +1,62 @@
-"""What a run has used of what it may use: one count for its turns, its sub-calls and its recursive
-runs."""
+"""What a run may use, and what it has used: turns, sub-calls and recursive runs share one count."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rlm.errors import LimitExceeded
+from rlm.errors import ConfigError, LimitExceeded
 from rlm.llm import Client, Message, Reply, Usage
-from rlm.loop.types import Limits
 
 LEAST_TIMEOUT_S = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use, sub-calls and recursion included. None means no limit."""
+
+    max_iters: int = 30
+    wall_s: float | None = None
+    max_tokens: int | None = None
+    """Input and output tokens of every model call together."""
+    max_cost_usd: float | None = None
+    """Holds only where the model's price is known."""
+    max_errors: int = 5
+    """Turns in a row in which nothing worked."""
+    max_output_chars: int = 20_000
+    """What the model is shown of one block's output."""
+    max_depth: int = 1
+    """How deep `rlm_query` may recurse; the run itself is at depth 0."""
+    max_blocks: int = 50
+    """Code blocks of one reply that are run."""
+    batch_workers: int = 8
+    max_llm_calls: int = 500
+    """Every model call: turns, sub-calls and the turns of recursive runs."""
+
+    def __post_init__(self) -> None:
+        for name in (
+            "max_iters",
+            "max_errors",
+            "max_output_chars",
+            "max_blocks",
+            "batch_workers",
+            "max_llm_calls",
+        ):
+            _check(name, getattr(self, name), least=1)
+        _check("max_depth", self.max_depth, least=0)
+        for name in ("wall_s", "max_tokens", "max_cost_usd"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(
+                    f"{name} is {value!r}: give a number above 0, or None for no limit"
+                )
+
+
+def _check(name: str, value: object, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"{name} is {value!r}: give a whole number of at least {least}")
 
 
 class Budget:
