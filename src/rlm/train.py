@@ -24,7 +24,7 @@ from rlm.learning.insights_count import own_end
 from rlm.llm import Client, open_client
 from rlm.loop import Limits
 from rlm.loop.types import INTERRUPTED
-from rlm.ontology.engine import open_engine
+from rlm.ontology.open import open_engine
 from rlm.packs.curriculum import Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend

@@ -12,7 +12,7 @@ from graph_runs import ask, listed, opened
 from rlm.learning.thesaurus import class_calls
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.concepts import Concepts, concepts_asked
-from rlm.ontology.engine import open_engine
+from rlm.ontology.open import open_engine
 from rlm.tools.trace import Call
 
 

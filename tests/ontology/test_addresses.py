@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import ConfigError, EndpointError
-from rlm.ontology.addresses import Address, checked_addresses, parse_url, resolve, why_refused
+from rlm.ontology.remote.addresses import (
+    Address,
+    checked_addresses,
+    parse_url,
+    resolve,
+    why_refused,
+)
 
 INSIDE = [
     "127.0.0.1",

@@ -18,8 +18,8 @@ from corpus_queries import NAMED as DATA_NAMED
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.plugins.sparql import prepareQuery
 
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.parsing import BASE_IRI
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.parsing import BASE_IRI
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 

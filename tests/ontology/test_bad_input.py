@@ -24,10 +24,11 @@ from repl_running import in_the_repl
 from rlm.cli import main
 from rlm.errors import EndpointError, NotRDF, OntologyError, QueryRefused
 from rlm.llm import ScriptedClient
-from rlm.ontology.endpoints import open_endpoint
-from rlm.ontology.engine import LocalEngine, open_engine
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.open import open_engine
+from rlm.ontology.remote.endpoints import open_endpoint
+from rlm.ontology.views.views import Views
 from rlm.tools import setup_ontology_context
 
 TURTLE = "@prefix e: <http://e.org/> .\ne:a e:b e:c .\n"

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import OntologyError, QueryTimeout
-from rlm.ontology import cache as cache_module
-from rlm.ontology.cache import Cache, hash_file
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.worker import Worker
+from rlm.ontology.engine import cache as cache_module
+from rlm.ontology.engine.cache import Cache, hash_file
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.worker import Worker
 
 TEXT = "@prefix e: <http://e/> .\n" + "".join(
     f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
@@ -119,7 +119,7 @@ def test_several_engines_share_an_entry(opening):
 OPEN = """
 import sys
 from pathlib import Path
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 sys.stdin.readline()
 with LocalEngine(sys.argv[1], cache_dir=Path(sys.argv[2])) as engine:
     print(engine.query(sys.argv[3]).rows[0]["n"]["v"])

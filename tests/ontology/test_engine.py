@@ -18,11 +18,13 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryRefused, QueryTimeout
-from rlm.ontology import child
-from rlm.ontology.engine import EngineLimits, LocalEngine, open_engine
-from rlm.ontology.guard import Checked
+from rlm.ontology.engine import child
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import EngineLimits
+from rlm.ontology.engine.worker import Gone
+from rlm.ontology.open import open_engine
+from rlm.ontology.query.guard import Checked
 from rlm.ontology.terms import iri, literal
-from rlm.ontology.worker import Gone
 
 E = "http://e/"
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -466,7 +468,7 @@ def test_close_ends_the_worker_and_the_engine(make):
 HOST = """
 import sys
 from pathlib import Path
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 engine = LocalEngine(sys.argv[1], cache_dir=Path(sys.argv[2]))
 print(engine._worker.pid, flush=True)
 if sys.argv[3] == "busy":
@@ -585,7 +587,7 @@ WALLED = """
 import os, socket, sys
 sys.path[:0] = [sys.argv[1]]
 from pathlib import Path
-from rlm.ontology.child import confine
+from rlm.ontology.engine.child import confine
 os.mkdir(sys.argv[2] + "/in"); Path(sys.argv[2], "in", "f").write_text("x")
 print(*confine(1000, readable=[Path(sys.argv[2], "in")]), flush=True)
 def tried(what, act):

@@ -13,9 +13,6 @@ from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 from small_graphs import EX, PREFIXES, ex, meta_of, meta_of_file
 
 from rlm.errors import OntologyError
-from rlm.ontology import build_meta as building
-from rlm.ontology.build_meta import build_meta
-from rlm.ontology.build_read import Counts, Reader
 from rlm.ontology.labels import (
     first_sentence,
     is_opaque,
@@ -25,7 +22,10 @@ from rlm.ontology.labels import (
     stem,
     telling_sentence,
 )
-from rlm.ontology.meta import GraphMeta, IRISet
+from rlm.ontology.meta import build_meta as building
+from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.meta.build_read import Counts, Reader
+from rlm.ontology.meta.graph_meta import GraphMeta, IRISet
 
 SHARED = ("prov", "skos", "void")
 

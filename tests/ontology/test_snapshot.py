@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.errors import OntologyError
-from rlm.ontology import snapshot as snapshot_module
-from rlm.ontology.dataset import DatasetMeta
-from rlm.ontology.snapshot import load_snapshot, persisted, save_snapshot
+from rlm.ontology.datasets import snapshot as snapshot_module
+from rlm.ontology.datasets.dataset import DatasetMeta
+from rlm.ontology.datasets.snapshot import load_snapshot, persisted, save_snapshot
 from rlm.ontology.terms import XSD, iri, literal
 
 A, P = "http://e/a", "http://e/p"
@@ -280,7 +280,7 @@ def test_numbers_that_grow_in_the_store_count_as_what_they_become(tmp_path, monk
         '"x" .', '"1e300"^^<http://www.w3.org/2001/XMLSchema#double> .'
     )
     path.write_bytes(sealed(body))
-    monkeypatch.setattr("rlm.ontology.graphs.MAX_BYTES", 300)
+    monkeypatch.setattr("rlm.ontology.datasets.graphs.MAX_BYTES", 300)
     with pytest.raises(OntologyError, match="at most 300 bytes"):
         load_snapshot(path)
 

@@ -14,12 +14,12 @@ from rdflib import Graph, URIRef
 from small_graphs import EX, views_of
 
 from rlm.errors import OntologyError
-from rlm.ontology import build_meta as building
-from rlm.ontology.build_meta import build_meta
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.nearest import distance, nearest
-from rlm.ontology.search import Index
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.meta import build_meta as building
+from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.views.nearest import distance, nearest
+from rlm.ontology.views.search import Index
+from rlm.ontology.views.views import Views
 
 ZOO = """
 ex: a owl:Ontology ; dcterms:title "Zoo" .

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rlm.errors import RLMError
-from rlm.ontology.template import names_of, template_of
+from rlm.ontology.query.template import names_of, template_of
 from rlm.ontology.terms import XSD, Prefixes, local_name
 from rlm.ontology.vocabulary import SKOS, is_machinery
 from rlm.store.identity import normalize

@@ -19,7 +19,7 @@ from rlm.errors import RLMError
 from rlm.learning.values import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
 from rlm.loop.types import RLMIteration
-from rlm.ontology.answer import Engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Prefixes
 from rlm.tools.trace import Call, Trace
 
