@@ -217,7 +217,6 @@ def test_the_corpus_is_large_and_what_is_left_out_is_in_it() -> None:
 
 
 # -- the comparison itself
-# -------------------------------------------------------------------------------
 
 
 def _node(name: str) -> tuple[str, str]:

@@ -83,7 +83,6 @@ def bad(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
 
 
 # -- files
-# -----------------------------------------------------------------------------------------------
 
 
 def test_a_bad_file_on_the_command_line(cli: Any, bad: tuple[Path, str]) -> None:
@@ -171,7 +170,6 @@ def test_an_extension_that_lies_about_what_is_no_rdf_helps_nobody(cli: Any, tmp_
 
 
 # -- names
-# -----------------------------------------------------------------------------------------------
 
 MISSING = "there is no term harbour:Vesel in this graph; did you mean harbour:Vessel?"
 UNBOUND = "the prefix 'habour:' of 'habour:Vessel' is not bound: did you mean harbour: "
@@ -241,7 +239,6 @@ def test_a_prefix_that_is_not_bound_in_python_and_in_the_repl(harbour: LocalEngi
 
 
 # -- endpoints
-# -------------------------------------------------------------------------------------------
 
 PAGE = {"Content-Type": "text/html"}
 ENDPOINTS = {

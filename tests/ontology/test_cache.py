@@ -155,7 +155,6 @@ def test_who_comes_second_takes_what_is_there(folder):
 
 
 # -- damage
-# ----------------------------------------------------------------------------------------------
 
 
 def _no_manifest(entry: Path) -> None:
@@ -269,7 +268,6 @@ def test_a_file_that_changed_under_an_engine_is_not_taken_for_the_old_one(openin
 
 
 # -- nowhere to write
-# ------------------------------------------------------------------------------------
 
 
 def test_without_a_cache_the_file_is_loaded_into_memory(opening, tmp_path):
@@ -307,7 +305,6 @@ def test_in_memory_blank_nodes_keep_their_names_over_a_restart(opening, tmp_path
 
 
 # -- what is gathered
-# ------------------------------------------------------------------------------------
 
 
 def test_the_meta_is_gathered_once(opening, folder):
@@ -331,7 +328,6 @@ def test_a_meta_that_cannot_be_used_is_gathered_again(opening, folder, text):
 
 
 # -- keeping house
-# ---------------------------------------------------------------------------------------
 
 
 def _entry(cache: Cache, key: str, size: int, used: float) -> None:

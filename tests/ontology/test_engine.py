@@ -107,7 +107,6 @@ def past_the_guard(engine: LocalEngine, text: str, wait_s: float = 10.0):
 
 
 # -- files
-# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -221,7 +220,6 @@ def test_an_empty_graph_is_noted(make):
 
 
 # -- answers
-# ---------------------------------------------------------------------------------------------
 
 
 def test_each_kind_of_query_has_its_answer(many):
@@ -355,7 +353,6 @@ def test_a_limit_below_zero_is_refused(many):
 
 
 # -- what goes wrong
-# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -505,7 +502,6 @@ def _cpu_ticks(pid: int) -> int:
 
 
 # -- no network, no files
-# --------------------------------------------------------------------------------
 
 
 class Canary:
@@ -617,7 +613,6 @@ def test_the_walls_hold(tmp_path, root):
 
 
 # -- opening
-# ---------------------------------------------------------------------------------------------
 
 
 def test_what_is_neither_a_file_nor_an_endpoint_is_told(tmp_path):

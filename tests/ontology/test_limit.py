@@ -155,7 +155,6 @@ def test_prefixes_are_read() -> None:
 
 
 # -- on its way to the worker
-# ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

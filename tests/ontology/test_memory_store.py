@@ -94,7 +94,6 @@ def until_in_memory(engine: LocalEngine, wait_s: float) -> bool:
 
 
 # -- where answers come from
-# -----------------------------------------------------------------------------
 
 
 def test_a_small_file_is_answered_from_memory_before_the_cache_is_written(opening, folder, held):
@@ -177,7 +176,6 @@ def test_named_graphs_are_copied_as_they_are(opening):
 
 
 # -- names of blank nodes
-# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -358,7 +356,6 @@ def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(
 
 
 # -- what goes wrong
-# -------------------------------------------------------------------------------------
 
 
 def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, held, monkeypatch):

@@ -185,7 +185,6 @@ def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:
 
 
 # -- prefixes
-# --------------------------------------------------------------------------------------------
 
 
 def test_known_prefixes_are_declared_and_others_are_left_to_the_server() -> None:

@@ -22,7 +22,6 @@ from rlm.ontology.terms import XSD, iri, literal
 A, P = "http://e/a", "http://e/p"
 
 # -- round trips
-# -----------------------------------------------------------------------------------------
 
 IRIS = st.builds(
     "http://e/{}".format,
@@ -179,7 +178,6 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 # -- what is refused
-# -------------------------------------------------------------------------------------
 
 
 def sealed(body: str | bytes, version: int = 1) -> bytes:
@@ -321,7 +319,6 @@ def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
 
 
 # -- around a run
-# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("PM-09")

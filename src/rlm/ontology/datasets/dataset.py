@@ -91,7 +91,6 @@ class DatasetMeta:
         return dataset
 
     # -- what it is
-    # ----------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
@@ -149,7 +148,6 @@ class DatasetMeta:
         return f"DatasetMeta({self.name!r}, {len(self):,} statements)"
 
     # -- changing it
-    # ---------------------------------------------------------------------------------
 
     def blank(self) -> Term:
         """A fresh blank node."""
@@ -270,7 +268,6 @@ class DatasetMeta:
         ]
 
     # -- asking it
-    # -----------------------------------------------------------------------------------
 
     def quads(
         self,

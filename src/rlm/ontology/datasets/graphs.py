@@ -66,7 +66,6 @@ class Graphs:
             self.store.add_graph(self.node(label))
 
     # -- names
-    # ---------------------------------------------------------------------------------------
 
     def node(self, label: str) -> ox.NamedNode:
         """The IRI of a graph, whether it is there or not. OntologyError for what is no label."""
@@ -103,7 +102,6 @@ class Graphs:
         return node
 
     # -- content
-    # -------------------------------------------------------------------------------------
 
     def statements(self, label: str) -> list[ox.Quad]:
         return list(self.store.quads_for_pattern(None, None, None, self.node(label)))

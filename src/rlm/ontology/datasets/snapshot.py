@@ -106,7 +106,6 @@ def persisted(
 
 
 # -- writing
-# ---------------------------------------------------------------------------------------------
 
 
 def _about(dataset: DatasetMeta) -> str:
@@ -152,7 +151,6 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 # -- reading
-# ---------------------------------------------------------------------------------------------
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -75,7 +75,6 @@ class Cache:
         self.max_bytes = max_bytes
 
     # -- keys
-    # ----------------------------------------------------------------------------------------
 
     @staticmethod
     def key(content_hash: str, format: str) -> str:
@@ -104,7 +103,6 @@ class Cache:
         return found
 
     # -- entries
-    # -------------------------------------------------------------------------------------
 
     def find(self, key: str) -> Entry | None:
         """The entry, marked as used now; None when there is none, or none that is whole."""

@@ -145,7 +145,6 @@ class Loader:
         return int(entry.facts["triples"]) <= self._limits.memory_triples
 
     # -- building
-    # ------------------------------------------------------------------------------------
 
     def _build_beside(self) -> None:
         """Write the cache while the file is answered from memory, unless that was tried before."""
@@ -192,7 +191,6 @@ class Loader:
         return None
 
     # -- workers
-    # -------------------------------------------------------------------------------------
 
     def _order(self, mode: str, folder: Path | None = None, **more: Any) -> dict[str, Any]:
         return {

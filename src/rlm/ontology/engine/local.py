@@ -81,7 +81,6 @@ class LocalEngine:
         self.prefixes = Prefixes(self._facts["prefixes"])
 
     # -- life
-    # ----------------------------------------------------------------------------------------
 
     def _start(self, *, with_meta: bool = False) -> None:
         self._worker, said = self._loader.start(with_meta=with_meta)
@@ -162,7 +161,6 @@ class LocalEngine:
         return f"LocalEngine({self.source!r}{size})"
 
     # -- asking
-    # --------------------------------------------------------------------------------------
 
     def query(
         self,
@@ -273,7 +271,6 @@ class LocalEngine:
                     worker.send({"op": "copy"})
 
     # -- what is in it
-    # -------------------------------------------------------------------------------
 
     def meta(self) -> GraphMeta:
         """What the graph holds; gathered once and kept in the cache."""

@@ -212,7 +212,6 @@ def _opened(file: BinaryIO, order: dict[str, Any]) -> tuple[reading.Reader | _Wh
 
 
 # -- blank nodes under names of ours
-# ---------------------------------------------------------------------
 
 
 def _load_named(
@@ -331,7 +330,6 @@ class _Storing:
 
 
 # -- prefixes and errors
-# ---------------------------------------------------------------------------------
 
 
 def _prefixes(file: BinaryIO, order: dict[str, Any]) -> dict[str, str]:

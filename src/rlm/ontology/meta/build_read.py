@@ -129,7 +129,6 @@ class Reader:
         return None if quad is None else quad.object
 
     # -- class expressions
-    # -----------------------------------------------------------------------------------
 
     def collection(self, node: object) -> list[object]:
         """The members of an RDF list; a broken or circular one as far as it goes."""

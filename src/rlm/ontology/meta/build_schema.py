@@ -25,7 +25,6 @@ _DATATYPES = (
 
 
 # -- classes
-# -------------------------------------------------------------------------------------------------
 
 
 def add_classes(reader: Reader, types: Types, meta: Draft) -> None:
@@ -120,7 +119,6 @@ def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
 
 
 # -- properties
-# ----------------------------------------------------------------------------------------------
 
 
 def add_properties(reader: Reader, types: Types, meta: Draft) -> None:
@@ -189,7 +187,6 @@ def _kind(reader: Reader, ranges: list[str], iri: str) -> str:
 
 
 # -- out of use
-# ----------------------------------------------------------------------------------------------
 
 
 def add_deprecated(reader: Reader, types: Types, meta: Draft) -> None:
@@ -208,7 +205,6 @@ def add_deprecated(reader: Reader, types: Types, meta: Draft) -> None:
 
 
 # -- maps
-# ----------------------------------------------------------------------------------------------------
 
 
 def _edges(pairs: Iterable[tuple[str, str]]) -> Edges:

@@ -131,7 +131,6 @@ class GraphMeta:
     )
 
     # -- names
-    # ---------------------------------------------------------------------------------------------
 
     @cached_property
     def prefixes(self) -> Prefixes:
@@ -165,7 +164,6 @@ class GraphMeta:
         return iri in self.deprecated, rank, iri
 
     # -- terms
-    # ---------------------------------------------------------------------------------------------
 
     def kind(self, iri: str) -> str:
         """class, object property, …, ontology or individual; both where a name is used as both.
@@ -232,7 +230,6 @@ class GraphMeta:
         ]
 
     # -- as text and as JSON
-    # -------------------------------------------------------------------------------
 
     def about(self) -> str:
         """The ontology's own title and first sentence in one line; its IRI, or nothing, when it has

@@ -65,7 +65,6 @@ def _free(prefix: str, taken: Mapping[str, str]) -> str:
 
 
 # -- in a query
-# ------------------------------------------------------------------------------------------
 
 
 def declarations(checked: Checked, prefixes: Mapping[str, str]) -> str:

@@ -53,7 +53,6 @@ class Names:
 
 
 # -- SPARQL 1.1 JSON results
-# -----------------------------------------------------------------------------
 
 
 def read_rows(body: bytes, max_rows: int) -> tuple[list[str], list[dict[str, Term]], bool]:
@@ -143,7 +142,6 @@ def _literal(text: str, datatype: str | None, lang: str | None) -> Term:
 
 
 # -- N-Triples
-# -------------------------------------------------------------------------------------------
 
 
 def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
@@ -218,7 +216,6 @@ def _unescaped(text: str, number: int) -> str:
 
 
 # -- what was not expected
-# -------------------------------------------------------------------------------
 
 
 def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
