@@ -15,7 +15,7 @@ from rlm.learning.extent import Extent
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.llm.offline.asked import understand
 from rlm.llm.types import OFFLINE_UNANSWERED
-from rlm.ontology.guard import check_query
+from rlm.ontology.query.guard import check_query
 from rlm.store.types import Judgment
 from rlm.loop.trace import ToolCall, Trace
 

@@ -12,7 +12,7 @@ from rlm.handles import Meter, Store
 from rlm.learning.compact import list_steps
 from rlm.learning.gates import REASON, REPEATS, TOOLS, Gate
 from rlm.learning.suspicion import suspicious
-from rlm.ontology.views import Views
+from rlm.ontology.views.views import Views
 from rlm.packs import bootstrap_general_strategies
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope

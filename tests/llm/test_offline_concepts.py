@@ -12,8 +12,8 @@ from graph_runs import ask, listed, opened
 from rlm.learning.thesaurus import class_calls
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.concepts import Concepts, concepts_asked
-from rlm.ontology.engine import open_engine
 from rlm.loop.trace import ToolCall
+from rlm.ontology.open import open_engine
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from small_graphs import meta_of_file
 
 from rlm.context import Guide, Recipe, build_context, l0_sense, l1_schema, l2_memories, l3_guide
 from rlm.context.build import MOST, SEPARATOR
-from rlm.ontology.meta import GraphMeta
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.store.types import MemoryItem
 
 pytestmark = pytest.mark.req("UT-08", "RB-21")

@@ -6,8 +6,8 @@ import pytest
 
 from rlm.errors import HandleError, LimitExceeded, ValidationError
 from rlm.handles import Store, View, to_wire
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.views import Views
 from rlm.store.types import MemoryItem
 from rlm.loop.trace import Trace
 from rlm.tools import RecalledTexts, memory_tools, sparql_tools, view_tools

@@ -7,8 +7,8 @@ import pytest
 
 from rlm.errors import QueryRefused
 from rlm.handles import Meter, Store
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.lexer import tokenize
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.query.lexer import tokenize
 from rlm.tools import RecalledTexts, sparql_tools
 from rlm.tools.patterns import PATTERN_CHARS, PATTERNS_PER_RUN, pattern_of
 

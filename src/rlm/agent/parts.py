@@ -16,11 +16,11 @@ from rlm.context import Guide, read_guide
 from rlm.errors import ConfigError
 from rlm.learning.verify import check_verify
 from rlm.llm import Client, open_client
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import missing_language
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.views import Views
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
 

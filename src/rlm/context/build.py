@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rlm.context import l0_sense, l1_schema, l2_memories, l3_guide
 from rlm.context.guide import Guide
-from rlm.ontology.meta import GraphMeta
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.store.types import MemoryItem
 
 SEPARATOR = "\n\n---\n\n"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.sense import sense_card
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.sense import sense_card
 
 BUDGET = 600
 

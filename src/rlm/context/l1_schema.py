@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.schema import schema_constraints
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.schema import schema_constraints
 
 BUDGET = 400
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rlm.errors import RLMError
 from rlm.loop.trace import ToolCall
-from rlm.ontology.template import names_of, template_of
+from rlm.ontology.query.template import names_of, template_of
 from rlm.ontology.terms import XSD, Prefixes, local_name
 from rlm.ontology.vocabulary import SKOS, is_machinery
 

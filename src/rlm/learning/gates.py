@@ -15,7 +15,7 @@ from typing import Protocol
 from rlm.context.l2_memories import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.suspicion import suspicious
-from rlm.ontology.guard import check_query
+from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import MemoryItem

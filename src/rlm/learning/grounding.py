@@ -20,7 +20,7 @@ from rlm.learning.values import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
 from rlm.loop.trace import ToolCall, Trace
 from rlm.loop.types import RLMIteration
-from rlm.ontology.answer import Engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Prefixes
 
 NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"

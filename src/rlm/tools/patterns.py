@@ -1,7 +1,7 @@
 """What is left of a query without its specifics: a procedure that the next question can use (seed
 002).
 
-`rlm.ontology.shape` takes the specifics out. Only a query that found something leaves a pattern,
+`rlm.ontology.query.shape` takes the specifics out. Only a query that found something leaves a pattern,
 and it is stored as a model's own word: unverified, for this ontology.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 
 from rlm.errors import RLMError, ValidationError
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.shape import PATTERN_CHARS, Pattern, declared_prefixes, pattern_of
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.shape import PATTERN_CHARS, Pattern, declared_prefixes, pattern_of
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN

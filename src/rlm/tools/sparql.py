@@ -18,10 +18,10 @@ from typing import Any
 
 from rlm.errors import HandleError, OntologyError
 from rlm.handles import Meter, Ref, Store, View, from_wire
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.guard import MAX_CHARS, Checked, check_query
-from rlm.ontology.lexer import IRI, PNAME
-from rlm.ontology.limit import enforce_limit
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query
+from rlm.ontology.query.lexer import IRI, PNAME
+from rlm.ontology.query.limit import enforce_limit
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope

@@ -1,4 +1,4 @@
-"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views` does the
+"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views.views` does the
 work.
 
 The views cap their lists; names and labels can still be long, and a path says everything twice. So
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rlm.handles import Meter
-from rlm.ontology.views import Views
+from rlm.ontology.views.views import Views
 from rlm.tools.toolbox import Toolbox, clip, rendered
 
 VIEW_CHARS = 1000
