@@ -15,9 +15,9 @@ from rlm.learning.telling import telling_part
 from rlm.llm import ScriptedClient
 from rlm.llm.offline.client import OfflineClient
 from rlm.loop import Limits, rlm_run
+from rlm.loop.trace import ToolCall, Trace
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.sandbox import REPLResult
-from rlm.loop.trace import ToolCall, Trace
 
 pytestmark = pytest.mark.req("PM-03")
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from learnt_from import BAD, GOOD, artifact, call, learnt, query, search, traced
 
 from rlm.context.l2_memories import bullets, pack
-from rlm.learning.extent import Extent
 from rlm.learning.extract import extract_contrast, extract_memories
-from rlm.llm.offline.asked import understand
+from rlm.learning.kinds import NUMBER, kind_of
 from rlm.llm.types import OFFLINE_UNANSWERED
+from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.query.guard import check_query
 from rlm.store.types import Judgment
-from rlm.loop.trace import ToolCall, Trace
 
 pytestmark = pytest.mark.req("PM-05")
 
@@ -105,39 +104,66 @@ def test_who_looks_up_labels_has_the_terms_already(prov):
 
 
 @pytest.mark.parametrize(
-    ("question", "calls", "title", "extent", "kind"),
+    ("calls", "title", "extent", "kind"),
     [
-        ("List the instances of {}", ["?x a/rdfs:subClassOf+ {}"], "List the instances of subclasses of a class",
+        (["?x a/rdfs:subClassOf+ {0}"], "List the instances of subclasses of a class",
          "of its subclasses alone", "instances"),
-        ("List the instances of {}", ["?x a/rdfs:subClassOf/rdfs:subClassOf* {}"],
+        (["?x a/rdfs:subClassOf/rdfs:subClassOf* {0}"],
          "List the instances of subclasses of a class", "of its subclasses alone", "instances"),
-        ("List the instances of {}", ["?x a/rdfs:subClassOf* {}"], "List all instances of a class, below it too", "",
+        (["?x a/rdfs:subClassOf* {0}"], "List all instances of a class, below it too", "",
          "instances"),
-        ("List the instances of {}", ["?x a ?c . ?c rdfs:subClassOf* {}"],
-         "List all instances of a class, below it too", "", "instances"),
-        ("List the instances of {}", ["?x a {}", "?x a/rdfs:subClassOf+ {}"],
-         "List all instances of a class, below it too", "", "instances"),
-        ("List the instances of {}", ["?x a {}"], "List the instances of a class", "stated of the class itself",
+        (["?x a ?c . ?c rdfs:subClassOf* {0}"], "List all instances of a class, below it too", "",
          "instances"),
-        ("Find all subclasses of {}", ["?x rdfs:subClassOf {}"], "List the direct subclasses of a class", "one level",
+        (["?x a {0}", "?x a/rdfs:subClassOf+ {0}"], "List all instances of a class, below it too",
+         "", "instances"),
+        (["?x a {0}"], "List the instances of a class", "stated of the class itself", "instances"),
+        (["?x rdfs:subClassOf {0}"], "List the direct subclasses of a class", "one level",
          "subclasses"),
-        ("Find all subclasses of {}", ["?x rdfs:subClassOf+ {}"], "Find all subclasses of a class", "every level",
+        (["?x rdfs:subClassOf+ {0}"], "Find all subclasses of a class", "every level",
          "all_subclasses"),
-        ("Find all subclasses of {}", ["?x skos:broader+ {}"], "Find all subclasses of a class", "every level",
-         "all_subclasses"),
-        ("What are the direct subclasses of {}?",
-         ["?x rdfs:subClassOf {} FILTER NOT EXISTS {{ ?x rdfs:subClassOf+ ?y . ?y rdfs:subClassOf {} }}"],
+        (["{0} rdfs:subClassOf* ?x"], "Find all superclasses of a class", "every level",
+         "all_superclasses"),
+        (["?x rdfs:subClassOf {0} FILTER NOT EXISTS {{ ?x rdfs:subClassOf+ ?y . ?y"
+          " rdfs:subClassOf {0} }}"],
          "List the direct subclasses of a class", "one level", "subclasses"),
-        ("How many subclasses does {} have?", ["?x rdfs:subClassOf+ {}"], "Count all subclasses of a class",
-         "every level", "count_all_subclasses"),
+        (["?x rdfs:domain {0}"], "List the properties with a given domain",
+         "stated of the class itself", "properties_by_domain"),
+        (["{0} rdfs:subClassOf*/^rdfs:range ?x"], "List properties by range, inherited too", "",
+         "properties_by_range"),
+        (["?x a owl:ObjectProperty . ?x rdfs:domain {0}"], "List object properties by domain",
+         "stated of the class itself", "properties_by_domain_object"),
+        (["?x a owl:Class"], "List all classes of the ontology", "", "list_classes"),
+        (["VALUES ?t {{ owl:Class rdfs:Class }} ?x a ?t MINUS {{ ?x rdfs:subClassOf ?y }}"],
+         "List the root classes of the hierarchy", "", "roots"),
+        (["?x rdfs:label ?l FILTER(CONTAINS(?l, $TEXT_1))"], "Find terms by a piece of their name",
+         "", "search"),
+        (["?x skos:broader+ {0}"], "", "", ""),
     ],
 )  # fmt: skip
-def test_the_words_of_a_procedure_say_what_its_query_does(question, calls, title, extent, kind):
-    asked = understand(question.format("Vessel"))
-    shown = Extent(asked, [f'sparql_query("SELECT ?x WHERE {{ {each.format("$ENTITY_1", "$ENTITY_1")} }}")'
-                           for each in calls])  # fmt: skip
-    assert (shown.title(question), shown.words, shown.asked.task_type) == (title, extent, kind)
+def test_the_words_of_a_procedure_say_what_its_query_does(calls, title, extent, kind):
+    queries = [f'sparql_query("SELECT ?x WHERE {{ {each.format("$ENTITY_1")} }}")' for each in calls]
+    found = kind_of(queries)
+    assert (found.title, found.extent, found.task_type) == (title, extent, kind)
     assert len(title) <= 45
+
+
+@pytest.mark.parametrize(
+    ("call", "title", "kind"),
+    [
+        ('sparql_query("SELECT (COUNT(?x) AS ?n) WHERE { ?x rdfs:subClassOf+ $ENTITY_1 }")',
+         "Count all subclasses of a class", "count_all_subclasses"),
+        ('sparql_query("SELECT ?x WHERE { ?x a $ENTITY_1 }")', "Count the instances of a class",
+         "count_instances"),
+        ('sparql_query("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")', "Count the triples",
+         "count_triples"),
+        ("graph_stats()", "Count the classes, individuals or triples", "count"),
+        ('sparql_query("SELECT ?x WHERE { ?x a owl:DatatypeProperty }")',
+         "Count the datatype properties", "count_datatype_properties"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_a_number_was_a_count(call, title, kind):
+    found = kind_of([call], NUMBER)
+    assert (found.title, found.task_type, found.tags[:2]) == (title, kind, ["count", "counting"])
 
 
 def test_instances_of_subclasses_are_learnt_as_what_they_are(harbour):
@@ -338,12 +364,40 @@ def test_nothing_of_the_question_or_of_the_answer_is_in_it(prov):
     assert not re.search(r"prov|Agent|Person|Organization", text)
 
 
+def test_two_names_leave_no_procedure_with_a_place_for_one(prov):
+    asks = [
+        query(ALL_SUBS.replace("prov:Agent", f"prov:{name}")) for name in ("Agent", "Influence")
+    ]
+    question = "What are all the subclasses of Agent and Influence?"
+    answer = f"{AGENTS} prov:Influence: prov:Start, prov:End, prov:Usage, prov:Communication"
+    assert learnt(prov, question, answer, search("Agent"), search("Influence"), *asks) == []
+
+
+def test_the_ontology_itself_is_not_described_as_a_term_is(prov):
+    described = call("describe_entity", "http://www.w3.org/ns/prov#")
+    trace = traced(prov, described)
+    if trace.calls[-1].ok:
+        question, answer = "What is this ontology about?", "<http://www.w3.org/ns/prov#> is it."
+        assert learnt(prov, question, answer, described) == []
+
+
+def test_a_thesaurus_teaches_nothing_about_classes():
+    look = ToolCall("sparql_query", {"query": "ASK { ?x a skos:Concept }"})
+    count = "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x a {} }}"
+    concepts = ToolCall("sparql_query", {"query": count.format("skos:Concept")})
+    classes = ToolCall("sparql_query", {"query": count.format("owl:Class")})
+    made = artifact("How many concepts are there?", "There are 12.")
+    assert extract_memories(made, GOOD, trace=Trace([look, concepts])) == []
+    item = one(extract_memories(made, GOOD, trace=Trace([classes, look])))
+    assert item.title == "Count the classes" and "skos" not in item.content
+
+
 # -- failures
 # --------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
-    item = one(agents(prov, judgment=BAD))
+    item = one(agents(prov, judgment=BAD, task_type="all_subclasses"))
     assert (item.source_type, item.outcome, item.confidence) == ("failure", "failure", 0.5)
     assert not item.title.casefold().startswith("avoid")
     assert "### 1. Avoid: this call for all subclasses questions" in pack([item])
@@ -351,6 +405,14 @@ def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
         'wrong: `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1'
     )
     assert _uncut(item)
+
+
+def test_what_a_call_was_wrong_for_is_not_guessed_from_the_call(prov):
+    """A query for superclasses is wrong for a question about subclasses, and right for others."""
+    above = query("SELECT ?x WHERE { prov:Agent rdfs:subClassOf ?x }")
+    answer = "prov:Agent has prov:Plan."
+    item = one(learnt(prov, "What are the subclasses of Agent?", answer, above, judgment=BAD))
+    assert item.scope.task_types == () and "superclass" not in item.title
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from learnt_from import BAD, GOOD, artifact, data_in, lesson, lessons, serving
 from rlm.learning import dedup
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.gates import REASON
+from rlm.loop.trace import ToolCall, Trace
 from rlm.store.open import open_store
 from rlm.store.sanitize import clean_text
-from rlm.loop.trace import ToolCall, Trace
 
 pytestmark = pytest.mark.req("PM-05")
 

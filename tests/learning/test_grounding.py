@@ -17,10 +17,10 @@ from rlm.learning.grounding import (
 )
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
+from rlm.loop.trace import FIRST_CALLS, MOST_CALLS, ToolCall, Trace
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.views.views import Views
 from rlm.tools import sparql_tools, view_tools
-from rlm.loop.trace import FIRST_CALLS, MOST_CALLS, ToolCall, Trace
 
 pytestmark = pytest.mark.req("PM-04")
 

@@ -27,8 +27,8 @@ from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM
 from rlm.learning.verify import Verdict
 from rlm.llm import Usage, open_client
 from rlm.loop import Limits
-from rlm.store.types import Judgment
 from rlm.loop.trace import ToolCall, Trace
+from rlm.store.types import Judgment
 
 pytestmark = [pytest.mark.live, pytest.mark.req("RB-23", "PM-04", "PM-05")]
 

@@ -16,9 +16,9 @@ from rlm.llm.offline.text.answer import WHAT_IT_IS
 from rlm.llm.offline.text.said import tidy
 from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.types import Message
+from rlm.loop.limits import Limits
 from rlm.loop.parse import parse_reply
 from rlm.loop.prompts import LAST_CALL, ContextCard, first_message, system_prompt, turn_message
-from rlm.loop.limits import Limits
 from rlm.loop.types import CodeBlock
 from rlm.sandbox import REPLResult
 

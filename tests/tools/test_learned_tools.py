@@ -6,10 +6,10 @@ import pytest
 
 from rlm.errors import HandleError, LimitExceeded, ValidationError
 from rlm.handles import Store, View, to_wire
+from rlm.loop.trace import Trace
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.views.views import Views
 from rlm.store.types import MemoryItem
-from rlm.loop.trace import Trace
 from rlm.tools import RecalledTexts, memory_tools, sparql_tools, view_tools
 from rlm.tools.learned import LEARNT_PER_RUN, learned_tools
 

@@ -65,7 +65,7 @@ def rlm_run_with_memory(
     )
     with ExitStack() as stack:
         models = stack.enter_context(Models(spec))
-        check_language(query, models.root.model, ontology=graph is not None, context=context)
+        check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))

@@ -110,7 +110,7 @@ class Parts:
         because opening it may make it.
         """
         models = stack.enter_context(Models(spec))
-        asked = "" if spec.replay is not None else models.root.model
+        asked = None if spec.replay is not None else models.root
         if spec.context is None:
             check_language(spec.query, asked, ontology=True)
         source = spec.ontology_path

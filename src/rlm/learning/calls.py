@@ -111,7 +111,9 @@ def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
         return []
     values = [call.args.get(name) for name in NAMING.get(call.tool, ())]
     return [
-        expand_name(value, prefixes) or value for value in values if isinstance(value, str) and value
+        expand_name(value, prefixes) or value
+        for value in values
+        if isinstance(value, str) and value
     ]
 
 
@@ -153,26 +155,41 @@ def entities_in(
     They are numbered as the question has them; those of an ASK as the query has them.
     """
     terms = dict.fromkeys(name for step in about for name in step.names)
-    places = {term: _place(term, steps, question, prefixes) for term in terms}
+    words = _looked_up(steps)
+    places = {term: _place(term, words.get(term, ()), question, prefixes) for term in terms}
     found = [term for term in terms if places[term] >= 0]
     if not (len(about) == 1 and about[0].query.lstrip().upper().startswith("ASK")):
         found.sort(key=lambda term: places[term])
     return {term: f"$ENTITY_{number}" for number, term in enumerate(found, 1)}
 
 
-def _place(term: str, steps: Sequence[Step], question: str, prefixes: Prefixes) -> int:
-    """Where a question names a term: spelled out, by what was searched for, or by its local name.
-    -1 where it does not."""
-    asked = f" {plain(question)} "
+def _looked_up(steps: Sequence[Step]) -> dict[str, list[str]]:
+    """Terms → the words that they were searched by. Of the hits of a search one is meant: that of
+    this name, else the first that another step then asked about."""
+    used = list(dict.fromkeys(name for step in steps for name in step.names))
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        word = plain(step.asked_for)
+        hits = [term for term in used if term in step.iris and not is_common(term)]
+        exact = [term for term in step.iris if plain(local_name(term)) == word]
+        for term in sorted(exact) or hits[:1]:
+            if word:
+                found.setdefault(term, []).append(word)
+    return found
+
+
+def _place(term: str, words: Sequence[str], question: str, prefixes: Prefixes) -> int:
+    """Where a question names a term: spelled out, by the words that it was searched by, or by its
+    local name. -1 where it does not."""
     for spelled in (term, prefixes.shrink(term)):
         if spelled in question:
             return len(plain(question[: question.index(spelled)]))
     if is_common(term):
         return -1
-    words = [plain(step.asked_for) for step in steps if step.tool in LINKING and term in step.iris]
     name = local_name(term)
-    words += [plain(name)] if name != name.lower() else []
-    return max((asked.find(f" {word} ") for word in words if word), default=-1)
+    known = [*words, *([plain(name)] if name != name.lower() else [])]
+    asked = f" {plain(question)} "
+    return max((asked.find(f" {word} ") for word in known if word), default=-1)
 
 
 def texts_in(steps: Sequence[Step], question: str) -> dict[str, str]:

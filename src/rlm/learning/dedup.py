@@ -16,8 +16,9 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from rlm.context.l2_memories import bullets
-from rlm.learning.compact import STEPS, list_steps, is_shown_whole
+from rlm.learning.compact import STEPS, is_shown_whole, list_steps
 from rlm.learning.gates import REASON, REPEATS
+from rlm.learning.kinds import COUNTED
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import normalize
 from rlm.store.types import MemoryItem
@@ -119,6 +120,8 @@ def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
         return False
     if (new.scope.ontology or "").casefold() != (old.scope.ontology or "").casefold():
         return False
+    if set(new.tags) & COUNTED != set(old.tags) & COUNTED:
+        return False
     return title_similarity(new.title, old.title) >= TITLE_ALIKE
 
 
@@ -184,7 +187,9 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------
 
 
-def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()) -> DedupPlan:
+def apply(
+    store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()
+) -> DedupPlan:
     """The plan for these items beside what a store holds, and beside one another. Writes nothing.
 
     `used` are ids that a run has just been given: they are in use, whether or not the store has

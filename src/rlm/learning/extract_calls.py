@@ -84,14 +84,10 @@ class CallReading:
         self.ontology, self.prefixes, self.said = ontology, Prefixes(prefixes or {}), said
         self.steps = steps_of(calls, self.prefixes)
         named = frozenset(iris_in(self.answer, self.prefixes))
-        self.form = AnswerForm(
-            self.answer, question, named, frozenset(self._entities(self.steps))
-        )
+        self.form = AnswerForm(self.answer, question, named, frozenset(self._entities(self.steps)))
 
     @classmethod
-    def of_run(
-        cls, artifact: Mapping[str, Any], trace: Trace | None, **known: Any
-    ) -> CallReading:
+    def of_run(cls, artifact: Mapping[str, Any], trace: Trace | None, **known: Any) -> CallReading:
         """The reading of a run by its artifact and its trace."""
         question = known.pop("question", "") or str(artifact.get("task") or "")
         calls = list(trace.calls) if trace is not None else []

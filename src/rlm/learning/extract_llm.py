@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.json_request import Build, ask_json
 from rlm.learning.compact import TITLE_WORDS, list_steps
 from rlm.learning.confidence import START
 from rlm.learning.extract_calls import TASK_CHARS, CallReading
@@ -26,6 +25,7 @@ from rlm.learning.extract_prompts import (
     extract_messages,
 )
 from rlm.learning.gates import TOOLS
+from rlm.learning.json_request import Build, ask_json
 from rlm.learning.kinds import TaskKind
 from rlm.llm import Client, Usage
 from rlm.store.generality import hardcoded

@@ -298,4 +298,3 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
     if 2 * good < len(steps) or not good:
         return "is no procedure: its steps do not say what to do"
     return ""
-

@@ -203,7 +203,12 @@ def _seen(
 
 
 def _own_words(
-    named: set[str], calls: Sequence[ToolCall], prefixes: Prefixes, code: Iterable[str], *, bare: bool
+    named: set[str],
+    calls: Sequence[ToolCall],
+    prefixes: Prefixes,
+    code: Iterable[str],
+    *,
+    bare: bool,
 ) -> set[str]:
     """Those that a run may have made up: it spelt them out, or printed what no tool has returned."""
     told: set[str] = set()

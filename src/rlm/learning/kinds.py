@@ -63,6 +63,8 @@ COUNT_TITLES = {
     "triples": "Count the triples",
 }
 """What is counted where that is not the title of the list with another verb."""
+COUNTED = frozenset((*TITLES, "triples"))
+"""What can be counted: a tag of a memory that counts."""
 TWO_TERMS = ("path", "is_subclass", "is_instance", "")
 """Kinds that are asked about two terms; what other calls say of a second one is another answer."""
 DECLARED = ("classes", "properties", "object_properties", "datatype_properties",

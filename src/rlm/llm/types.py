@@ -63,6 +63,11 @@ class Client(Protocol):
         """Let go of connections and files. Calling it twice is fine."""
 
 
+def is_language_model(client: Client) -> bool:
+    """Whether a client's words are those of a language model; one that does not say is one."""
+    return bool(getattr(client, "is_language_model", True))
+
+
 class Usage:
     """Calls, tokens and cost, added up. Safe to share between threads.
 

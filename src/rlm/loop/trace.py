@@ -166,7 +166,9 @@ def _seen(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         rows = len(value)
     elif isinstance(value, bool | int | float):
         short = value
-    return ToolCall(name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short)
+    return ToolCall(
+        name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short
+    )
 
 
 def _key_in(given: Mapping[str, Any]) -> str:

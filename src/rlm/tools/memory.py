@@ -60,7 +60,9 @@ def memory_tools(
 
 
 class _Memory:
-    def __init__(self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts) -> None:
+    def __init__(
+        self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts
+    ) -> None:
         self._backend = backend
         self._session = session
         self._recalled = recalled

@@ -18,6 +18,7 @@ from typing import Any
 
 from rlm.errors import HandleError, OntologyError
 from rlm.handles import Meter, Ref, Store, View, from_wire
+from rlm.loop.trace import rendered
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query
 from rlm.ontology.query.lexer import IRI, PNAME
@@ -29,7 +30,7 @@ from rlm.tools.patterns import Patterns, declared_prefixes
 from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.sparql_peek import misnamed, peek
 from rlm.tools.sparql_schema import SchemaCache, SchemaReader
-from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, rendered
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 from rlm.tools.views import take
 
 QUERY_ROWS = 10_000

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from rlm.handles import Meter
+from rlm.loop.trace import rendered
 from rlm.ontology.views.views import Views
-from rlm.tools.toolbox import Toolbox, clip, rendered
+from rlm.tools.toolbox import Toolbox, clip
 
 VIEW_CHARS = 1000
 """The most that a view returns, as JSON: what is longer would count as leakage. Whole lists come by
