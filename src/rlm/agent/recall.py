@@ -84,12 +84,10 @@ def recall(
     hits: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
-        found = store.retrieve(query, k + spare + skip, scope=scope)
-        fit = [
-            hit
-            for hit in found
-            if _is_fit(hit.item, frozenset(task_types), text=text or graph is None)
-        ]
+        found = store.retrieve(" ".join((*task_types, query)), k + spare + skip, scope=scope)
+        over_text = text or graph is None
+        fit = [hit for hit in found if _is_fit(hit.item, task_types, text=over_text)]
+        fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
     injected = _chosen([hit.item for hit in hits])
@@ -100,13 +98,17 @@ def recall(
     return Recalled(built, hits, kept, scope)
 
 
-def _is_fit(item: MemoryItem, task_types: frozenset[str], *, text: bool) -> bool:
+def _is_fit(item: MemoryItem, task_types: Sequence[str], *, text: bool) -> bool:
     """Whether a memory can be of use, as far as its scope and what was said of the task tell."""
     scope = item.scope
-    if task_types and scope.task_types and task_types.isdisjoint((*scope.task_types, *item.tags)):
+    if task_types and scope.task_types and not _kinds_shared(item, task_types):
         return False
     for_texts = scope.tools and not scope.ontology and TEXT_TOOLS.issuperset(scope.tools)
     return text or not for_texts
+
+
+def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
+    return set(task_types).intersection((*item.scope.task_types, *item.tags))
 
 
 def _chosen(items: list[MemoryItem]) -> list[MemoryItem]:

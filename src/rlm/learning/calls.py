@@ -184,10 +184,11 @@ def _place(term: str, words: Sequence[str], question: str, prefixes: Prefixes) -
     for spelled in (term, prefixes.shrink(term)):
         if spelled in question:
             return len(plain(question[: question.index(spelled)]))
-    if is_common(term):
+    if is_machinery(term):
         return -1
     name = local_name(term)
-    known = [*words, *([plain(name)] if name != name.lower() else [])]
+    by_name = name != name.lower() and not is_common(term)
+    known = [*words, *([plain(name)] if by_name else [])]
     asked = f" {plain(question)} "
     return max((asked.find(f" {word} ") for word in known if word), default=-1)
 
