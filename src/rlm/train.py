@@ -21,9 +21,9 @@ from rlm.agent.accept import check_language, check_log_dir
 from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
 from rlm.learning.insights_count import own_end
-from rlm.llm import open_client
+from rlm.llm import Client, open_client
 from rlm.loop.types import INTERRUPTED
-from rlm.ontology.engine import open_engine
+from rlm.ontology.open import open_engine
 from rlm.packs.curriculum import Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend
@@ -131,7 +131,7 @@ def train(
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         model = spec.client.model if spec.client is not None else ""
-        content = check_lesson(lesson, spec.log_dir, model)
+        content = check_lesson(lesson, spec.log_dir, spec.client)
         done = _done(store, lesson, model) if resume else {}
         try:
             for place, task in enumerate(chosen, 1):
@@ -177,6 +177,7 @@ def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
             ontology_path=lesson.ontology_path,
             ontology_name=lesson.ontology_name,
             verify=task.verify,
+            task_types=task.tags,
         )
     )
     if result.result.interrupted:
@@ -201,15 +202,17 @@ def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
     return found
 
 
-def check_lesson(lesson: Curriculum, log_dir: str | Path | None = None, model: str = "") -> str:
+def check_lesson(
+    lesson: Curriculum, log_dir: str | Path | None = None, client: Client | None = None
+) -> str:
     """The hash of the ontology, after every `verify` was asked of it and the folder for logs was
     written to.
 
-    `model` is who will be asked: offline reads English only, and so must every task be.
+    Every task must be in a language that the client reads.
     """
     for task in lesson.tasks:
         try:
-            check_language(task.query, model, ontology=True)
+            check_language(task.query, client, ontology=True)
         except ConfigError as exc:
             raise ConfigError(f"{lesson.path}:{task.line}: task {task.id}: {exc}") from exc
     engine = open_engine(lesson.ontology_path)

@@ -333,7 +333,7 @@ def test_of_several_attempts_all_are_stored_or_none(ask, store):
 class Flaky:
     """The offline planner, but every second run of it is refused in its second turn."""
 
-    model = "offline"
+    model, is_language_model = "offline", False
 
     def __init__(self):
         self._offline, self._runs = OfflineClient(), count()

@@ -117,7 +117,7 @@ def test_a_suite_without_a_half_says_so(lesson):
 class Dying:
     """The offline model for so many calls."""
 
-    model = "offline"
+    model, is_language_model = "offline", False
 
     def __init__(self, calls, error):
         self.left, self.error, self.inner = calls, error, OfflineClient()

@@ -28,7 +28,8 @@ from rlm.learning.prompts import JUDGE_SCHEMA
 from rlm.llm import Usage
 from rlm.llm.offline.client import OfflineClient
 from rlm.llm.schema import is_strict
-from rlm.tools import Call, Recalled, Trace
+from rlm.loop.trace import ToolCall, Trace
+from rlm.tools import RecalledTexts
 
 pytestmark = pytest.mark.req("PM-05")
 
@@ -169,7 +170,7 @@ def test_what_is_too_long_for_a_model_is_asked_in_little(learn, words):
     assert "subClassOf+ $ENTITY_1" in item.content and len(bodies) == 2
     long = Trace(
         [
-            Call("sparql_query", {"query": f"{number} " + ALL_SUBS * 9}, key="r")
+            ToolCall("sparql_query", {"query": f"{number} " + ALL_SUBS * 9}, key="r")
             for number in range(30)
         ]
     )
@@ -266,7 +267,7 @@ def test_a_retelling_is_kept_apart_and_the_calls_speak(learn):
 
 
 def test_what_was_recalled_is_marked_so_that_it_is_not_stored_again(learn):
-    recalled = Recalled()
+    recalled = RecalledTexts()
     recalled.note(
         "Look for the class by its label, then read its subclasses from the map of the graph, level"
         " by level."

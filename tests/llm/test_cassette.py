@@ -55,6 +55,25 @@ def test_a_replay_gives_what_was_recorded(tape):
     assert client.left == 0
 
 
+@pytest.mark.parametrize("real", [True, False])
+def test_a_cassette_passes_on_whether_a_language_model_spoke(tape, real):
+    client = RecordingClient(ScriptedClient(["one"], is_language_model=real), tape)
+    client.complete(user("a"))
+    client.close()
+    assert client.is_language_model is real and ReplayClient(tape).is_language_model is real
+
+
+@pytest.mark.parametrize(("model", "real"), [("gpt-9", True), ("offline", False)])
+def test_an_older_cassette_tells_it_by_the_name_of_the_model(tape, model, real):
+    client = RecordingClient(ScriptedClient(["one"], model=model), tape)
+    client.complete(user("a"))
+    client.close()
+    line = json.loads(tape.read_text())
+    del line["language_model"]
+    tape.write_text(json.dumps(line) + "\n")
+    assert ReplayClient(tape).is_language_model is real
+
+
 def test_one_line_a_call_written_at_once_for_the_owner_only(tape):
     client = RecordingClient(ScriptedClient(["one", "two"]), tape)
     client.complete(

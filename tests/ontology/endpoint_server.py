@@ -21,8 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from rlm.config import EndpointSettings
-from rlm.ontology.endpoints import from_settings
-from rlm.ontology.remote import Patience, RemoteEngine
+from rlm.ontology.remote.endpoints import from_settings
+from rlm.ontology.remote.engine import Patience, RemoteEngine
 
 TOKEN = "tok-0123456789abcdef"
 JSON = "application/sparql-results+json"

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import ConfigError, EndpointError
-from rlm.ontology.addresses import Address, checked_addresses, parse_url, resolve, why_refused
+from rlm.ontology.remote.addresses import (
+    Address,
+    checked_addresses,
+    parse_url,
+    resolve,
+    why_refused,
+)
 
 INSIDE = [
     "127.0.0.1",
@@ -105,7 +111,6 @@ def test_an_address_is_judged_alike_in_every_wrapping(ip):
 
 
 # -- URLs
-# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -191,7 +196,6 @@ def test_no_url_makes_it_crash(text):
 
 
 # -- names
-# -----------------------------------------------------------------------------------------------
 
 
 def at(host="data.example.org"):

@@ -14,9 +14,9 @@ from small_graphs import meta_of_file
 
 from rlm.context import Guide, Recipe, build_context, l2_memories
 from rlm.context.build import MOST, SCHEMA_CHARS, SENSE_CHARS, SEPARATOR, pack_guide
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.schema import schema_constraints
-from rlm.ontology.sense import sense_card
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.schema import schema_constraints
+from rlm.ontology.views.sense import sense_card
 from rlm.store.types import MemoryItem
 
 pytestmark = pytest.mark.req("UT-08", "RB-21")

@@ -31,8 +31,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import EndpointError, QueryRefused, QueryTimeout
-from rlm.ontology.bind import bind_values, term_source
-from rlm.ontology.line import Broken, gathered
+from rlm.ontology.query.bind import bind_values, term_source
+from rlm.ontology.remote.line import Broken, gathered
 
 SELECT = "SELECT ?x WHERE { ?x a <http://example.org/Sloop> } ORDER BY ?x"
 EX = "PREFIX ex: <http://example.org/> "
@@ -43,7 +43,6 @@ def names(answer, variable="x"):
 
 
 # -- a real server
-# ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +163,6 @@ def test_meta_of_an_endpoint_that_answers_little():
 
 
 # -- how it is asked
-# -------------------------------------------------------------------------------------
 
 
 def test_get_and_its_headers():
@@ -238,7 +236,6 @@ def test_it_can_be_asked_from_many_threads():
 
 
 # -- answers that are none
-# -------------------------------------------------------------------------------
 
 
 def text(status, body=b"", **headers):
@@ -387,7 +384,6 @@ def test_a_closed_engine_says_so():
 
 
 # -- trying again
-# ----------------------------------------------------------------------------------------
 
 
 def test_too_many_requests_are_waited_out():
@@ -444,7 +440,6 @@ def test_a_dropped_connection_is_tried_again():
 
 
 # -- where it goes
-# ---------------------------------------------------------------------------------------
 
 
 def to(location, status=302):
@@ -580,7 +575,6 @@ def test_no_proxy_and_no_netrc_takes_part(monkeypatch, clean_environment):
 
 
 # -- TLS
-# -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -639,7 +633,6 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(certifi
 
 
 # -- values for variables
-# --------------------------------------------------------------------------------
 
 
 IRI = {"t": "iri", "v": "http://example.org/north"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import EndpointError
-from rlm.ontology.results import (
+from rlm.ontology.remote.results import (
     looks_like_html,
     read_boolean,
     read_rows,
@@ -115,7 +115,6 @@ def test_ask():
 
 
 # -- N-Triples
-# -------------------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 IRIS = st.builds(
@@ -258,7 +257,6 @@ def test_a_long_literal_takes_linear_time():
 
 
 # -- strangers' words
-# ------------------------------------------------------------------------------------
 
 
 @given(st.binary(max_size=200))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlm.errors import LimitExceeded, NotFound, RLMError, StoreError, ValidationError
 from rlm.handles import Meter
 from rlm.store.open import open_store
-from rlm.tools import Recalled, graph_tools, memory_tools
+from rlm.tools import RecalledTexts, graph_tools, memory_tools
 from rlm.tools.graph import NODE_CHARS, WRITES_PER_RUN
 from rlm.tools.toolbox import rendered
 
@@ -141,7 +141,7 @@ def test_what_was_recalled_is_not_noted_again(call, db, recall):
 
 
 def test_both_rooms_can_share_what_was_recalled(db, meter):
-    recalled = Recalled()
+    recalled = RecalledTexts()
     box = graph_tools(db, meter, recalled=recalled) | memory_tools(db, meter, recalled=recalled)
     box.functions["memory_add_fact"](
         "Ask for the class before you ask for its instances, or wait for an hour"

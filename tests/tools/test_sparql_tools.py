@@ -9,7 +9,7 @@ import pytest
 
 from rlm.errors import HandleError, OntologyError, QueryRefused, QueryTimeout, ValidationError
 from rlm.handles import Meter, Ref, Store, View, to_wire
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 from rlm.tools import sparql_tools
 from rlm.tools.sparql import QUERY_ROWS, SLICE_CHARS, SLICE_ROWS, VALUE_CHARS
 from rlm.tools.sparql_peek import PEEK_CHARS, PEEK_LIMIT
@@ -181,7 +181,7 @@ def test_a_query_that_found_nothing_is_told_about_names_that_are_not_there(call)
 
 
 def test_a_slow_query_ends_in_its_error(handles, root, cache_dir):
-    from rlm.ontology.engine import EngineLimits
+    from rlm.ontology.engine.protocol import EngineLimits
 
     limits = EngineLimits(timeout_s=0.5)
     with LocalEngine(

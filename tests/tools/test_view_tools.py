@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.errors import NotRDF, OntologyError, ValidationError
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.views import Views
 from rlm.tools import setup_ontology_context, view_tools
 from rlm.tools.toolbox import rendered
 from rlm.tools.views import VIEW_CHARS, fit, take

@@ -37,7 +37,7 @@ def rewrite(path, old, new):
 class Failing:
     """The offline model, which fails when the question is about `about`."""
 
-    model = "offline"
+    model, is_language_model = "offline", False
 
     def __init__(self, about, error=None):
         error = error or ModelUnavailable("gone")
@@ -232,7 +232,7 @@ def test_a_task_in_another_language_is_refused_where_offline_is_asked(store, les
     ):
         offline(store, lesson)
     assert store.stats()["trajectories"] == 0
-    assert check_lesson(read_curriculum(lesson), model="another")
+    assert check_lesson(read_curriculum(lesson), client=ScriptedClient(["never"]))
 
 
 @pytest.mark.parametrize("model", ["nonsense", "nobody/nothing", "openai/", "scripted:"])

@@ -11,12 +11,12 @@ from typing import Any
 from rlm import clock
 from rlm.errors import ConfigError
 from rlm.handles import decode
+from rlm.llm import Client, language_refusal
 from rlm.ontology.labels import is_language_tag
 
 MAX_QUESTION_CHARS = 50_000
 PROBE_BYTES = 1 << 16
 """So much room a folder for logs must have."""
-OFFLINE = "offline"
 _INSTEAD = "ask in English, or name a model that reads it (--model NAME, RLM_MODEL)"
 
 
@@ -37,29 +37,16 @@ def check_lang(tag: str | None) -> None:
         raise ConfigError(f"lang is {str(tag)[:40]!r}: write a language tag, as en, de or pt-BR")
 
 
-def check_language(query: str, model: str, *, ontology: bool, context: Any = None) -> None:
-    """ConfigError for a question that `offline` cannot read; every other model may be asked in any
-    language.
-
-    Over a text, `offline` looks for the words of a question in any language, so one of them must be
-    there.
-    """
-    if model != OFFLINE:
+def check_language(
+    query: str, client: Client | None, *, ontology: bool, context: Any = None
+) -> None:
+    """ConfigError for a question in a language that a client cannot read; language models read
+    any."""
+    if client is None:
         return
-    from rlm.llm.offline.language import unreadable
-
-    language = unreadable(query, None if context is None else _texts(context), ontology=ontology)
-    if not language:
-        return
-    found = (
-        f"the question is in {language}, and offline, which is no language model, reads English"
-        " only"
-    )
-    if context is not None:
-        found += (
-            "; it could still look for the words of the question, but none of them is in the text"
-        )
-    raise ConfigError(f"{found}: {_INSTEAD}")
+    texts = None if context is None else _texts(context)
+    if why := language_refusal(client, query, texts, ontology=ontology):
+        raise ConfigError(f"{why}: {_INSTEAD}")
 
 
 def _texts(context: Any) -> Iterator[str]:

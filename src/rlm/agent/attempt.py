@@ -15,21 +15,27 @@ from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.confidence import Uses, uses_in
+from rlm.learning.extract_calls import CallReading
 from rlm.learning.grounding import ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
-from rlm.llm import Client
+from rlm.llm import Client, is_language_model
 from rlm.loop import RLMIteration, RLMLogger, RLMResult, run_loop
-from rlm.packs import list_packs
+from rlm.loop.trace import Trace
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
-from rlm.tools import Recalled as Repeats
-from rlm.tools import Toolbox, Trace, ctx_tools, graph_tools, memory_tools, sparql_tools, view_tools
+from rlm.tools import (
+    RecalledTexts,
+    Toolbox,
+    ctx_tools,
+    graph_tools,
+    memory_tools,
+    sparql_tools,
+    view_tools,
+)
 from rlm.tools.learned import learned_tools
 
 OnStep = Callable[[RLMIteration], None]
-NO_OPINION = ("offline", "scripted")
-"""Clients that are no language model: they are not asked to judge or to distil."""
 
 
 class Attempt:
@@ -65,7 +71,7 @@ class Attempt:
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
-        self.repeats = Repeats()
+        self.repeats = RecalledTexts()
         for item in recalled.injected:
             self.repeats.note(item.content)
 
@@ -115,9 +121,7 @@ class Attempt:
             "ontology_path": self.run.ontology_path,
             "memory_k": self.spec.wanted,
             "memories": self.recalled.ids,
-            "packs": sorted(
-                {pack.name for pack in list_packs(self.store) if pack.rolled_back_at is None}
-            ),
+            "packs": self.store.pack_names(),
         }
         folder = Path(self.spec.log_dir).expanduser()
         logger = stack.enter_context(RLMLogger(folder, scrub=_scrub_text, extra=extra))
@@ -184,10 +188,15 @@ class Attempt:
             usage=self.result.usage,
         )
 
+    @property
+    def speaks(self) -> bool:
+        """Whether the run's model is a language model: only then it is asked for opinions."""
+        return is_language_model(self.models.root)
+
     def judge_client(self) -> Client | None:
         """Who is asked for an opinion: the run's own model, unless it has none or ended early."""
         ended_early = self.result.error is not None or not self.result.converged
-        return None if ended_early or self.models.root.model in NO_OPINION else self.models.root
+        return self.models.root if self.speaks and not ended_early else None
 
     def _ungrounded(self) -> list[str]:
         blocks = [block for turn in self.result.iterations for block in turn.code_blocks]
@@ -201,6 +210,16 @@ class Attempt:
             engine=None if self.graph is None else self.graph.engine,
             bare=self.bare,
         )
+
+    @property
+    def kind(self) -> str:
+        """The kind of task: what the caller said, else what the decisive calls are for."""
+        if self.spec.task_types:
+            return self.spec.task_types[0]
+        prefixes = None if self.graph is None else self.graph.meta.prefixes
+        return CallReading(
+            self.trace.calls, self.query, self.result.answer, prefixes=prefixes
+        ).kind.name
 
     @property
     def succeeded(self) -> bool:
@@ -230,13 +249,13 @@ class Attempt:
         made.converged = result.converged
         made.artifact = {
             **self.artifact(),
-            "kind": self.recalled.kind,
+            "kind": self.kind or None,
             "injected": self.recalled.ids,
             "preview": self.recalled.preview(),
             "uses": {
                 "followed": list(self.uses.followed),
                 "abandoned": list(self.uses.abandoned),
-                "said": self.uses.said,
+                "said": self.uses.said or not self.speaks,
             },
             "leakage": result.leakage,
             "usage": result.usage.to_dict(),

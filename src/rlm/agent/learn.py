@@ -10,7 +10,7 @@ from typing import Any
 from rlm.agent.attempt import Attempt
 from rlm.learning import dedup
 from rlm.learning.confidence import confirmed, followed_of, signals_for
-from rlm.learning.extract import NO_MODEL, extract_contrast, extract_memories
+from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
 
@@ -50,10 +50,10 @@ def learn(
 
 
 def _moved(attempt: Attempt) -> Lessons:
-    """What an attempt says of the memories in its prompt. `offline` says what it follows: its
-    silence is no use."""
-    recalled, reads = attempt.recalled, attempt.models.root.model != NO_MODEL
-    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=reads)
+    """What an attempt says of the memories in its prompt. What is no language model says what it
+    follows: its silence is no use."""
+    recalled = attempt.recalled
+    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=attempt.speaks)
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
@@ -90,7 +90,7 @@ def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[
     known: dict[str, Any] = {
         "client": best.judge_client(),
         "question": best.query,
-        "asked": best.recalled.asked,
+        "task_type": next(iter(best.spec.task_types), ""),
         "ontology": None if graph is None else graph.name,
         "prefixes": None if graph is None else graph.meta.prefixes,
         "provenance": provenance,

@@ -128,6 +128,7 @@ class AgentRun:
             lang=spec.lang,
             skip=skip,
             text=parts.context is not None,
+            task_types=spec.task_types,
         )
         return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)
 
@@ -171,7 +172,7 @@ class AgentRun:
             run_id=self.record.run_id,
             trajectory_id=best.trajectory.trajectory_id,
             log_path=best.trajectory.rlm_log_path,
-            memories_used=best.recalled.told(best.uses.followed),
+            memories_used=best.recalled.to_dicts(best.uses.followed),
             converged=result.converged,
             reason=result.reason,
             judgment=None if verdict is None else asdict(verdict),

@@ -16,10 +16,10 @@ from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
 from rlm.loop import RLMIteration
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.sense import sense_card
-from rlm.ontology.snapshot import persisted
-from rlm.ontology.views import Views
+from rlm.ontology.datasets.snapshot import persisted
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 from rlm.tools import Toolbox
@@ -65,7 +65,7 @@ def rlm_run_with_memory(
     )
     with ExitStack() as stack:
         models = stack.enter_context(Models(spec))
-        check_language(query, models.root.model, ontology=graph is not None, context=context)
+        check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))

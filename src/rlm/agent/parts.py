@@ -15,11 +15,11 @@ from rlm.context import Guide, read_guide
 from rlm.errors import ConfigError
 from rlm.learning.verify import check_verify
 from rlm.llm import Client, open_client
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import missing_language
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.views import Views
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
 
@@ -109,7 +109,7 @@ class Parts:
         because opening it may make it.
         """
         models = stack.enter_context(Models(spec))
-        asked = "" if spec.replay is not None else models.root.model
+        asked = None if spec.replay is not None else models.root
         if spec.context is None:
             check_language(spec.query, asked, ontology=True)
         source = spec.ontology_path

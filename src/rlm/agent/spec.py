@@ -78,6 +78,8 @@ class RunSpec(LoopSpec):
     """`parallel:K` or `sequential:K`: K attempts, the best answer, and what they teach together."""
     log_dir: str | Path | None = None
     task: TaskRef | None = None
+    task_types: tuple[str, ...] = ()
+    """What kind of task it is, where somebody knows: memories for other kinds are not recalled."""
     notes: str | None = None
     """Kept with the run."""
     on_start: Callable[[str], None] | None = None

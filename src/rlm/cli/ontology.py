@@ -22,7 +22,7 @@ from rlm.cli.session import Session
 from rlm.errors import NotFound, OntologyError
 
 if TYPE_CHECKING:
-    from rlm.ontology.views import Views
+    from rlm.ontology.views.views import Views
 
 app = new_group(
     "Ontologies: RDF files and SPARQL endpoints.\n\nSOURCE is a file (Turtle, RDF/XML, JSON-LD,"
@@ -42,7 +42,7 @@ ASKED: Decorator = with_options((SOURCE, LANG))
 @contextmanager
 def _views(session: Session, source: str, format_: str | None, lang: str | None) -> Iterator[Views]:
     from rlm.ontology.labels import missing_language
-    from rlm.ontology.views import Views
+    from rlm.ontology.views.views import Views
 
     with opened(session, source, format_) as engine:
         views = Views(engine, lang=lang)
@@ -59,7 +59,7 @@ def _views(session: Session, source: str, format_: str | None, lang: str | None)
 def _resolved(views: Views, name: str, *, predicate: bool = False) -> str:
     """The <IRI> behind a name. NotFound where the name is understood and nothing has it; else
     OntologyError."""
-    from rlm.ontology.resolve import resolve, resolve_property
+    from rlm.ontology.views.resolve import resolve, resolve_property
 
     find = resolve_property if predicate else resolve
     try:
@@ -73,7 +73,7 @@ def _resolved(views: Views, name: str, *, predicate: bool = False) -> str:
 def _understood(views: Views, name: str) -> bool:
     """Whether a name is well formed: an IRI, a name with a prefix that is bound, or words that fit
     nothing."""
-    from rlm.ontology.resolve import called
+    from rlm.ontology.views.resolve import called
 
     if re.search("[:<>]", name):
         with suppress(OntologyError):
@@ -226,7 +226,7 @@ def describe(
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
     """
-    from rlm.ontology.describe import describe_entity
+    from rlm.ontology.views.describe import describe_entity
 
     with _views(session, source, format_, lang) as views:
         iri = _resolved(views, name)
@@ -359,7 +359,7 @@ def _path_line(views: Views, edges: list[dict[str, str]]) -> str:
 
 def _labelled(views: Views, name: str) -> str:
     """A node of a path with its label, where that says more than its name."""
-    from rlm.ontology.links import shown_name
+    from rlm.ontology.views.links import shown_name
 
     with suppress(OntologyError):
         return shown_name(views.meta, views.meta.prefixes.expand(name), views.lang)
@@ -373,8 +373,8 @@ def card(session: Session, source: str, format_: str | None, lang: str | None) -
 
     That is the sense card, and the constraints of the schema where there are any.
     """
-    from rlm.ontology.schema import schema_constraints
-    from rlm.ontology.sense import sense_card
+    from rlm.ontology.views.schema import schema_constraints
+    from rlm.ontology.views.sense import sense_card
 
     with _views(session, source, format_, lang) as views:
         sense, schema = sense_card(views.meta, lang=lang), schema_constraints(views.meta)

@@ -31,8 +31,8 @@ from rlm.cli.session import Session
 from rlm.errors import ConfigError, QueryRefused, QueryTimeout
 
 if TYPE_CHECKING:
-    from rlm.ontology.answer import Answer, Engine, EngineLimits
-    from rlm.ontology.guard import Checked
+    from rlm.ontology.engine.protocol import Answer, Engine, EngineLimits
+    from rlm.ontology.query.guard import Checked
     from rlm.ontology.terms import Term
 
 SHOWN_ROWS, FILE_ROWS, MOST_ROWS = 100, 10_000, 1_000_000
@@ -70,7 +70,8 @@ def opened(
 ) -> Iterator[Engine]:
     """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a
     bar says so."""
-    from rlm.ontology.engine import EngineLimits, open_engine
+    from rlm.ontology.engine.protocol import EngineLimits
+    from rlm.ontology.open import open_engine
 
     with output.opening(source):
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())
@@ -108,8 +109,8 @@ def query(
     file (@FILE) or on standard input (-). The prefixes of the file and the well-known ones need not
     be declared. An answer without rows is an answer: the exit code is 0, also when an ASK says no.
     """
-    from rlm.ontology.answer import EngineLimits
-    from rlm.ontology.guard import check_query
+    from rlm.ontology.engine.protocol import EngineLimits
+    from rlm.ontology.query.guard import check_query
 
     asked = check_query(_text(sparql))
     target = None if out is None else _target(out, asked.kind, force=given["force"])
@@ -180,7 +181,7 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
 
 
 def _asked(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
-    from rlm.ontology.lexer import PNAME
+    from rlm.ontology.query.lexer import PNAME
 
     with output.waiting("asking"):
         try:

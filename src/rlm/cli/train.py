@@ -17,6 +17,7 @@ from rlm.cli.session import Session
 
 if TYPE_CHECKING:
     from rlm.agent import RunSpec
+    from rlm.llm import Client
     from rlm.packs.curriculum import Curriculum
     from rlm.train import OnTask, TaskOutcome, TrainReport
 
@@ -62,15 +63,15 @@ def print_odd_tags(session: Session, lesson: Curriculum) -> None:
         session.talk(remark)
 
 
-def check_spec(spec: RunSpec) -> str:
-    """The name of the model. Raises where it or the scaling means nothing."""
+def check_spec(spec: RunSpec) -> Client:
+    """The client, closed. Raises where it or the scaling means nothing."""
     from rlm.agent.scaling import Scaling
     from rlm.llm import open_client
 
     Scaling.of(spec.scaling)
     client = open_client(spec.model, base_url=spec.base_url)
     client.close()
-    return client.model
+    return client
 
 
 @contextmanager

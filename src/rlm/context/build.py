@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from rlm.context import l2_memories
 from rlm.context.guide import Guide
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.schema import schema_constraints
-from rlm.ontology.sense import sense_card
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.schema import schema_constraints
+from rlm.ontology.views.sense import sense_card
 from rlm.store.types import MemoryItem
 
 SEPARATOR = "\n\n---\n\n"

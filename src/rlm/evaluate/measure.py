@@ -76,7 +76,7 @@ def evaluate(
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         model = spec.client.model if spec.client is not None else ""
-        check_lesson(lesson, spec.log_dir, model)
+        check_lesson(lesson, spec.log_dir, spec.client)
         folder = _folder(stack, store_dir)
         made = Evaluation(
             curriculum_id=lesson.id,

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.learning.telling import telling_part
+from rlm.loop.trace import ARGUMENT_CHARS, ToolCall, Trace
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.ontology.terms import Prefixes
 from rlm.store.sanitize import clean_text
 from rlm.store.secrets import scrub
-from rlm.tools.trace import ARGUMENT_CHARS, Call, Trace
 
 MOST_STEPS, FIRST_STEPS, ERROR_STEPS, LAST_STEPS = 10, 3, 3, 4
 ACTION_CHARS, OUTCOME_CHARS = 80, 100
@@ -88,7 +88,7 @@ def chosen(failed: Sequence[bool]) -> list[int]:
     return [*range(FIRST_STEPS), *between, *range(last, len(failed))]
 
 
-def _step(number: int, block: CodeBlock, calls: Sequence[Call]) -> Step:
+def _step(number: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
     action = tidy(_called(calls) or telling_part(block.code, ACTION_CHARS), ACTION_CHARS)
     return {"iteration": number, "action": action or "(no code)", "outcome": _outcome(block)}
 
@@ -132,14 +132,14 @@ def tidy(text: str, most: int, *, lines: bool = False) -> str:
 # -------------------------------------------------------------------------------------------------
 
 
-def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[Call]]:
+def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[ToolCall]]:
     """The traced calls of each block. Blocks count their calls; where the counts do not agree,
     nothing is guessed."""
-    none: list[Sequence[Call]] = [()] * len(blocks)
+    none: list[Sequence[ToolCall]] = [()] * len(blocks)
     if trace is None or not trace.calls or trace.dropped:
         return none
     if sum(block.result.calls for block in blocks) == len(trace.calls):
-        found: list[Sequence[Call]] = []
+        found: list[Sequence[ToolCall]] = []
         at = 0
         for block in blocks:
             found.append(trace.calls[at : at + block.result.calls])
@@ -148,10 +148,10 @@ def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Se
     return _by_name(blocks, trace.calls) or none
 
 
-def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequence[Call]]:
+def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[ToolCall]) -> list[Sequence[ToolCall]]:
     """Calls to the first blocks that name their tools; [] when that leaves some over. Models are
     not traced."""
-    found: list[Sequence[Call]] = []
+    found: list[Sequence[ToolCall]] = []
     at = 0
     for block in blocks:
         end = at
@@ -162,7 +162,7 @@ def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequenc
     return found if at == len(calls) else []
 
 
-def _called(calls: Sequence[Call]) -> str:
+def _called(calls: Sequence[ToolCall]) -> str:
     """Calls in one line: whole where they fit; else without pages; else cut, and how many there are
     beyond."""
     asking = [call for call in calls if call.tool != PAGING] or calls
@@ -181,7 +181,7 @@ def _called(calls: Sequence[Call]) -> str:
     return "; ".join(shown) + (f" (+{left})" if left else "")
 
 
-def _written(call: Call, most: int) -> str:
+def _written(call: ToolCall, most: int) -> str:
     """One call as code in about `most` characters: numbers go first, then texts are cut, of an IRI
     the beginning."""
     values = list(call.args.values())

@@ -16,9 +16,9 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from rlm.context.l2_memories import bullets
-from rlm.learning.compact import STEPS, listed, shown_whole
+from rlm.learning.compact import STEPS, is_shown_whole, list_steps
 from rlm.learning.gates import REASON, REPEATS
-from rlm.llm.offline.asked.kinds import COUNTED
+from rlm.learning.kinds import COUNTED
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import normalize
 from rlm.store.types import MemoryItem
@@ -30,7 +30,6 @@ LOOKED_AT = 500
 """Stored memories that a new one is compared with: the newest of its kind."""
 TAGS = 32
 _QUERY = re.compile(r"sparql_query\(\"(.*?)\"\s*[,)]")
-_COUNTED = frozenset(COUNTED)
 _WORD = re.compile(r"[\w$]+")
 
 Kind = Literal["add", "merge", "skip", "replace"]
@@ -52,7 +51,7 @@ class Action:
 
 
 @dataclass(slots=True)
-class Plan:
+class DedupPlan:
     """What a store is to do, all or none: `Lessons` takes `update` as changes and `archive` as
     archived."""
 
@@ -105,7 +104,7 @@ def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
     )
 
 
-def _told_apart(new: MemoryItem, old: MemoryItem) -> MemoryItem:
+def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
     """The new one with a description that says which other it is not; the id does not depend on
     that."""
     return replace(
@@ -121,7 +120,7 @@ def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
         return False
     if (new.scope.ontology or "").casefold() != (old.scope.ontology or "").casefold():
         return False
-    if set(new.tags) & _COUNTED != set(old.tags) & _COUNTED:
+    if set(new.tags) & COUNTED != set(old.tags) & COUNTED:
         return False
     return title_similarity(new.title, old.title) >= TITLE_ALIKE
 
@@ -163,8 +162,8 @@ def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
     for step in bullets(new.content)[:STEPS]:
         if normalize(step) in seen or len(steps) >= STEPS or (calls and _QUERY.search(step)):
             continue
-        longer = listed([*steps, step])
-        if shown_whole(replace(old, content=longer)):
+        longer = list_steps([*steps, step])
+        if is_shown_whole(replace(old, content=longer)):
             steps, content = [*steps, step], longer
             seen.add(normalize(step))
     tags = list(dict.fromkeys([*old.tags, *new.tags]))[:TAGS]
@@ -188,13 +187,15 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------
 
 
-def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()) -> Plan:
+def apply(
+    store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()
+) -> DedupPlan:
     """The plan for these items beside what a store holds, and beside one another. Writes nothing.
 
     `used` are ids that a run has just been given: they are in use, whether or not the store has
     counted it yet.
     """
-    plan = Plan()
+    plan = DedupPlan()
     changed: dict[str, MemoryItem] = {}
     for item in items:
         known = {old.memory_id: old for old in _stored(store, item)}
@@ -209,11 +210,11 @@ def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[st
     return plan
 
 
-def _note(plan: Plan, changed: dict[str, MemoryItem], item: MemoryItem, found: Action) -> None:
+def _note(plan: DedupPlan, changed: dict[str, MemoryItem], item: MemoryItem, found: Action) -> None:
     memory_id = item.memory_id
     target = found.target
     if found.action == "add":
-        plan.add.append(item if found.target is None else _told_apart(item, found.target))
+        plan.add.append(item if found.target is None else _distinguish(item, found.target))
     elif target is not None and found.action == "replace":
         plan.add.append(item)
         if target in plan.add:

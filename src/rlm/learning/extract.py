@@ -11,18 +11,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlm.learning.calls import TraceLike
+from rlm.learning.calls import LINKING
+from rlm.learning.extract_calls import CallReading
 from rlm.learning.extract_llm import contrast_llm, extract_llm
-from rlm.learning.extract_offline import extract_offline
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
-from rlm.llm import OFFLINE_UNANSWERED, Client, Usage
-from rlm.llm.offline.asked import Asked, understand
+from rlm.llm import OFFLINE_UNANSWERED, Client, Usage, is_language_model
+from rlm.loop.trace import Trace
 from rlm.ontology.terms import Prefixes, local_name
-from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem
+from rlm.store.types import Judgment, MemoryItem
 
 MOST_ITEMS = 3
-NO_MODEL = "offline"
 _CALL = re.compile(r"`([^`]*)`")
 
 
@@ -31,9 +30,9 @@ def extract_memories(
     judgment: Judgment,
     *,
     client: Client | None = None,
-    trace: TraceLike | None = None,
+    trace: Trace | None = None,
     question: str = "",
-    asked: Asked | None = None,
+    task_type: str = "",
     ontology: str | None = None,
     prefixes: Mapping[str, str] | None = None,
     provenance: Mapping[str, Any] | None = None,
@@ -45,26 +44,23 @@ def extract_memories(
     """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never
     trusted.
 
-    `prefixes` are those of the ontology, `provenance` is added to that of every item
-    (trajectory_id, run_id, …), `recalled` knows what the run was given from memory, `tools` are
-    those that a procedure may name. What the model used is added to `usage`. Never raises for what
-    a model does.
+    `task_type` is the kind of task, where a caller or a curriculum said it; `prefixes` are those of
+    the ontology; `provenance` is added to that of every item (trajectory_id, run_id, …); `recalled`
+    knows what the run was given from memory; `tools` are those that a procedure may name. What the
+    model used is added to `usage`. Never raises for what a model does.
     """
-    question = question or str(artifact.get("task") or "")
-    asked = asked or _understood(question, ontology, [trace])
-    known: dict[str, Any] = {"question": question, "asked": asked, "ontology": ontology}
-    calls = list(trace.calls) if trace is not None else []
-    gate = Gate(tools, _specifics(artifact, asked, prefixes), prefixes or {}, recalled)
+    reading = CallReading.of_run(
+        artifact, trace, question=question, ontology=ontology, prefixes=prefixes, said=task_type
+    )
+    gate = Gate(tools, _specifics(artifact, reading), prefixes or {}, recalled)
     found: list[MemoryItem] | None = None
-    if client is not None and client.model != NO_MODEL and _worth_asking(artifact, calls):
-        found = extract_llm(artifact, judgment, client=client, calls=calls, usage=usage, **known)
+    if client is not None and is_language_model(client) and _worth_asking(artifact, reading):
+        found = extract_llm(artifact, judgment, client=client, reading=reading, usage=usage)
     admitted = gate.admit(found or [])
-    if not any(
-        item.trust == "unverified" for item in admitted
-    ):  # nothing that can be used: the calls themselves speak
-        read = extract_offline(artifact, judgment, trace=trace, prefixes=prefixes, **known)
-        admitted = [*Gate(tools, prefixes=prefixes or {}).admit(read), *admitted]
-    return _stamped(admitted, provenance, session)
+    if not any(item.trust == "unverified" for item in admitted):
+        # Nothing that can be used: the calls themselves speak.
+        admitted = [*_own_gate(gate).admit(reading.lessons(judgment)), *admitted]
+    return _stamp(admitted, provenance, session)
 
 
 def extract_contrast(
@@ -72,9 +68,9 @@ def extract_contrast(
     judgments: Sequence[Judgment],
     *,
     client: Client | None = None,
-    traces: Sequence[TraceLike | None],
+    traces: Sequence[Trace | None],
     question: str = "",
-    asked: Asked | None = None,
+    task_type: str = "",
     ontology: str | None = None,
     prefixes: Mapping[str, str] | None = None,
     provenance: Mapping[str, Any] | None = None,
@@ -92,47 +88,45 @@ def extract_contrast(
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
     question = question or str(artifacts[0].get("task") or "")
-    asked = asked or _understood(question, ontology, traces)
-    known: dict[str, Any] = {"question": question, "asked": asked, "ontology": ontology}
-    calls = [list(trace.calls) if trace is not None else [] for trace in traces]
+    known: dict[str, Any] = {"question": question, "ontology": ontology, "prefixes": prefixes}
+    readings = [
+        CallReading.of_run(*each, said=task_type, **known)
+        for each in zip(artifacts, traces, strict=True)
+    ]
+    specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
+    gate = Gate(tools, specifics, prefixes or {}, recalled)
     found: list[MemoryItem] | None = None
-    if client is not None and client.model != NO_MODEL and any(calls):
-        found = contrast_llm(
-            artifacts, judgments, client=client, traces=calls, usage=usage, **known
-        )
-    specifics = frozenset[str]().union(
-        *(_specifics(artifact, asked, prefixes) for artifact in artifacts)
+    asked = any(reading.calls for reading in readings)
+    if client is not None and is_language_model(client) and asked:
+        found = contrast_llm(artifacts, judgments, client=client, readings=readings, usage=usage)
+    admitted = gate.admit(found or [])
+    if not any(item.trust == "unverified" for item in admitted):
+        lessons = _contrasting(readings, judgments)
+        admitted = [*_own_gate(gate).admit(lessons), *admitted]
+    return _stamp(admitted, provenance, session)
+
+
+def _contrasting(
+    readings: Sequence[CallReading], judgments: Sequence[Judgment]
+) -> list[MemoryItem]:
+    """The lessons of the shortest success, and of a failure that did what no success did."""
+    order = sorted(
+        range(len(readings)),
+        key=lambda place: (not judgments[place].is_success, len(readings[place].calls), place),
     )
-    admitted = Gate(tools, specifics, prefixes or {}, recalled).admit(found or [])
-    if not any(
-        item.trust == "unverified" for item in admitted
-    ):  # as with one run: the calls themselves speak
-        places = range(len(artifacts))
-        order = sorted(
-            places, key=lambda place: (not judgments[place].is_success, len(calls[place]), place)
-        )
-        made: list[MemoryItem] = []
-        for place in order:
-            items = extract_offline(
-                artifacts[place], judgments[place], trace=traces[place], prefixes=prefixes, **known
-            )
-            made += [
-                item
-                for item in items
-                if not any(old.outcome == item.outcome or _took(old, item) for old in made)
-            ]
-        admitted = [*Gate(tools, prefixes=prefixes or {}).admit(made), *admitted]
-    return _stamped(admitted, provenance, session)
+    found: list[MemoryItem] = []
+    for place in order:
+        found += [
+            item
+            for item in readings[place].lessons(judgments[place])
+            if not any(old.outcome == item.outcome or _took(old, item) for old in found)
+        ]
+    return found
 
 
-def _understood(
-    question: str, ontology: str | None, traces: Sequence[TraceLike | None]
-) -> Asked | None:
-    """The kind of a question about an ontology. One that was answered from a text has none,
-    whatever its words."""
-    tools = {call.tool for trace in traces if trace is not None for call in trace.calls}
-    over_text = ontology is None and None not in traces and not tools & ONTOLOGY_TOOLS
-    return None if over_text else understand(question)
+def _own_gate(gate: Gate) -> Gate:
+    """The gate for our own words: they hold nothing of the run, and may say what is known."""
+    return Gate(gate.tools, prefixes=gate.prefixes)
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
@@ -143,28 +137,27 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
     return any(call in success.content for call in calls)
 
 
-def _worth_asking(artifact: Mapping[str, Any], calls: Sequence[Any]) -> bool:
+def _worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
-    answer = str(artifact.get("final_answer") or "")
-    return bool(calls or artifact.get("key_steps")) and not answer.startswith(OFFLINE_UNANSWERED)
+    done = bool(reading.calls or artifact.get("key_steps"))
+    return done and not reading.answer.startswith(OFFLINE_UNANSWERED)
 
 
-def _specifics(
-    artifact: Mapping[str, Any], asked: Asked | None, prefixes: Mapping[str, str] | None
-) -> frozenset[str]:
+def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:
     """What is of this run alone: the names in its question and in its answer."""
-    bound = Prefixes(prefixes or {})
+    bound: Prefixes = reading.prefixes
     answer = str(artifact.get("final_answer") or "")
-    named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound)
+    named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound) | reading.form.asked
     found = {*named, *map(bound.shrink, named), *map(local_name, named)}
-    if asked is not None:
-        found |= {*asked.mentions, *asked.several, asked.text}
+    question = reading.question.casefold()
+    looked_for = [step.asked_for for step in reading.steps if step.tool in LINKING]
+    found |= {name for name in looked_for if name.casefold() in question}
     if 20 < len(answer) <= 200:
         found.add(answer)
     return frozenset(name for name in found if name)
 
 
-def _stamped(
+def _stamp(
     items: Sequence[MemoryItem], provenance: Mapping[str, Any] | None, session: str | None
 ) -> list[MemoryItem]:
     for item in items:

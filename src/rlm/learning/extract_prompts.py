@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rlm.learning.calls import CallLike
 from rlm.learning.prompts import clipped, marked, shown
 from rlm.llm import Message
+from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment
 
 MOST_ITEMS = 3
@@ -97,7 +97,7 @@ SCHEMA: dict[str, Any] = {
 def extract_messages(
     artifact: Mapping[str, Any],
     judgment: Judgment,
-    calls: Iterable[CallLike],
+    calls: Iterable[ToolCall],
     *,
     share: float = 1.0,
 ) -> list[Message]:
@@ -112,7 +112,7 @@ def extract_messages(
 def contrast_messages(
     artifacts: Sequence[Mapping[str, Any]],
     judgments: Sequence[Judgment],
-    traces: Sequence[Iterable[CallLike]],
+    traces: Sequence[Iterable[ToolCall]],
     *,
     share: float = 1.0,
 ) -> list[Message]:
@@ -130,7 +130,7 @@ def _messages(system: str, data: Any) -> list[Message]:
 
 
 def _run(
-    artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[CallLike], share: float
+    artifact: Mapping[str, Any], judgment: Judgment, calls: Iterable[ToolCall], share: float
 ) -> dict[str, Any]:
     made = [
         {

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlm.learning.calls import CallLike
-from rlm.learning.compact import listed, shown_whole, title_of
+from rlm.learning.compact import is_shown_whole, list_steps, short_title
 from rlm.learning.confidence import START
+from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 MACHINERY = (
@@ -81,7 +81,7 @@ _LESSONS = {
 
 
 def lesson_of_errors(
-    calls: Sequence[CallLike], tags: Sequence[str], *, recovered: bool = False
+    calls: Sequence[ToolCall], tags: Sequence[str], *, recovered: bool = False
 ) -> MemoryItem | None:
     """The lesson of an error that came at least twice; with `recovered`, of one after which the
     same tool worked."""
@@ -128,7 +128,7 @@ def lesson_of_answer(
         item = _item(
             f"this call for {about}", "It gave a wrong answer.", steps, types, (tool,), tags
         )
-        if shown_whole(item):
+        if is_shown_whole(item):
             return item
     steps = [f"do not answer {about} from `{tool}` alone", recover]
     return _item(
@@ -145,9 +145,9 @@ def _item(
     tags: Sequence[str],
 ) -> MemoryItem:
     return MemoryItem(
-        title_of(title),
+        short_title(title),
         description,
-        listed(steps),
+        list_steps(steps),
         source_type="failure",
         tags=[*tags, "pitfall"],
         scope=Scope(None, types, tools),

@@ -15,9 +15,9 @@ from typing import Protocol
 from rlm.context.l2_memories import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.suspicion import suspicious
-from rlm.ontology.guard import check_query
+from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
-from rlm.packs.select import hardcoded, hardcoded_name, score_generalization
+from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import MemoryItem
 
 GENERAL_ENOUGH = 0.5
@@ -298,8 +298,3 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
     if 2 * good < len(steps) or not good:
         return "is no procedure: its steps do not say what to do"
     return ""
-
-
-def is_hardcoded(text: str) -> bool:
-    """Whether a text names an IRI or a prefixed name of one ontology."""
-    return hardcoded(text) is not None

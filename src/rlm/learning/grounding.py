@@ -18,10 +18,10 @@ from typing import Any
 from rlm.errors import RLMError
 from rlm.learning.values import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
+from rlm.loop.trace import ToolCall, Trace
 from rlm.loop.types import RLMIteration
-from rlm.ontology.answer import Engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Prefixes
-from rlm.tools.trace import Call, Trace
 
 NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"
 FAILED_CALL = "a look that worked: the last call failed ({})"
@@ -166,7 +166,7 @@ def ungrounded(
     return sorted(map(prefixes.shrink, left))
 
 
-def _failed_last(calls: Sequence[Call], question: str) -> str:
+def _failed_last(calls: Sequence[ToolCall], question: str) -> str:
     """The last call, where it failed: “none” is no finding then. That what the question names is
     not there is one."""
     last = next((call for call in reversed(calls) if not call.tool.startswith(_MEMORY)), None)
@@ -186,7 +186,7 @@ def _bound(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:
 
 
 def _seen(
-    texts: Iterable[str], calls: Iterable[Call], prefixes: Prefixes, code: Iterable[str]
+    texts: Iterable[str], calls: Iterable[ToolCall], prefixes: Prefixes, code: Iterable[str]
 ) -> set[str]:
     told: set[str] = set()
     remembered: set[str] = set()
@@ -203,7 +203,12 @@ def _seen(
 
 
 def _own_words(
-    named: set[str], calls: Sequence[Call], prefixes: Prefixes, code: Iterable[str], *, bare: bool
+    named: set[str],
+    calls: Sequence[ToolCall],
+    prefixes: Prefixes,
+    code: Iterable[str],
+    *,
+    bare: bool,
 ) -> set[str]:
     """Those that a run may have made up: it spelt them out, or printed what no tool has returned."""
     told: set[str] = set()
@@ -262,7 +267,7 @@ def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
 
 
 def _excused(
-    answer: str, asked: set[str], calls: Sequence[Call], prefixes: Prefixes, *, traced: bool
+    answer: str, asked: set[str], calls: Sequence[ToolCall], prefixes: Prefixes, *, traced: bool
 ) -> set[str]:
     """What the question names and the run did look for: with success, or the answer says that it is
     not there."""
@@ -280,12 +285,12 @@ def _excused(
     return asked & looked
 
 
-def _came_back(call: Call) -> bool:
+def _came_back(call: ToolCall) -> bool:
     """Whether a call brought something. A handle alone is nothing yet."""
     return call.ok and bool(call.iris or call.rows or call.value)
 
 
-def _asked_texts(calls: Iterable[Call]) -> Iterator[str]:
+def _asked_texts(calls: Iterable[ToolCall]) -> Iterator[str]:
     for call in calls:
         yield from _texts(call.args.values())
 

@@ -14,7 +14,6 @@ Stratum = tuple[str, str]
 TaskKey = tuple[str, str]
 """Curriculum and task."""
 OTHER = "other"
-OFFLINE = "offline"
 MODEL_FAILED = "the model failed"
 """How the loop begins the reason of a run that its model ended."""
 
@@ -26,15 +25,10 @@ def own_end(row: LearningRow) -> bool:
     return reason != INTERRUPTED and not reason.startswith(MODEL_FAILED)
 
 
-def was_used(given: Given, model: str | None) -> bool:
-    """Whether a run may speak for a memory of its prompt: it followed it or tried to, or is a model
-    that did not say.
-
-    `offline` says what it follows: where it says nothing it used none.
-    """
-    if given.followed is None:
-        return model != OFFLINE
-    return given.followed or given.left
+def was_used(given: Given) -> bool:
+    """Whether a run may speak for a memory of its prompt: it followed it or tried to, or its model
+    did not say."""
+    return given.followed is None or given.followed or given.left
 
 
 @dataclass(slots=True)
@@ -115,7 +109,7 @@ def count(rows: Iterable[LearningRow]) -> Counts:
                 seen.injected += 1
                 seen.followed += bool(given.followed)
                 seen.said += given.followed is not None
-                share = seen.strata if was_used(given, row.model) else seen.beside
+                share = seen.strata if was_used(given) else seen.beside
                 share.setdefault(stratum, Tally()).add(row)
                 if share is seen.strata:
                     seen.tasks.setdefault(task, Tally()).add(row)

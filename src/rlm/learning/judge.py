@@ -5,7 +5,7 @@ In this order: a run that did not converge fails; an answer that says it is none
 own verdict decides, either way; an answer with something that the evidence does not have fails.
 What is left, a model judges: JSON by schema, temperature 0, one more try when its reply cannot be
 read, and a failure of low confidence when that fails too, or the model cannot be reached. In doubt
-it is a failure. With no model, or the offline one, the checks alone decide.
+it is a failure. With no language model the checks alone decide.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.asking import ask_json
+from rlm.learning.json_request import ask_json
 from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clipped, judge_messages
 from rlm.learning.verify import Verdict
-from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage
+from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage, is_language_model
 from rlm.store.types import Judgment
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
-NO_MODEL = "offline"
 
 _NOTHING = re.compile(r"\W*(?:none|nothing(?: (?:is )?missing)?|n/?a|empty)\W*", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
@@ -48,7 +47,7 @@ def judge_trajectory(
     found = _by_rule(artifact, grounding, verdict)
     if found is not None:
         return found
-    if client is not None and client.model != NO_MODEL:
+    if client is not None and is_language_model(client):
         return _by_model(artifact, ns, client, usage, checked=grounding is not None)
     if grounding is None:
         return Judgment(

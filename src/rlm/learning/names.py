@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rlm.ontology.labels import Label, name_of, plain
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.nearest import distance, squeezed, tolerance
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import local_name
+from rlm.ontology.views.nearest import distance, squeezed, tolerance
 
 MOST_NAMES = 5_000
 NAME_CHARS = 200

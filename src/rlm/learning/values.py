@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass, field
 
 from rlm.learning.words import plain_words
-from rlm.ontology.answer import Answer
+from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.labels import plainly
 
 TEXT_CHARS = 80

@@ -27,10 +27,10 @@ from rlm.learning.names import Names, asked_in, named_in, names_of, nearly
 from rlm.learning.values import Values, values_in
 from rlm.learning.words import number_in, says_absent, says_none, truth_of
 from rlm.llm.types import OFFLINE_UNANSWERED
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.links import labels_of
-from rlm.ontology.meta import GraphMeta
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import XSD
+from rlm.ontology.views.links import labels_of
 
 COMPARES = ("set", "contains_all", "count", "boolean", "absent")
 ROWS = 10_000

@@ -10,8 +10,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rlm.llm.open import open_client
-from rlm.llm.types import OFFLINE_UNANSWERED, Client, Message, Reply, Usage
+from rlm.llm.open import language_refusal, open_client
+from rlm.llm.types import (
+    OFFLINE_UNANSWERED,
+    Client,
+    Message,
+    Reply,
+    Usage,
+    is_language_model,
+)
 
 if TYPE_CHECKING:
     from rlm.llm.cassette import RecordingClient, ReplayClient
@@ -32,6 +39,8 @@ __all__ = [
     "Reply",
     "ScriptedClient",
     "Usage",
+    "is_language_model",
+    "language_refusal",
     "open_client",
 ]
 

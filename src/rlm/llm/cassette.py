@@ -2,7 +2,8 @@
 
 A cassette is JSONL, one line a call, written when the call ends:
 
-    {"call": 1, "key": "…", "request": {"messages": […], "params": {…}}, "reply": {…}}
+    {"call": 1, "key": "…", "request": {"messages": […], "params": {…}}, "language_model": true,
+     "reply": {…}}
 
 or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by
 their start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at
@@ -52,18 +53,14 @@ class RecordingClient:
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
         """Raises ModelError when the file cannot be created or has something in it."""
-        self.model = client.model
+        self.model, self.is_language_model = client.model, client.is_language_model
         self._client, self._tape, self._owner = client, _Tape(Path(path), overwrite=overwrite), True
 
     def beside(self, client: Client) -> RecordingClient:
         """A second model on the same cassette. Close it before this one."""
         other = object.__new__(RecordingClient)
-        other.model, other._client, other._tape, other._owner = (
-            client.model,
-            client,
-            self._tape,
-            False,
-        )
+        other.model, other.is_language_model = client.model, client.is_language_model
+        other._client, other._tape, other._owner = client, self._tape, False
         return other
 
     def complete(
@@ -90,10 +87,13 @@ class RecordingClient:
             error = {"type": type(exc).__name__, "message": str(exc)}
             if isinstance(exc, ModelRateLimited):
                 error["retry_after_s"] = exc.retry_after_s  # type: ignore[assignment]
-            self._tape.write(call, request, {"error": error})
+            self._tape.write(call, request, self._line(error=error))
             raise
-        self._tape.write(call, request, {"reply": asdict(reply)})
+        self._tape.write(call, request, self._line(reply=asdict(reply)))
         return reply
+
+    def _line(self, **outcome: Any) -> dict[str, Any]:
+        return {"language_model": self.is_language_model, **outcome}
 
     def close(self) -> None:
         self._client.close()
@@ -159,6 +159,7 @@ class Recorded:
     key: str
     request: dict[str, Any]
     outcome: Reply | RLMError
+    language_model: bool
 
 
 class ReplayClient:
@@ -174,6 +175,7 @@ class ReplayClient:
         self._recorded, self.notice = read_cassette(self.path)
         replies = [line.outcome for line in self._recorded if isinstance(line.outcome, Reply)]
         self.model = replies[0].model if replies else "replay"
+        self.is_language_model = any(line.language_model for line in self._recorded)
         self._lock = threading.Lock()
         self._calls = 0
         self._waiting: defaultdict[str, deque[Recorded]] = defaultdict(deque)
@@ -271,12 +273,11 @@ def _parsed(raw: bytes) -> Recorded:
         raise ValueError("the request does not match its key: it was changed after the recording")
     if not isinstance(line["call"], int):
         raise TypeError("the call has no number")
-    return Recorded(
-        line["call"],
-        key,
-        request,
-        _reply(line["reply"]) if "reply" in line else _error(line["error"]),
-    )
+    outcome = _reply(line["reply"]) if "reply" in line else _error(line["error"])
+    # Cassettes of older versions do not say what they recorded, but the name of the model does.
+    by_name = not isinstance(outcome, Reply) or outcome.model not in ("offline", "scripted")
+    is_model = line.get("language_model", by_name) is True
+    return Recorded(line["call"], key, request, outcome, is_model)
 
 
 def _messages(found: Any) -> list[Message]:

@@ -72,6 +72,7 @@ class ChatClient(ABC, Generic[H]):
 
     path: str
     home: str
+    is_language_model = True
 
     def __init__(
         self,

@@ -26,11 +26,16 @@ class ScriptedClient:
     """
 
     def __init__(
-        self, replies: Sequence[Scripted], *, model: str = "scripted", repeat_last: bool = False
+        self,
+        replies: Sequence[Scripted],
+        *,
+        model: str = "scripted",
+        repeat_last: bool = False,
+        is_language_model: bool = False,
     ) -> None:
         if isinstance(replies, str):
             raise TypeError("replies is one text: give a list of replies")
-        self.model = model
+        self.model, self.is_language_model = model, is_language_model
         self.calls: list[list[Message]] = []
         self._replies, self._repeat_last = list(replies), repeat_last
         self._lock = threading.Lock()

@@ -45,6 +45,8 @@ class Client(Protocol):
     """A model to talk to. `complete` may be called from several threads at once."""
 
     model: str
+    is_language_model: bool
+    """False for `offline` and for scripts: what they say is no judgement of a model."""
 
     def complete(
         self,
@@ -59,6 +61,11 @@ class Client(Protocol):
 
     def close(self) -> None:
         """Let go of connections and files. Calling it twice is fine."""
+
+
+def is_language_model(client: Client) -> bool:
+    """Whether a client's words are those of a language model; one that does not say is one."""
+    return bool(getattr(client, "is_language_model", True))
 
 
 class Usage:

@@ -136,6 +136,10 @@ class MemoryBackend(Protocol):
         of all."""
         ...
 
+    def pack_names(self) -> list[str]:
+        """The packs that were imported and not rolled back, sorted; none where no record is kept."""
+        ...
+
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
         ...

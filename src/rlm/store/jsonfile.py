@@ -410,6 +410,10 @@ class MemoryStore(JSONDocument):
 
     # -- the whole ---------------------------------------------------------------------------------
 
+    def pack_names(self) -> list[str]:
+        """None: no record is kept."""
+        return []
+
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
         live, records = self.memories, self._seen(self._artifacts)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rlm.handles import Meter
-from rlm.ontology.dataset import DatasetMeta
+from rlm.ontology.datasets.dataset import DatasetMeta
 from rlm.tools.toolbox import Toolbox, check_count, check_text
 from rlm.tools.views import VIEW_CHARS, fit
 

@@ -13,7 +13,7 @@ from rlm.errors import LimitExceeded, StoreError, ValidationError
 from rlm.handles import Meter
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Node
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
 
 NODE_HITS = 20
@@ -31,10 +31,10 @@ EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
 
 
 def graph_tools(
-    backend: MemoryBackend, meter: Meter, *, recalled: Recalled | None = None
+    backend: MemoryBackend, meter: Meter, *, recalled: RecalledTexts | None = None
 ) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
-    tools = _Graph(backend, recalled or Recalled())
+    tools = _Graph(backend, recalled or RecalledTexts())
     box = Toolbox()
     for function in (
         tools.memory_query,
@@ -48,7 +48,7 @@ def graph_tools(
 
 
 class _Graph:
-    def __init__(self, backend: MemoryBackend, recalled: Recalled) -> None:
+    def __init__(self, backend: MemoryBackend, recalled: RecalledTexts) -> None:
         self._backend = backend
         self._recalled = recalled
         self._lock = threading.Lock()

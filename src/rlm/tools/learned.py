@@ -15,14 +15,13 @@ from typing import Any
 from rlm.errors import HandleError, LimitExceeded, ValidationError
 from rlm.handles import Meter, Ref, Store, View, from_wire
 from rlm.learning import dedup
-from rlm.learning.calls import CallLike, TraceLike
-from rlm.learning.extract_offline import pitfall_of, procedure_of
+from rlm.learning.extract_calls import CallReading
 from rlm.learning.gates import REASON, Gate
-from rlm.llm.offline.asked import understand
+from rlm.loop.trace import ToolCall, Trace
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Judgment, MemoryItem
 from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_text, clip
 
 LEARNT_PER_RUN = 5
@@ -40,9 +39,9 @@ def learned_tools(
     meter: Meter,
     *,
     session: str | None,
-    recalled: Recalled | None,
+    recalled: RecalledTexts | None,
     ontology: str | None = None,
-    trace: TraceLike | None = None,
+    trace: Trace | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> Toolbox:
     """The tools of one run. `trace` has the calls that made the results: without it nothing can be
@@ -60,9 +59,9 @@ class _Learned:
         store: MemoryBackend,
         handles: Store,
         session: str | None,
-        recalled: Recalled | None,
+        recalled: RecalledTexts | None,
         ontology: str | None,
-        trace: TraceLike | None,
+        trace: Trace | None,
         prefixes: Mapping[str, str],
     ) -> None:
         self._store = store
@@ -92,7 +91,7 @@ class _Learned:
                 field="judgment",
             )
         calls, last = self._made(result)
-        item = procedure_of(calls, last, question=task, asked=understand(task), **self._known)
+        item = CallReading(calls, task, **self._known).procedure_by(last)
         return self._kept(item, store=bool(auto_store))
 
     def mem_learn_from_failure(
@@ -106,16 +105,13 @@ class _Learned:
             calls, last = self._calls(), None
         else:
             calls, last = self._made(result)
-        judgment = Judgment(False, error)
-        item = pitfall_of(
-            calls, last, judgment, question=task, asked=understand(task), **self._known
-        )
+        item = CallReading(calls, task, **self._known).pitfall_by(last, Judgment(False, error))
         return self._kept(item, store=True)
 
-    def _calls(self) -> list[CallLike]:
+    def _calls(self) -> list[ToolCall]:
         return list(self._trace.calls) if self._trace is not None else []
 
-    def _made(self, result: Any) -> tuple[list[CallLike], CallLike]:
+    def _made(self, result: Any) -> tuple[list[ToolCall], ToolCall]:
         """The calls up to the one that made a result, and that one."""
         if isinstance(result, Mapping):
             result = from_wire(dict(result))

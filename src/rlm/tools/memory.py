@@ -18,7 +18,7 @@ from rlm.learning.gates import REASON
 from rlm.learning.suspicion import suspicious
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
 SEARCH_HITS = 20
@@ -48,11 +48,11 @@ def memory_tools(
     meter: Meter,
     *,
     session: str | None = None,
-    recalled: Recalled | None = None,
+    recalled: RecalledTexts | None = None,
 ) -> Toolbox:
     """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared
     between rooms."""
-    tools = _Memory(backend, session, recalled or Recalled())
+    tools = _Memory(backend, session, recalled or RecalledTexts())
     box = Toolbox()
     for function in (tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add):
         box.add(function, meter)
@@ -60,7 +60,9 @@ def memory_tools(
 
 
 class _Memory:
-    def __init__(self, backend: MemoryBackend, session: str | None, recalled: Recalled) -> None:
+    def __init__(
+        self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts
+    ) -> None:
         self._backend = backend
         self._session = session
         self._recalled = recalled

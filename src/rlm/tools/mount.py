@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.views import Views
 
 VIEWS = (
     "search_entity",

@@ -1,7 +1,7 @@
 """What is left of a query without its specifics: a procedure that the next question can use (seed
 002).
 
-`rlm.ontology.shape` takes the specifics out. Only a query that found something leaves a pattern,
+`rlm.ontology.query.shape` takes the specifics out. Only a query that found something leaves a pattern,
 and it is stored as a model's own word: unverified, for this ontology.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 import threading
 
 from rlm.errors import RLMError, ValidationError
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.shape import PATTERN_CHARS, Pattern, declared_prefixes, pattern_of
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.shape import PATTERN_CHARS, Pattern, declared_prefixes, pattern_of
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import clip
 
 __all__ = [
@@ -77,7 +77,7 @@ class Patterns:
         self,
         memory: MemoryBackend,
         engine: Engine,
-        recalled: Recalled | None = None,
+        recalled: RecalledTexts | None = None,
         *,
         session: str | None = None,
         ontology: str | None = None,
@@ -86,7 +86,7 @@ class Patterns:
         self._memory = memory
         self._engine = engine
         self._ontology = ontology or engine.name
-        self._recalled = recalled or Recalled()
+        self._recalled = recalled or RecalledTexts()
         self._session = session
         self._lock = threading.Lock()
         self._stored = 0

@@ -18,18 +18,19 @@ from typing import Any
 
 from rlm.errors import HandleError, OntologyError
 from rlm.handles import Meter, Ref, Store, View, from_wire
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.guard import MAX_CHARS, Checked, check_query
-from rlm.ontology.lexer import IRI, PNAME
-from rlm.ontology.limit import enforce_limit
+from rlm.loop.trace import rendered
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query
+from rlm.ontology.query.lexer import IRI, PNAME
+from rlm.ontology.query.limit import enforce_limit
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
 from rlm.tools.patterns import Patterns, declared_prefixes
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.sparql_peek import misnamed, peek
 from rlm.tools.sparql_schema import SchemaCache, SchemaReader
-from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, rendered
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 from rlm.tools.views import take
 
 QUERY_ROWS = 10_000
@@ -58,7 +59,7 @@ def sparql_tools(
     meter: Meter,
     *,
     memory: MemoryBackend | None = None,
-    recalled: Recalled | None = None,
+    recalled: RecalledTexts | None = None,
     session: str | None = None,
     cache: SchemaCache | None = None,
     ontology: str | None = None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from rlm.errors import OntologyError
-from rlm.ontology.answer import Engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import pick
-from rlm.ontology.links import counts, labels_of, shown_name, source
-from rlm.ontology.meta import NONE, GraphMeta
-from rlm.ontology.resolve import resolve
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
+from rlm.ontology.views.links import counts, labels_of, shown_name, source
+from rlm.ontology.views.resolve import resolve
 from rlm.ontology.vocabulary import TYPE
 from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip

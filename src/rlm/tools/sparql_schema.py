@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.ontology.answer import Engine
-from rlm.ontology.meta import NONE, GraphMeta
-from rlm.ontology.ranking import key_classes, key_properties
-from rlm.ontology.sample import sample_meta
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import local_name
+from rlm.ontology.views.ranking import key_classes, key_properties
 from rlm.ontology.vocabulary import namespace
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit, take

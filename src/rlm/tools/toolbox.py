@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.handles import Meter, to_wire
+from rlm.handles import Meter
+from rlm.loop.trace import rendered
 
 Tool = Callable[..., Any]
 
@@ -77,15 +78,6 @@ def _described(name: str, function: Tool) -> str:
 
 # -- how much a value says
 # -------------------------------------------------------------------------------
-
-
-def rendered(value: Any) -> str:
-    """A value as the model would read it: text as it is, anything else as JSON."""
-    return (
-        value
-        if isinstance(value, str)
-        else json.dumps(to_wire(value), ensure_ascii=False, default=str)
-    )
 
 
 def clip(text: str, room: int) -> str:

@@ -1,4 +1,4 @@
-"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views` does the
+"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views.views` does the
 work.
 
 The views cap their lists; names and labels can still be long, and a path says everything twice. So
@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from rlm.handles import Meter
-from rlm.ontology.views import Views
-from rlm.tools.toolbox import Toolbox, clip, rendered
+from rlm.loop.trace import rendered
+from rlm.ontology.views.views import Views
+from rlm.tools.toolbox import Toolbox, clip
 
 VIEW_CHARS = 1000
 """The most that a view returns, as JSON: what is longer would count as leakage. Whole lists come by

@@ -44,6 +44,7 @@ class OfflineClient:
     """
 
     model = "offline"
+    is_language_model = False
 
     def complete(
         self,

@@ -28,7 +28,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store import gate
 from rlm.store.document import item_text, why
 from rlm.store.learning import LearningRow, apply_lessons
-from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
+from rlm.store.sqlite import items, learning, listing, migrations, packs, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
 from rlm.store.sqlite.graph import Graph
@@ -494,6 +494,12 @@ class SQLiteMemoryBackend:
             left = 0 if before is None else left - len(rows)
 
     # -- the whole file ----------------------------------------------------------------------------
+
+    def pack_names(self) -> list[str]:
+        """The packs that were imported and not rolled back, sorted."""
+        with self.db.read() as connection:
+            rows = packs.rows(connection, self.spaces.visible())
+        return sorted({row.name for row in rows if row.rolled_back_at is None})
 
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
