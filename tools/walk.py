@@ -3,8 +3,8 @@
     python tools/walk.py ONTOLOGY [QUESTION]    ask `offline`, over a store of its own
     python tools/walk.py --json ONTOLOGY        the names themselves
 
-A file is entered when a function of it is called. Loading a module is not: class bodies and
-comprehensions at its top do not count. Only this process is looked at, not the workers of the
+A file is entered when a function of it is called; what a module does while it is loaded does not
+count. Only this process is looked at, not the workers of the
 sandbox and of the SPARQL engine. Both numbers are the same on every machine; a test holds them.
 """
 
@@ -31,9 +31,13 @@ QUESTION = "What are the subclasses of Agent?"
 def walk(ontology: Path, question: str = QUESTION) -> tuple[set[str], set[str]]:
     """(files entered, modules loaded) by one run. The process must not have imported rlm before."""
     seen: set[CodeType] = set()
+    loading = 0  # how many modules are being loaded
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
+        nonlocal loading
+        if frame.f_code.co_name == "<module>":
+            loading += (event == "call") - (event == "return")
+        elif event == "call" and not loading:
             seen.add(frame.f_code)
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
