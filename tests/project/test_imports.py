@@ -24,6 +24,18 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 STRANGERS = (1, 2)
 """On these levels no room knows its neighbour."""
+SIBLINGS = {
+    "context": (),
+    "learning": ("context",),
+    "packs": ("learning", "context"),
+    "tools": ("learning", "context"),
+}
+"""Where rooms of one level may know each other: in this direction, so that there is no cycle."""
+NOT_KNOWN = {"agent": ("packs",)}
+"""Rooms below that are none of a room's business."""
+OFFLINE = "rlm.llm.offline"
+OPENS_OFFLINE = "rlm.llm.open"
+"""The only module outside of `llm.offline` that may import it: elsewhere a client says what it is."""
 EDGE = len(LEVELS) - 1
 MAX_LINES = 500
 WORKERS = ("rlm.packs.mill", "rlm.sandbox.child.main")
@@ -64,6 +76,8 @@ def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Fin
                 base = ".".join([*parts[:kept], *([base] if base else [])])
             if base == "rlm":
                 yield from ((node.lineno, f"rlm.{alias.name}") for alias in node.names)
+            elif base == "rlm.llm" and any(alias.name == "offline" for alias in node.names):
+                yield node.lineno, OFFLINE
             elif base.startswith("rlm."):
                 yield node.lineno, base
 
@@ -87,6 +101,9 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
     level, found = LEVEL[room], []
     for line, target in imported(tree_of(source), module, is_package=is_package):
         other = room_of(target)
+        if _is_offline(target) and module != OPENS_OFFLINE and not _is_offline(module):
+            found.append((line, f"{module} imports {target}: ask the client instead"))
+            continue
         if other == room:
             continue
         if other not in LEVEL:  # a public name, taken from the package itself
@@ -97,9 +114,32 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
                         f"{module} takes {target!r} from the public API: import it from its room",
                     )
                 )
-        elif LEVEL[other] > level or (LEVEL[other] == level and level in STRANGERS):
+        elif (
+            LEVEL[other] > level
+            or (LEVEL[other] == level and level in STRANGERS)
+            or other in NOT_KNOWN.get(room, ())
+            or (other in SIBLINGS and other not in SIBLINGS.get(room, SIBLINGS))
+        ):
             found.append((line, f"{module} imports {target}"))
     return found
+
+
+def _is_offline(module: str) -> bool:
+    return module == OFFLINE or module.startswith(f"{OFFLINE}.")
+
+
+def cycles(edges: dict[str, set[str]]) -> list[str]:
+    """Pairs of rooms that reach each other through imports, over however many rooms."""
+    reached = {room: set(others) for room, others in edges.items()}
+    for _ in edges:
+        for room, others in reached.items():
+            reached[room] = others.union(*(reached.get(other, set()) for other in others))
+    return sorted(
+        f"{room} and {other} know each other"
+        for room, others in reached.items()
+        for other in others
+        if room < other and room in reached.get(other, set())
+    )
 
 
 def environment_reads(source: str) -> list[Finding]:
@@ -160,6 +200,16 @@ def test_imports_go_down(modules, root):
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_two_rooms_know_each_other(modules):
+    edges: dict[str, set[str]] = {}
+    for name, (path, source) in modules.items():
+        if name != "rlm":
+            found = imported(tree_of(source), name, is_package=path.name == "__init__.py")
+            others = {room_of(target) for _, target in found} & LEVEL.keys()
+            edges.setdefault(room_of(name), set()).update(others - {room_of(name)})
+    assert not cycles(edges)
+
+
 def test_only_config_reads_the_environment(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
@@ -217,6 +267,15 @@ def test_no_module_is_too_long(modules, root):
         ("rlm.errors", "from rlm.store import gate"),
         ("rlm.agent", "from rlm.cli import app"),
         ("rlm.novelty", "x = 1"),
+        ("rlm.agent.recall", "from rlm.llm.offline.asked import understand"),
+        ("rlm.learning.extract", "def f():\n    import rlm.llm.offline.client"),
+        ("rlm.llm.cassette", "from rlm.llm import offline"),
+        ("rlm.llm.cassette", "from .offline import client"),
+        ("rlm.learning.gates", "from rlm.packs.select import hardcoded"),
+        ("rlm.learning.artifact", "from rlm.tools.trace import Trace"),
+        ("rlm.context.build", "from rlm.learning import dedup"),
+        ("rlm.tools.memory", "from rlm.packs import import_pack"),
+        ("rlm.agent.attempt", "from rlm.packs import list_packs"),
     ],
 )
 def test_an_import_that_goes_up_is_found(module, source):
@@ -241,10 +300,22 @@ def test_an_import_that_goes_up_is_found(module, source):
         ("rlm.packs.export", "from rlm.store.types import MemoryItem"),
         ("rlm.cli.app", "from rlm import open_store\nfrom rlm.packs import import_pack"),
         ("rlm.config", "from rlm.errors import ConfigError\nimport os"),
+        ("rlm.llm.open", "from rlm.llm.offline.client import OfflineClient"),
+        ("rlm.llm.offline.graph.follow", "from rlm.llm.offline.asked.kinds import Asked"),
+        ("rlm.tools.learned", "from rlm.learning import dedup"),
+        ("rlm.learning.dedup", "from rlm.context.l2_memories import bullets"),
+        ("rlm.train", "from rlm.packs.curriculum import Task"),
     ],
 )
 def test_an_import_that_goes_down_is_fine(module, source):
     assert not wrong_imports(source, module)
+
+
+def test_a_cycle_is_found_over_several_rooms():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [
+        "a and b know each other", "a and c know each other", "b and c know each other",
+    ]  # fmt: skip
+    assert not cycles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ from rlm.learning.suspicion import suspicious
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
-from rlm.store.types import MemoryItem
+from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 GENERAL_ENOUGH = 0.5
-REASON = "quarantine_reason"
 REPEATS = "repeats what was recalled from memory"
 TITLE_WORDS = 10
 LONG_CALL = 50
@@ -136,7 +135,7 @@ class Gate:
             reason = self.reason(item)
             item.trust = "quarantined" if reason else "unverified"
             if reason:
-                item.provenance = {**item.provenance, REASON: reason}
+                item.provenance = {**item.provenance, QUARANTINE_REASON: reason}
             if item.task_query and suspicious(item.task_query):
                 item.task_query = None
             found.append(item)
