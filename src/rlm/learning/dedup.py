@@ -184,7 +184,6 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 
 
 # -- all of a run
-# ----------------------------------------------------------------------------------------
 
 
 def apply(

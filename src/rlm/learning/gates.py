@@ -65,24 +65,26 @@ TOOLS = frozenset(
 """Tools that read. A procedure that wants to write, or to call what is not there, is none of ours.
 """
 PLAIN = _words("""
-    FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max min next print
-    range reversed round set sorted str sum tuple zip
+    FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max
+    min next print range reversed round set sorted str sum tuple zip
     """)
 METHODS = _words("""
-    add append by_label count curie difference endswith extend get index intersection items join keys label lower
-    pop replace sort split startswith strip union update upper values
+    add append by_label count curie difference endswith extend get index intersection items join
+    keys label lower pop replace sort split startswith strip union update upper values
     """)
 IMPERATIVES = _words("""
-    add after always analyse analyze answer apply as ask avoid batch before begin bind break build call cap check
-    choose climb collect combine compare compute confirm connect convert count cross deduplicate describe determine
-    distinguish do don't drop ensure enumerate estimate examine exclude expand explore extract fall fetch fill
-    filter find finish first follow for format gather get give go group hold identify if ignore include inspect
-    instead intersect issue iterate join keep leave let limit link list locate look loop make map match merge move
-    name narrow never no not note nothing on once only open order page parse peek pick prefer present print probe
-    put query quote read record reduce refine reject relax remove repeat report request resolve restrict retrieve
-    retry return reuse review run say scan search see select separate show skip sort split start state step stop
-    store take tell test then to too trace translate traverse treat try turn union use validate verify visit wait
-    walk when where widen with work write
+    add after always analyse analyze answer apply as ask avoid batch before begin bind break
+    build call cap check choose climb collect combine compare compute confirm connect convert
+    count cross deduplicate describe determine distinguish do don't drop ensure enumerate
+    estimate examine exclude expand explore extract fall fetch fill filter find finish first
+    follow for format gather get give go group hold identify if ignore include inspect instead
+    intersect issue iterate join keep leave let limit link list locate look loop make map match
+    merge move name narrow never no not note nothing on once only open order page parse peek
+    pick prefer present print probe put query quote read record reduce refine reject relax
+    remove repeat report request resolve restrict retrieve retry return reuse review run say
+    scan search see select separate show skip sort split start state step stop store take tell
+    test then to too trace translate traverse treat try turn union use validate verify visit
+    wait walk when where widen with work write
     """)
 _CALL = re.compile(r"(?<![\w$?])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
 _SPAN = re.compile(r"`([^`]*)`")
