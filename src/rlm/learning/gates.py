@@ -1,5 +1,4 @@
-"""What may be recalled of what was learnt: procedures, in general words, that no one has smuggled
-in.
+"""What may be recalled of what was learnt: procedures, in general words, that nobody smuggled in.
 
 Nothing is dropped here. An item that does not pass comes back with trust `quarantined` and the
 reason in its provenance: a person can look at it and approve it, and no prompt shows it before.
@@ -34,36 +33,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-TOOLS = frozenset(
-    (
-        *(
-            "search_entity",
-            "search_by_label",
-            "describe_entity",
-            "probe_relationships",
-            "find_path",
-        ),
-        *(
-            "predicate_frequency",
-            "graph_stats",
-            "sparql_schema",
-            "sparql_peek",
-            "sparql_query",
-            "sparql_slice",
-        ),
-        *("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats", "mem_search", "mem_get", "mem_quote"),
-        *(
-            "memory_query",
-            "memory_get_context",
-            "llm_query",
-            "llm_query_batched",
-            "rlm_query",
-            "SHOW_VARS",
-        ),
-    )
-)
-"""Tools that read. A procedure that wants to write, or to call what is not there, is none of ours.
-"""
+TOOLS = _words("""
+    search_entity search_by_label describe_entity probe_relationships find_path predicate_frequency
+    graph_stats sparql_schema sparql_peek sparql_query sparql_slice ctx_peek ctx_slice ctx_find
+    ctx_stats mem_search mem_get mem_quote memory_query memory_get_context llm_query
+    llm_query_batched rlm_query SHOW_VARS
+    """)
+"""Tools that read: a procedure that calls others, or what is not there, is none of ours."""
 PLAIN = _words("""
     FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max
     min next print range reversed round set sorted str sum tuple zip
@@ -115,7 +91,7 @@ _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
 
 class RecalledLike(Protocol):
-    """What came out of memory in a run; `check` raises ValidationError for a text that repeats it."""
+    """What a run recalled; `check` raises ValidationError for a text that repeats it."""
 
     def check(self, text: str, name: str) -> None: ...
 
@@ -184,8 +160,7 @@ class Gate:
         return "holds a call that does not end" if _is_open(text) else ""
 
     def _names(self, item: MemoryItem, text: str) -> str:
-        """Hard-coded names: none without an ontology in the scope, and with one only those of known
-        namespaces."""
+        """Hard-coded names: none without an ontology in the scope, else of known namespaces."""
         if item.scope.ontology is None:
             if (name := hardcoded_name(item)) is not None:
                 return f"names {name[:80]}, and its scope names no ontology"
@@ -199,8 +174,7 @@ class Gate:
         return ""
 
     def _specific(self, text: str) -> str:
-        """What only this run was about. Single common words may be there by chance: it takes two of
-        them."""
+        """What only this run was about. One common word may be there by chance, two are not."""
         weak = 0
         for name in sorted(self.specifics):
             if len(name) < 4 or not re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text):
@@ -211,8 +185,7 @@ class Gate:
         return "retells this run: it names what the question was about" if weak > 1 else ""
 
     def _repeated(self, item: MemoryItem) -> str:
-        """Procedures are alike in their words, so it is the calls that count: one that is new makes
-        it new."""
+        """Procedures are alike in their words: a call that is new makes one new."""
         if self.recalled is None or not self._was_recalled(item.content):
             return ""
         calls = [span for span in _SPAN.findall(item.content) if len(span) >= LONG_CALL]
@@ -228,8 +201,7 @@ class Gate:
 
 
 def _parts(item: MemoryItem) -> Iterable[str]:
-    """All the words of an item; its content once more on one line, where something may be spread
-    over several."""
+    """All the words of an item; its content once more on one line."""
     yield "\n".join(
         (item.title, item.description, item.content, *item.tags, *item.scope.task_types)
     )
@@ -251,7 +223,7 @@ def _form(item: MemoryItem) -> str:
 
 
 def _is_open(text: str) -> bool:
-    """Whether a call is opened and not closed again: what a model leaves that has lost its thread."""
+    """Whether a call is opened and not closed again."""
     return any(not _closes(text[match.end() :]) for match in _CALL.finditer(text))
 
 
