@@ -20,7 +20,7 @@ from rlm import agent
 from rlm.agent.accept import check_language, check_log_dir
 from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
-from rlm.learning.insights_count import own_end
+from rlm.learning.insights_stats import own_end
 from rlm.llm import Client, open_client
 from rlm.loop.types import INTERRUPTED
 from rlm.ontology.open import open_engine

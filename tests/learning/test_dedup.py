@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlm.learning import dedup
 from rlm.learning.compact import is_shown_whole
 from rlm.learning.dedup import content_similarity, decide, title_similarity
-from rlm.learning.gates import REASON, REPEATS
+from rlm.learning.gates import REPEATS
 from rlm.store.open import open_store
 from rlm.store.types import LOCAL, Judgment, Lessons, MemoryItem, Run, Scope, Trajectory
 
@@ -73,7 +73,7 @@ def store(request, tmp_path):
         (memory(content=NEW.content, trust="quarantined"), [memory()], "add"),
         (memory(content=NEW.content, trust="quarantined"), [memory(trust="quarantined")], "skip"),
         (
-            memory(content=NEW.content, trust="quarantined", provenance={REASON: REPEATS}),
+            memory(content=NEW.content, trust="quarantined", provenance={"quarantine_reason": REPEATS}),
             [],
             "skip",
         ),

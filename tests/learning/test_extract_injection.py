@@ -14,7 +14,6 @@ from learnt_from import BAD, GOOD, artifact, data_in, lesson, lessons, serving
 
 from rlm.learning import dedup
 from rlm.learning.extract import extract_contrast, extract_memories
-from rlm.learning.gates import REASON
 from rlm.loop.trace import ToolCall, Trace
 from rlm.store.open import open_store
 from rlm.store.sanitize import clean_text
@@ -144,7 +143,7 @@ def test_a_gullible_model_smuggles_nothing(texts, gullible):
         assert recallable(items), "the calls of the run speak"
         assert not [item for item in recallable(items) if says(item, text)], text
         if clean_text(text) == text:  # what is hidden is gone before a model sees it
-            assert any(item.provenance.get(REASON) for item in items), (
+            assert any(item.quarantine_reason for item in items), (
                 "what was refused is kept, with the reason"
             )
 
@@ -158,7 +157,7 @@ def test_nor_does_it_from_several_runs(gullible):
     )
     assert recallable(items), "the calls of the runs speak"
     assert not [item for item in recallable(items) if says(item, POISONED[0])]
-    assert any(item.provenance.get(REASON) for item in items), (
+    assert any(item.quarantine_reason for item in items), (
         "what was refused is kept, with the reason"
     )
 

@@ -10,7 +10,7 @@ from corpus_procedures import GOOD, RETELLINGS
 
 from rlm.handles import Meter, Store
 from rlm.learning.compact import list_steps
-from rlm.learning.gates import REASON, REPEATS, TOOLS, Gate
+from rlm.learning.gates import REPEATS, TOOLS, Gate
 from rlm.learning.suspicion import suspicious
 from rlm.ontology.views.views import Views
 from rlm.packs import bootstrap_general_strategies
@@ -68,7 +68,7 @@ def test_the_shipped_strategies_pass():
 def test_a_retelling_is_kept_in_quarantine_with_the_reason(title, description, steps):
     (admitted,) = Gate().admit([item(title, description, steps)])
     assert admitted.trust == "quarantined"
-    assert admitted.provenance[REASON]
+    assert admitted.quarantine_reason
 
 
 @pytest.mark.parametrize(

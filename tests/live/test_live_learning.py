@@ -21,7 +21,7 @@ from rlm.errors import ModelError
 from rlm.learning import dedup
 from rlm.learning.extract import extract_memories
 from rlm.learning.extract_prompts import SCHEMA
-from rlm.learning.gates import REASON, Gate
+from rlm.learning.gates import Gate
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM
 from rlm.learning.verify import Verdict
@@ -98,7 +98,7 @@ def check_judgment(found):
 def check_item(item):
     """What may be recalled has passed the gates; what may not says why."""
     assert item.trust in ("unverified", "quarantined")
-    assert (item.trust == "quarantined") == bool(item.provenance.get(REASON))
+    assert (item.trust == "quarantined") == bool(item.quarantine_reason)
     assert 0 < len(item.title.split()) <= 10
     assert len(item.description) <= 300
     assert 0 < len(item.content) <= 4_000

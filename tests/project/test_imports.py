@@ -77,6 +77,10 @@ def test_imports_go_down(modules, root):
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_two_rooms_know_each_other(root):
+    assert house.cycles(house.edges_between(house.read_modules(root))) == []
+
+
 def test_only_config_reads_the_environment(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
@@ -134,6 +138,15 @@ def test_no_module_is_too_long(modules, root):
         ("rlm.errors", "from rlm.store import gate"),
         ("rlm.agent", "from rlm.cli import app"),
         ("rlm.novelty", "x = 1"),
+        ("rlm.agent.recall", "from rlm.llm.offline.asked import understand"),
+        ("rlm.learning.extract", "def f():\n    import rlm.llm.offline.client"),
+        ("rlm.llm.cassette", "from rlm.llm import offline"),
+        ("rlm.llm.cassette", "from .offline import client"),
+        ("rlm.learning.gates", "from rlm.packs.select import hardcoded"),
+        ("rlm.learning.artifact", "from rlm.tools.trace import Trace"),
+        ("rlm.context.build", "from rlm.learning import dedup"),
+        ("rlm.tools.memory", "from rlm.packs import import_pack"),
+        ("rlm.agent.attempt", "from rlm.packs import list_packs"),
     ],
 )
 def test_an_import_that_goes_up_is_found(module, source):
@@ -158,6 +171,11 @@ def test_an_import_that_goes_up_is_found(module, source):
         ("rlm.packs.export", "from rlm.store.types import MemoryItem"),
         ("rlm.cli.app", "from rlm import open_store\nfrom rlm.packs import import_pack"),
         ("rlm.config", "from rlm.errors import ConfigError\nimport os"),
+        ("rlm.llm.open", "from rlm.llm.offline.client import OfflineClient"),
+        ("rlm.llm.offline.graph.follow", "from rlm.llm.offline.asked.kinds import Asked"),
+        ("rlm.tools.learned", "from rlm.learning import dedup"),
+        ("rlm.learning.dedup", "from rlm.context.l2_memories import bullets"),
+        ("rlm.train", "from rlm.packs.curriculum import Task"),
     ],
 )
 def test_an_import_that_goes_down_is_fine(module, source):

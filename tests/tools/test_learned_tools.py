@@ -145,7 +145,7 @@ def test_a_name_in_a_query_that_wants_to_be_obeyed_is_kept_in_quarantine(tools, 
     found = tools["mem_extract"](
         asked(tools, f"SELECT ?x WHERE {{ ?x {name} prov:Agent }}"), TASK, GOOD
     )
-    assert found["trust"] == "quarantined" and found["quarantined_because"]
+    assert found["trust"] == "quarantined" and found["quarantine_reason"]
     assert backend.get(found["id"]).trust == "quarantined"
     assert backend.retrieve("subclasses of a class", 5) == []
 

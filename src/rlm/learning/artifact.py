@@ -129,7 +129,6 @@ def tidy(text: str, most: int, *, lines: bool = False) -> str:
 
 
 # -- calls
-# -------------------------------------------------------------------------------------------------
 
 
 def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[ToolCall]]:

@@ -130,7 +130,6 @@ def is_common(iri: str) -> bool:
 
 
 # -- what the question named
-# -----------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
@@ -210,7 +209,6 @@ def texts_in(steps: Sequence[Step], question: str) -> dict[str, str]:
 
 
 # -- how a call is written
-# -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

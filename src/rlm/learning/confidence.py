@@ -40,7 +40,6 @@ UNREVERTED_DAYS = 7
 
 
 # -- what a run said that it used
-# ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,6 @@ def _outside_code(text: str) -> Iterable[str]:
 
 
 # -- signals
-# ---------------------------------------------------------------------------------------------
 
 
 def followed_of(ids: Sequence[str], uses: Uses | None) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from rlm.context.l2_memories import bullets
 from rlm.learning.compact import STEPS, is_shown_whole, list_steps
-from rlm.learning.gates import REASON, REPEATS
+from rlm.learning.gates import REPEATS
 from rlm.learning.kinds import COUNTED
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import normalize
@@ -85,7 +85,7 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
         return Action(
             "skip", same, f"{THERE_ALREADY} and was archived" if same.archived_at else THERE_ALREADY
         )
-    if new.provenance.get(REASON) == REPEATS:
+    if new.quarantine_reason == REPEATS:
         return Action("skip", None, REPEATS)
     near = [old for old in known if not old.archived_at and _comparable(new, old)]
     near.sort(key=lambda old: (-title_similarity(new.title, old.title), old.memory_id))
@@ -184,7 +184,6 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 
 
 # -- all of a run
-# ----------------------------------------------------------------------------------------
 
 
 def apply(

@@ -11,15 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlm.learning.calls import (
-    LINKING,
-    CallText,
-    Step,
-    entities_in,
-    steps_of,
-    texts_in,
-    write_call,
-)
+from rlm.learning.calls import LINKING, CallText, Step, entities_in, steps_of, texts_in, write_call
 from rlm.learning.compact import is_shown_whole, list_steps, short_title
 from rlm.learning.confidence import START
 from rlm.learning.decisive import AnswerForm, decisive_steps

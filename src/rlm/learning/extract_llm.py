@@ -6,7 +6,6 @@ and which kind of question they are for is not for the model to say.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from rlm.learning.extract_prompts import (
     extract_messages,
 )
 from rlm.learning.gates import TOOLS
-from rlm.learning.json_request import Build, ask_json
+from rlm.learning.json_request import Build, ask_json, parse_json
 from rlm.learning.kinds import TaskKind
 from rlm.llm import Client, Usage
 from rlm.store.generality import hardcoded
@@ -36,7 +35,6 @@ log = logging.getLogger("rlm.learning")
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
 TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 
 
 def extract_llm(
@@ -47,8 +45,7 @@ def extract_llm(
     reading: CallReading,
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
-    """The items that a model wrote; None when it could not be asked, or its replies could not be
-    read."""
+    """The items that a model wrote; None when it cannot be asked or read."""
     found = ask_for_items(
         lambda share: extract_messages(artifact, judgment, reading.calls, share=share),
         client,
@@ -79,8 +76,7 @@ def contrast_llm(
 def ask_for_items(
     build: Build, client: Client, usage: Usage | None = None
 ) -> list[dict[str, Any]] | None:
-    """What a model replies to the prompt, asked once more when that cannot be read. Never raises an
-    RLMError."""
+    """What a model replies to the prompt; None when it cannot be asked or read."""
     try:
         return ask_json(
             client,
@@ -97,17 +93,10 @@ def ask_for_items(
 
 
 def read_items(text: str) -> list[dict[str, Any]]:
-    """The items of a reply that is one JSON object and nothing else. Raises ValueError with what is
-    wrong."""
+    """The items of a reply that is one JSON object. Raises ValueError with what is wrong."""
     if len(text) > READ_CHARS:
         raise ValueError("it is too long")
-    fenced = _FENCE.fullmatch(text)
-    try:
-        found = json.loads(
-            fenced[1] if fenced else text, strict=False
-        )  # line ends inside of a text are no fault
-    except (ValueError, RecursionError):
-        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    found = parse_json(text)
     items = found.get("items") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise ValueError('it has no list "items"')

@@ -1,5 +1,4 @@
-"""What to avoid, and how to go on instead: lessons of errors that came again, and of answers that
-were wrong.
+"""What to avoid and how to recover: lessons of repeated errors and of wrong answers.
 
 The words are ours. Of an error only its kind is used, because its text may be anybody's.
 """
@@ -15,24 +14,10 @@ from rlm.learning.confidence import START
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
 
-MACHINERY = (
-    *(
-        "QueryTimeout",
-        "EndpointError",
-        "TimeoutError",
-        "ConnectionError",
-        "ModelUnavailable",
-        "ModelRateLimited",
-    ),
-    *(
-        "ModelAuthError",
-        "StoreLocked",
-        "StoreFull",
-        "StoreReadOnly",
-        "SandboxError",
-        "LimitExceeded",
-        "MemoryError",
-    ),
+MACHINERY = frozenset(
+    "QueryTimeout EndpointError TimeoutError ConnectionError ModelUnavailable ModelRateLimited"
+    " ModelAuthError StoreLocked StoreFull StoreReadOnly SandboxError LimitExceeded"
+    " MemoryError".split()
 )
 """Errors that say something of the machine, and nothing of how to ask."""
 _KIND = re.compile(r"[A-Za-z_]\w{0,40}")
@@ -83,8 +68,7 @@ _LESSONS = {
 def lesson_of_errors(
     calls: Sequence[ToolCall], tags: Sequence[str], *, recovered: bool = False
 ) -> MemoryItem | None:
-    """The lesson of an error that came at least twice; with `recovered`, of one after which the
-    same tool worked."""
+    """The lesson of a repeated error; with `recovered`, of one after which the tool worked."""
     counts: dict[tuple[str, str], int] = {}
     for place, call in enumerate(calls):
         kind = _kind(call.error)

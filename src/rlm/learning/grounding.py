@@ -106,7 +106,6 @@ def _trimmed(iri: str) -> str:
 
 
 # -- evidence
-# ----------------------------------------------------------------------------------------------
 
 
 def evidence_of(iterations: Iterable[RLMIteration]) -> list[str]:

@@ -4,7 +4,7 @@
 The runs that used a memory are compared with runs of the same kind of question, by the same model,
 that did not have it in their prompt; runs that had it there and left it alone say nothing of it.
 What the others achieve is the prior of the memory: three lucky runs move it a little, thirty move
-it where they point (`shrink.py`). A verdict needs a difference that is larger than chance makes;
+it where they point (`insights_stats.py`). A verdict needs a difference that is larger than chance makes;
 else it is `unclear`. One that takes a place in prompts, and that no run has used, is `unused`: the
 place could have held something better.
 """
@@ -17,8 +17,19 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.insights_count import Counts, Seen, Stratum, Tally, TaskKey, count
-from rlm.learning.shrink import LEAST_RUNS, SURE, mean_gap, rate_gap, shrunk
+from rlm.learning.insights_stats import (
+    LEAST_RUNS,
+    SURE,
+    MemoryRuns,
+    RunCounts,
+    RunTally,
+    Stratum,
+    TaskKey,
+    count,
+    mean_gap,
+    rate_gap,
+    shrink,
+)
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -155,8 +166,8 @@ def _failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     return tuple(sorted(kept, key=lambda m: (-m.lost, m.memory_id)))
 
 
-def _merged(tallies: Iterable[Tally]) -> Tally:
-    whole = Tally()
+def _merged(tallies: Iterable[RunTally]) -> RunTally:
+    whole = RunTally()
     for tally in tallies:
         whole.merge(tally)
     return whole
@@ -165,17 +176,17 @@ def _merged(tallies: Iterable[Tally]) -> Tally:
 class _Base:
     """What runs come to without a memory."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: RunCounts) -> None:
         self.strata = counts.strata
         self.whole = _merged(counts.strata.values())
         self.spread = _spread(counts.strata.values())
 
-    def memory(self, memory_id: str, seen: Seen, item: MemoryItem | None) -> MemoryInsight:
+    def memory(self, memory_id: str, seen: MemoryRuns, item: MemoryItem | None) -> MemoryInsight:
         """One memory beside what there is without it."""
         mine = _merged(seen.strata.values())
         rate, rate_runs, steps, step_runs = self._without(seen, mine)
-        success_with = shrunk(mine.successes, mine.judged, rate)
-        steps_with = shrunk(mine.steps, mine.timed, steps)
+        success_with = shrink(mine.successes, mine.judged, rate)
+        steps_with = shrink(mine.steps, mine.timed, steps)
         better = (
             rate_gap(success_with, mine.judged, rate, rate_runs)
             if mine.judged >= LEAST_RUNS
@@ -214,7 +225,7 @@ class _Base:
             why_not=why_not,
         )
 
-    def _without(self, seen: Seen, mine: Tally) -> tuple[float, int, float, int]:
+    def _without(self, seen: MemoryRuns, mine: RunTally) -> tuple[float, int, float, int]:
         """Success and steps that runs of the same kinds have without it, and of how many runs.
 
         Every kind weighs as much as it does among the runs with the memory: one that is given to
@@ -222,7 +233,7 @@ class _Base:
         against all other runs, and steps against nothing: how long a question takes depends on its
         kind.
         """
-        others = Tally()
+        others = RunTally()
         others.merge(self.whole)
         others.merge(mine, -1)
         usual = (others.successes + 1) / (others.judged + 2)
@@ -232,9 +243,9 @@ class _Base:
         rate = steps = 0.0
         rate_runs = step_runs = weight = 0
         for stratum, tally in seen.strata.items():
-            left = self._left(stratum, tally, seen.beside.get(stratum, Tally()))
+            left = self._left(stratum, tally, seen.beside.get(stratum, RunTally()))
             own = tally.mean_steps if tally.mean_steps is not None else usual_steps
-            rate += tally.runs * shrunk(left.successes, left.judged, usual, weight=1)
+            rate += tally.runs * shrink(left.successes, left.judged, usual, weight=1)
             steps += tally.runs * (left.mean_steps if left.mean_steps is not None else own)
             rate_runs, step_runs, weight = (
                 rate_runs + left.judged,
@@ -245,15 +256,15 @@ class _Base:
             return usual, 0, usual_steps, 0
         return rate / weight, rate_runs, steps / weight, step_runs
 
-    def _left(self, stratum: Stratum, *taken: Tally) -> Tally:
-        left = Tally()
+    def _left(self, stratum: Stratum, *taken: RunTally) -> RunTally:
+        left = RunTally()
         left.merge(self.strata[stratum])
         for tally in taken:
             left.merge(tally, -1)
         return left
 
 
-def _spread(tallies: Iterable[Tally]) -> float:
+def _spread(tallies: Iterable[RunTally]) -> float:
     """The deviation of steps within a kind, over all kinds."""
     squares = runs = 0.0
     for tally in tallies:
@@ -283,7 +294,7 @@ def _why_not(item: MemoryItem | None) -> str:
     return "low confidence" if (item.confidence or 0.0) < RECALL_FLOOR else ""
 
 
-def _tasks(store: MemoryBackend, counts: Counts) -> tuple[TaskInsight, ...]:
+def _tasks(store: MemoryBackend, counts: RunCounts) -> tuple[TaskInsight, ...]:
     """Every curriculum task that was run, those whose memories were of use elsewhere first."""
     made: dict[TaskKey, list[MemoryItem]] = {}
     for curriculum_id in dict.fromkeys(key[0] for key in counts.tasks):
@@ -299,8 +310,10 @@ def _tasks(store: MemoryBackend, counts: Counts) -> tuple[TaskInsight, ...]:
     )
 
 
-def _task(key: TaskKey, runs: Tally, made: Sequence[MemoryItem], counts: Counts) -> TaskInsight:
-    elsewhere = Tally()
+def _task(
+    key: TaskKey, runs: RunTally, made: Sequence[MemoryItem], counts: RunCounts
+) -> TaskInsight:
+    elsewhere = RunTally()
     for item in made:
         seen = counts.memories.get(item.memory_id)
         for task, tally in (seen.tasks if seen is not None else {}).items():

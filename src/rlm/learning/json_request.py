@@ -1,5 +1,4 @@
-"""Asking a model for JSON about a run: by schema, once more when it cannot be read, in short when
-it is too much.
+"""A request for JSON about a run: by schema, once more when the reply cannot be read.
 
 A model's window holds the prompt and the reply. Some servers refuse a request for more tokens than
 are left, others cut the reply. What is refused as too long is asked again with an extract of the
@@ -8,6 +7,7 @@ data and room for a short reply.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -28,6 +28,8 @@ _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window|size)|max(?:_completion)?_tokens|prompt is too long",
     re.IGNORECASE,
 )
+
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 
 T = TypeVar("T")
 Build = Callable[[float], list[Message]]
@@ -65,24 +67,32 @@ def ask_json(
                 problem = CUT if reply.stop_reason == "length" else str(exc)
                 if is_last:
                     raise ValueError(problem) from None
-                messages = repaired(messages, reply.text, repair.format(problem=problem))
+                messages = _repair(messages, reply.text, repair.format(problem=problem))
         raise AssertionError("unreachable")
 
     try:
         return twice(1.0, REPLY_TOKENS)
     except ModelError as exc:
-        if not is_too_long(exc):
+        if not _is_too_long(exc):
             raise
     return twice(EXTRACT, FEW_TOKENS)
 
 
-def is_too_long(exc: ModelError) -> bool:
-    """Whether a server refused a request because of its length. What may pass by waiting is none of
-    that."""
+def parse_json(text: str) -> Any:
+    """The JSON that a reply is, in a fence or not. Raises ValueError with what is wrong."""
+    fenced = _FENCE.fullmatch(text)
+    try:  # line ends inside of a text are no fault
+        return json.loads(fenced[1] if fenced else text, strict=False)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+
+
+def _is_too_long(exc: ModelError) -> bool:
+    """Whether a server refused a request for its length; what may pass by waiting is no such."""
     return type(exc) is ModelError and _TOO_LONG.search(str(exc)) is not None
 
 
-def repaired(before: Sequence[Message], reply: str, told: str) -> list[Message]:
+def _repair(before: Sequence[Message], reply: str, told: str) -> list[Message]:
     """The same prompt, what was replied, and what was wrong with it."""
     said = clean_text(reply)[:REPLY_CHARS] or "(empty)"
     return [*before, {"role": "assistant", "content": said}, {"role": "user", "content": told}]

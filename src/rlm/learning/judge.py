@@ -10,13 +10,12 @@ it is a failure. With no language model the checks alone decide.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.json_request import ask_json
+from rlm.learning.json_request import ask_json, parse_json
 from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clipped, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage, is_language_model
@@ -26,7 +25,6 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
 
 _NOTHING = re.compile(r"\W*(?:none|nothing(?: (?:is )?missing)?|n/?a|empty)\W*", re.IGNORECASE)
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 
 
 def judge_trajectory(
@@ -100,7 +98,6 @@ def _short(text: str) -> str:
 
 
 # -- the model
-# ---------------------------------------------------------------------------------------------
 
 
 def _by_model(
@@ -133,15 +130,8 @@ def _by_model(
 
 
 def read_judgment(text: str) -> Judgment:
-    """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with
-    what is wrong."""
-    fenced = _FENCE.fullmatch(text)
-    try:
-        found = json.loads(
-            fenced[1] if fenced else text, strict=False
-        )  # line ends inside of a text are no fault
-    except (ValueError, RecursionError):
-        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    """A judgment out of a reply that is one JSON object. Raises ValueError with what is wrong."""
+    found = parse_json(text)
     if not isinstance(found, dict):
         raise ValueError("it is JSON, but no object")
     is_success, reason = found.get("is_success"), found.get("reason")
@@ -159,8 +149,7 @@ def read_judgment(text: str) -> Judgment:
 
 
 def _in_doubt(found: Judgment) -> Judgment:
-    """A success that the judge is not sure of is none; nor is one that it says something is missing
-    from."""
+    """What the judge is not sure of, or says something is missing from, is no success."""
     if not found.is_success:
         return found
     if found.confidence == LOW:

@@ -120,7 +120,6 @@ def _readings(*texts: str) -> list[str]:
 
 
 # -- what the question names
-# -------------------------------------------------------------------------------
 
 
 def asked_in(question: str, names: Names) -> tuple[set[str], set[str]]:

@@ -21,8 +21,7 @@ from rlm.store.sanitize import clean_text
 OTHER_LETTERS = 6
 """So many letters of another script are a sentence, and no look-alikes any more."""
 _LOOKALIKES = str.maketrans(
-    "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ",
-    "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh",
+    "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ", "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh"
 )
 _LEET = str.maketrans("013457@$!|", "oieastasil")
 _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W_][\s.,_*·•|/\\-]{1,3}){4,}[^\W_](?![^\W_])")

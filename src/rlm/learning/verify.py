@@ -93,7 +93,6 @@ def check_answer(
 
 
 # -- what is expected
-# --------------------------------------------------------------------------------------
 
 
 class _Expected:
@@ -182,7 +181,6 @@ def _truth(verify: Verify, found: Answer) -> bool:
 
 
 # -- what is given
-# -----------------------------------------------------------------------------------------
 
 
 class _Given:
@@ -246,7 +244,6 @@ def bounded(names: list[str]) -> list[str]:
 
 
 # -- the comparisons
-# ---------------------------------------------------------------------------------------
 
 
 def _named(given: _Given, expected: Values, *, exactly: bool) -> Verdict:

@@ -31,7 +31,6 @@ _MARKED = re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(`*])|\n+")
 
 # -- there is none
-# -----------------------------------------------------------------------------------------
 
 _GAP = r"(?:[\w'-]+\s+){0,3}"
 _FILLER = r"(?:doubt|problem|need|reason|wonder|matter|longer|less|fewer|more|one)\b"
@@ -97,7 +96,6 @@ def says_none(answer: str) -> bool:
 
 
 # -- yes or no
-# ---------------------------------------------------------------------------------------------
 
 _YES = (
     r"yes|yep|yeah|true|correct|indeed|right|affirmative|it is|it does|it has|they are|they"
@@ -167,7 +165,6 @@ def _stated(sentence: str) -> bool | None:
 
 
 # -- a number
-# ----------------------------------------------------------------------------------------------
 
 _SEPARATOR = "[,_'’\u00a0\u2009\u202f]"
 _WORDS = "|".join(NUMBER_WORDS)

@@ -32,6 +32,7 @@ from rlm.store.types import (
     LEVELS,
     NODE_TYPES,
     OUTCOMES,
+    QUARANTINE_REASON,
     ROLES,
     SOURCE_TYPES,
     TIERS,
@@ -180,7 +181,7 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     provenance = admit_object(item.provenance, "provenance", clean=clean) if item.provenance else {}
     trust, reason = _trust(item, source_type, content)
     if reason:
-        provenance["quarantined_because"] = reason
+        provenance[QUARANTINE_REASON] = reason
     scope, scope_in_id = _scope(item.scope)
     if item.access_count != 0 or item.success_count != 0 or item.failure_count != 0:
         for name in ("access_count", "success_count", "failure_count"):

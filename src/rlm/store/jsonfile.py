@@ -28,6 +28,7 @@ from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use
 from rlm.store.types import (
+    QUARANTINE_KEYS,
     Hit,
     Judgment,
     Lessons,
@@ -275,7 +276,7 @@ class MemoryStore(JSONDocument):
         if item.trust == "trusted":
             return item
         provenance = {
-            key: value for key, value in item.provenance.items() if key != "quarantined_because"
+            key: value for key, value in item.provenance.items() if key not in QUARANTINE_KEYS
         }
         if by:
             provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)

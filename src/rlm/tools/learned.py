@@ -16,10 +16,10 @@ from rlm.errors import HandleError, LimitExceeded, ValidationError
 from rlm.handles import Meter, Ref, Store, View, from_wire
 from rlm.learning import dedup
 from rlm.learning.extract_calls import CallReading
-from rlm.learning.gates import REASON, Gate
+from rlm.learning.gates import Gate
 from rlm.loop.trace import ToolCall, Trace
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Judgment, MemoryItem
+from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
 from rlm.tools.memory import ORIGIN
 from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_text, clip
@@ -167,5 +167,5 @@ def _shown(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str,
         "why": why,
         "trust": item.trust,
     }
-    reason = item.provenance.get(REASON)
-    return {**found, "quarantined_because": clip(str(reason), 200)} if reason else found
+    reason = item.quarantine_reason
+    return {**found, QUARANTINE_REASON: clip(reason, 200)} if reason else found

@@ -14,10 +14,9 @@ from typing import Any
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.gates import REASON
 from rlm.learning.suspicion import suspicious
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
+from rlm.store.types import DEFAULT_SCOPE, QUARANTINE_REASON, MemoryItem, Scope
 from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
@@ -147,7 +146,7 @@ class _Memory:
             origin=ORIGIN,
         )
         if why := suspicious("\n".join(map(str, (title, description, content, *item.tags)))):
-            item.trust, item.provenance = "quarantined", {REASON: why}
+            item.trust, item.provenance = "quarantined", {QUARANTINE_REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:
                 raise LimitExceeded(

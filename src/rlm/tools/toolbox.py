@@ -77,7 +77,6 @@ def _described(name: str, function: Tool) -> str:
 
 
 # -- how much a value says
-# -------------------------------------------------------------------------------
 
 
 def clip(text: str, room: int) -> str:
@@ -103,7 +102,6 @@ def one_line(text: str) -> str:
 
 
 # -- what a tool may be asked
-# ----------------------------------------------------------------------------
 
 
 def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:

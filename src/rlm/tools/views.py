@@ -96,7 +96,6 @@ def _dict(value: dict[str, Any]) -> dict[str, Any]:
 
 
 # -- into so many characters
-# -----------------------------------------------------------------------------
 
 
 def fit(value: Any, most: int) -> Any:
