@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.parts import Parts
+from rlm.agent.parts import RunParts
 from rlm.agent.recall import Recalled
 from rlm.agent.spec import RunSpec
 from rlm.handles import Meter
@@ -45,7 +45,7 @@ class Attempt:
         self,
         stack: ExitStack,
         spec: RunSpec,
-        parts: Parts,
+        parts: RunParts,
         run: Run,
         recalled: Recalled,
         *,

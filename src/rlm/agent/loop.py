@@ -11,7 +11,7 @@ from typing import Any
 from rlm.agent.accept import check_lang, check_question
 from rlm.agent.attempt import Attempt, OnStep
 from rlm.agent.learn import Learned, learn
-from rlm.agent.parts import Parts
+from rlm.agent.parts import RunParts
 from rlm.agent.recall import recall
 from rlm.agent.scaling import Scaling, best_of, hint_after
 from rlm.agent.spec import AgentResult, Context, RunSpec
@@ -66,7 +66,7 @@ def run_spec(spec: RunSpec) -> AgentResult:
         raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
     Scaling.of(spec.scaling)
     with ExitStack() as stack:
-        parts = Parts.open(stack, spec)
+        parts = RunParts.open(stack, spec)
         if spec.on_start is not None:
             spec.on_start(parts.models.root.model)
         return AgentRun(stack, spec, parts).run()
@@ -78,7 +78,7 @@ class AgentRun:
 
     stack: ExitStack
     spec: RunSpec
-    parts: Parts
+    parts: RunParts
     lineage: Callable[[], Mapping[str, Any]] = dict
     """What else the provenance of a new memory says."""
     record: Run = field(init=False)

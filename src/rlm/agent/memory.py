@@ -11,7 +11,7 @@ from typing import Any
 
 from rlm.agent.accept import check_language
 from rlm.agent.loop import AgentRun
-from rlm.agent.parts import Graph, Models, Parts
+from rlm.agent.parts import Graph, Models, RunParts
 from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
@@ -71,7 +71,7 @@ def rlm_run_with_memory(
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
             tools = tools | dataset_tools(dataset, Meter())
         spec = replace(spec, tools=tools.functions, patient=tools.patient)
-        job = AgentRun(stack, spec, Parts(models, memory_store, graph, context))
+        job = AgentRun(stack, spec, RunParts(models, memory_store, graph, context))
         if dataset is not None and dataset_path is not None:
             path = str(Path(dataset_path).expanduser().absolute())
             job.lineage = lambda: {"dataset": path} if dataset.changed or dataset.saved else {}

@@ -92,7 +92,7 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunParts:
     """What all attempts at one question work with. `context` holds the content of files, not their
     paths; None where the ontology's own card is all there is to read."""
 
@@ -102,7 +102,7 @@ class Parts:
     context: Any = None
 
     @classmethod
-    def open(cls, stack: ExitStack, spec: RunSpec) -> Parts:
+    def open(cls, stack: ExitStack, spec: RunSpec) -> RunParts:
         """Open everything that a spec names; closed with the stack.
 
         What can be known to be wrong raises, and then nothing was spent; the store comes last,
