@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlm import agent
-from rlm.agent.accept import check_language, check_log_dir
+from rlm.agent.parts import check_language, check_log_dir
 from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
 from rlm.learning.insights_stats import own_end

@@ -26,8 +26,8 @@ from rlm.llm.offline.asked import (
 )
 from rlm.llm.offline.asked.frames import framed
 from rlm.llm.offline.asked.gates import GATES
+from rlm.llm.offline.asked.kinds import MAX_CHARS, MAX_LEFT, hidden
 from rlm.llm.offline.asked.notation import respelled
-from rlm.llm.offline.asked.patterns import MAX_CHARS, MAX_LEFT, hidden
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import (
     HAS_ANY,

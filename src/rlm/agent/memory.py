@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.accept import check_language
 from rlm.agent.loop import AgentRun
-from rlm.agent.parts import Graph, Models, RunParts
+from rlm.agent.parts import Graph, Models, RunParts, check_language
 from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter

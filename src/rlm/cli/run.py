@@ -138,7 +138,7 @@ def run(
         raise ConfigError(
             "--base-url names a server but not which of its models: give --model NAME"
         )
-    from rlm import agent
+    from rlm.agent import RunSpec, run_spec
 
     context = _read(session, contexts or ("-",)) if contexts or not ontology else None
     if not contexts and context == "":
@@ -151,7 +151,7 @@ def run(
     given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
     started = time.monotonic()
     with _logs_on_stderr(session), _wait_for(session, ontology) as on_start:
-        spec = agent.RunSpec(
+        spec = RunSpec(
             query=asked,
             ontology_path=ontology,
             context=context,
@@ -164,7 +164,7 @@ def run(
             on_step=None if session.json else _step_printer(verbose),
             **given,
         )
-        result = agent.run_spec(spec)
+        result = run_spec(spec)
     _print_result(session, result, time.monotonic() - started)
     if result.result.interrupted:
         return INTERRUPTED

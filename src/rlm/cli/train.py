@@ -65,7 +65,7 @@ def print_odd_tags(session: Session, lesson: Curriculum) -> None:
 
 def check_spec(spec: RunSpec) -> Client:
     """The client, closed. Raises where it or the scaling means nothing."""
-    from rlm.agent.scaling import Scaling
+    from rlm.agent.loop import Scaling
     from rlm.llm import open_client
 
     Scaling.of(spec.scaling)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm import clock
-from rlm.agent.scaling import Scaling
+from rlm.agent.loop import Scaling
 from rlm.agent.spec import AgentResult, RunSpec
 from rlm.errors import ConfigError, ModelError
 from rlm.evaluate.report import Evaluation, InPrompt, Measured

@@ -1,4 +1,13 @@
-"""Where payloads live, on the host, behind keys.
+"""Where payloads live, on the host, behind keys, and what stands for them elsewhere.
+
+A `Ref` names a whole payload, a `View` a passage of one. Neither shows any of it when printed: what
+is printed in the REPL is what the model reads next. `prev` is there for whoever asks for it by
+name.
+
+>>> Ref("results_0", "results", 3000, "?item ?label")
+Ref('results_0', results, 3000 chars)
+>>> View("context_0", 100, 5000)
+View('context_0', 100:5000, 4900 chars)
 
 Memory first: beyond `memory_bytes` in all, the least recently used go to files in a private folder
 (0700), which `close` removes, and the interpreter at its end if nobody closed. A payload that
@@ -26,6 +35,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -33,16 +43,68 @@ from typing import Any, NamedTuple, Self
 from rlm.errors import HandleError
 from rlm.handles import payload as bodies
 from rlm.handles.payload import Payload, render
-from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is_key, preview
 
+KEY_CHARS = 200
+DTYPE_CHARS = 48
+PREVIEW_CHARS = 80
 MEMORY_BYTES = 256 << 20
 LOSSY = "-lossy"
 """The end of a dtype whose bytes were no UTF-8: U+FFFD stands for some of them."""
 
-Target = str | Ref | View
 SEAL_CHARS = 1 << 20
 
 _DTYPE = re.compile(rf"[A-Za-z][A-Za-z0-9_.+-]{{0,{DTYPE_CHARS - len(LOSSY) - 1}}}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ref:
+    """A handle: its key, its kind, its size in characters, its first 80 on one line."""
+
+    key: str
+    dtype: str
+    sz: int
+    prev: str
+
+    def __repr__(self) -> str:
+        return f"Ref({self.key!r}, {self.dtype}, {self.sz} chars)"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class View:
+    """The characters `start` to `stop` of a payload, as far as it has them."""
+
+    key: str
+    start: int
+    stop: int
+
+    def __repr__(self) -> str:
+        return (
+            f"View({self.key!r}, {self.start}:{self.stop}, {max(0, self.stop - self.start)} chars)"
+        )
+
+    __str__ = __repr__
+
+
+def is_key(value: object) -> bool:
+    """Whether this can be a key: short, printable, and free of the brackets of marks."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= KEY_CHARS
+        and value.isprintable()
+        and "\u27e6" not in value
+        and "\u27e7" not in value
+    )
+
+
+def preview(head: str) -> str:
+    """The first 80 characters of a text on one line, without what a terminal could obey."""
+    shown = "".join(char if char.isprintable() else " " for char in head)
+    return " ".join(shown.split())[:PREVIEW_CHARS]
+
+
+Target = str | Ref | View
 
 
 class _Entry(NamedTuple):

@@ -22,8 +22,7 @@ from typing import Any
 
 from rlm.errors import HandleError
 from rlm.handles.meter import Meter
-from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is_key
-from rlm.handles.store import Store
+from rlm.handles.store import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, Store, View, is_key
 
 TAG = "$ref"
 EXPAND_CHARS = 1_000_000

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from rlm.llm.offline.asked import understand
-from rlm.llm.offline.asked.patterns import hidden
+from rlm.llm.offline.asked.kinds import hidden
 
 # -- The small words of languages, for `language`: what English asks with, what others ask with,
 # what says nothing.

@@ -15,10 +15,20 @@ from dataclasses import replace
 from rlm.llm.offline.asked.frames import framed, guessed
 from rlm.llm.offline.asked.gates import GATES
 from rlm.llm.offline.asked.grammar import Rule, Words, everything, pattern
-from rlm.llm.offline.asked.kinds import COUNTED, FAMILIES, KINDS, Asked, family_of, generalised
+from rlm.llm.offline.asked.kinds import (
+    COUNTED,
+    FAMILIES,
+    KINDS,
+    MAX_CHARS,
+    OPEN,
+    Asked,
+    Lazy,
+    family_of,
+    generalised,
+    hidden,
+)
 from rlm.llm.offline.asked.names import looks_named, name_in, of_vocabulary, text_in
 from rlm.llm.offline.asked.notation import in_signs, in_words, respelled
-from rlm.llm.offline.asked.patterns import MAX_CHARS, OPEN, Lazy, hidden
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import (
     HAS_ANY,

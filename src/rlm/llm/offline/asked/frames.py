@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.asked.patterns import CLOSE, MAX_LEFT, NO_NAMES, OPEN, Lazy
+from rlm.llm.offline.asked.kinds import CLOSE, MAX_LEFT, NO_NAMES, OPEN, Asked, Lazy
 from rlm.llm.offline.asked.short import short
 from rlm.llm.offline.asked.tokens import Read, read_words, without_scopes, words_of
 

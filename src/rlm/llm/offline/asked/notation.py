@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.asked.patterns import CLOSE, OPEN, Lazy
+from rlm.llm.offline.asked.kinds import CLOSE, OPEN, Asked, Lazy
 from rlm.llm.offline.asked.words import vocabulary
 
 # -- Slips of the pen in the words that carry a question, put right: a letter missing, two letters

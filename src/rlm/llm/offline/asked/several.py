@@ -12,9 +12,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from rlm.llm.offline.asked.kinds import ONLY, Asked
+from rlm.llm.offline.asked.kinds import CLOSE, NO_NAMES, ONLY, OPEN, SCOPES, Asked, Lazy
 from rlm.llm.offline.asked.names import looks_named, name_in
-from rlm.llm.offline.asked.patterns import CLOSE, NO_NAMES, OPEN, SCOPES, Lazy
 from rlm.llm.offline.asked.text import MAX_NAME_CHARS, prepare
 from rlm.llm.offline.asked.words import vocabulary
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import re
 
-from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.asked.patterns import Lazy
+from rlm.llm.offline.asked.kinds import Asked, Lazy
 from rlm.llm.offline.asked.tokens import Word, end_of_name, named, role
 
 # -- How questions begin and end: what asks for a list or a number, and what only says "are there".

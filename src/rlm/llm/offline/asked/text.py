@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rlm.llm.offline.asked.patterns import MAX_LEFT, Lazy
+from rlm.llm.offline.asked.kinds import MAX_LEFT, Lazy
 
 MAX_NAME_WORDS = 9
 MAX_NAME_CHARS = 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline.asked.patterns import CLOSE, NO_NAMES, OPEN, QUALITIES, REQUESTS, SCOPES, Lazy
+from rlm.llm.offline.asked.kinds import CLOSE, NO_NAMES, OPEN, QUALITIES, REQUESTS, SCOPES, Lazy
 from rlm.llm.offline.asked.words import vocabulary
 
 _FIRST = {

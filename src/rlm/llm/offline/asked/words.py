@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
-from rlm.llm.offline.asked.patterns import REQUESTS
+from rlm.llm.offline.asked.kinds import REQUESTS
 
 # -- Phrases of plain questions that are made of pieces: "at any level", "including the inherited
 # ones".

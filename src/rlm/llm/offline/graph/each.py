@@ -13,9 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked, Concepts
-from rlm.llm.offline.graph.answers import notes_on, shown
+from rlm.llm.offline.graph.answers import (
+    OTHER_NAMES,
+    base_kind,
+    literal,
+    notes_on,
+    query_for,
+    shown,
+)
 from rlm.llm.offline.graph.follow import followed
-from rlm.llm.offline.graph.kinds import OTHER_NAMES, base_kind, literal, query_for
 from rlm.llm.offline.graph.prompt import Plan
 from rlm.llm.offline.graph.steps import link_call, links, said
 from rlm.llm.offline.text.said import tidy

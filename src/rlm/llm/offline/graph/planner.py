@@ -18,11 +18,15 @@ from rlm.llm.offline.asked.kinds import Asked, concepts_asked
 from rlm.llm.offline.graph import steps
 from rlm.llm.offline.graph.answers import (
     MENTION_CHARS,
+    PROBES,
     about_of,
+    base_kind,
     label_of,
     misread,
+    names_needed,
     notes_on,
     shown,
+    wanted_kinds,
     with_article,
 )
 from rlm.llm.offline.graph.each import (
@@ -38,7 +42,6 @@ from rlm.llm.offline.graph.each import (
     single,
 )
 from rlm.llm.offline.graph.follow import follow
-from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
 from rlm.llm.offline.graph.prompt import (
     Plan,
     Seen,

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.graph.answers import JOINING, PROBES, base_kind
 from rlm.llm.offline.graph.fit import HIERARCHY, fit
-from rlm.llm.offline.graph.kinds import JOINING, PROBES, base_kind
 from rlm.llm.offline.graph.sparql import Query, read_query
 from rlm.llm.types import Message
 
