@@ -20,7 +20,7 @@ from rlm.learning.grounding import ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
-from rlm.loop import RLMIteration, RLMLogger, RLMResult, run_loop
+from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import Trace
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
@@ -119,7 +119,7 @@ class Attempt:
             "trajectory_id": self.trajectory.trajectory_id,
             "ontology_name": self.run.ontology_name,
             "ontology_path": self.run.ontology_path,
-            "memory_k": self.spec.wanted,
+            "memory_k": self.spec.recall_k,
             "memories": self.recalled.ids,
             "packs": self.store.pack_names(),
         }
@@ -157,9 +157,9 @@ class Attempt:
         with ExitStack() as stack:
             log = self._open_log(stack)
             try:
-                self.result = run_loop(
-                    self.query, self.context, spec, self.handles, self.meter, log
-                )
+                self.result = LoopRun(
+                    self.query, self.context, spec, self.handles, self.meter, logger=log
+                ).complete()
             except BaseException as exc:
                 reason = f"failed: {type(exc).__name__}: {exc}"[:500]
                 self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
@@ -183,7 +183,7 @@ class Attempt:
         self.judgment = judge_trajectory(
             self.artifact(),
             client=self.judge_client(),
-            grounding=self._ungrounded(),
+            grounding=self._find_ungrounded(),
             verdict=self.verdict,
             usage=self.result.usage,
         )
@@ -198,7 +198,7 @@ class Attempt:
         ended_early = self.result.error is not None or not self.result.converged
         return self.models.root if self.speaks and not ended_early else None
 
-    def _ungrounded(self) -> list[str]:
+    def _find_ungrounded(self) -> list[str]:
         blocks = [block for turn in self.result.iterations for block in turn.code_blocks]
         return ungrounded(
             self.result.answer,

@@ -140,7 +140,7 @@ class AgentRun:
             spec.query,
             parts.store,
             parts.graph,
-            spec.wanted,
+            spec.recall_k,
             lang=spec.lang,
             skip=skip,
             text=parts.context is not None,

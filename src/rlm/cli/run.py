@@ -288,15 +288,15 @@ def _step_printer(verbose: bool) -> Any:
         if verbose:
             mark = f"{turn.attempt} " if turn.attempt else ""
             for block in turn.code_blocks:
-                output.talk(_indented(block.code, f"  {mark}> "))
+                output.talk(_indent(block.code, f"  {mark}> "))
                 output.talk(
-                    _indented((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}")
+                    _indent((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}")
                 )
 
     return tell
 
 
-def _indented(text: str, mark: str) -> str:
+def _indent(text: str, mark: str) -> str:
     return "\n".join(mark + line for line in text.rstrip().splitlines())
 
 
@@ -318,7 +318,7 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
         else f"not finished ({result.reason})"
     )
     session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
-    for line in _learning(result):
+    for line in _learning_lines(result):
         session.talk(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.talk(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
@@ -336,7 +336,7 @@ def _verdict(judgment: dict[str, Any]) -> str:
     )
 
 
-def _learning(result: AgentResult) -> Iterator[str]:
+def _learning_lines(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
     if result.attempts:
         right = sum(1 for one in result.attempts if one["is_success"])

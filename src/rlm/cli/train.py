@@ -41,11 +41,11 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     """
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
-    from rlm.train import check_lesson, chosen_tasks
+    from rlm.train import check_lesson, choose_tasks
     from rlm.train import train as teach
 
     lesson = read_curriculum(curriculum)
-    total = len(chosen_tasks(lesson, "train"))
+    total = len(choose_tasks(lesson, "train"))
     spec = RunSpec(limits=take_limits(given), **given)
     check_lesson(lesson, spec.log_dir, check_spec(spec))  # before the store is made
     print_odd_tags(session, lesson)

@@ -141,10 +141,11 @@ def _compare(gap: ArmDifference) -> str:
     more, less = f"{few} more steps", f"{few} fewer steps"
     steps = _in_words(gap.steps, gap.steps_interval, more, less, "steps")
     low, high = gap.success_interval
-    fewest, most = map(signed, gap.steps_interval)
+    fewest, most = map(with_sign, gap.steps_interval)
     return (
         f"against {safe(_arm_name(gap.base))}:<br><strong>{steps}</strong> ({fewest} to {most})"
-        f"<br><strong>{success}</strong> ({signed(low, '').strip()} to {signed(high, 'points')})"
+        f"<br><strong>{success}</strong>"
+        f" ({with_sign(low, '').strip()} to {with_sign(high, 'points')})"
     )
 
 
@@ -153,7 +154,7 @@ def _in_words(change: float, interval: Interval, more: str, less: str, what: str
     return f"no sure difference in {what}" if low <= 0 <= high else more if change > 0 else less
 
 
-def signed(share: float, unit: str = "%") -> str:
+def with_sign(share: float, unit: str = "%") -> str:
     """A difference: `−40 %`, `+5 points`."""
     number = round(100 * share)
     return f"{'−' if number < 0 else '+' if number else '±'}{abs(number)} {unit}"
@@ -190,10 +191,10 @@ def _memories(effects: Sequence[MemoryEffect]) -> str:
 def _changes(gap: ArmDifference) -> str:
     if not gap.tasks:
         return _number(0) + _number("") * 2
-    low, high = (signed(end, "").strip() for end in gap.success_interval)
-    few, many = map(signed, gap.steps_interval)
-    success = f"{signed(gap.success, 'points')} ({low} to {high})"
-    steps = f"{signed(gap.steps)} ({few} to {many})"
+    low, high = (with_sign(end, "").strip() for end in gap.success_interval)
+    few, many = map(with_sign, gap.steps_interval)
+    success = f"{with_sign(gap.success, 'points')} ({low} to {high})"
+    steps = f"{with_sign(gap.steps)} ({few} to {many})"
     return _number(gap.tasks) + _number(success) + _number(steps)
 
 

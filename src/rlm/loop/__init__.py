@@ -7,12 +7,13 @@ log.
 """
 
 from rlm.loop.logger import RLMLogger, read_log
-from rlm.loop.run import rlm_run, rlm_steps, run_loop
+from rlm.loop.run import LoopRun, rlm_run, rlm_steps
 from rlm.loop.types import CodeBlock, Limits, LoopSpec, RLMIteration, RLMResult, SubCall
 
 __all__ = [
     "CodeBlock",
     "Limits",
+    "LoopRun",
     "LoopSpec",
     "RLMIteration",
     "RLMLogger",
@@ -21,5 +22,4 @@ __all__ = [
     "read_log",
     "rlm_run",
     "rlm_steps",
-    "run_loop",
 ]

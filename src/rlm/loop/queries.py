@@ -141,7 +141,7 @@ class Queries:
         if reason := self._budget.spent():
             raise LimitExceeded(reason)
         begun = time.monotonic()
-        answer = self._recurse(self._expanded(asked), about)
+        answer = self._recurse(self._expand(asked), about)
         self._note(
             SubCall(
                 "rlm_query",
@@ -156,7 +156,7 @@ class Queries:
     def _without_recursion(self, question: str, context: Any) -> str:
         """At the deepest level: one plain call, over as much of the context as a prompt holds."""
         text = as_text(self._store, context, limit=PROMPT_CHARS // 2)
-        answer = self._ask(f"{self._expanded(question)}\n\nText:\n{text}", None, shown=question)
+        answer = self._ask(f"{self._expand(question)}\n\nText:\n{text}", None, shown=question)
         return (
             f"[note] rlm_query is at its deepest level here; a single llm_query answered.\n{answer}"
         )
@@ -167,7 +167,7 @@ class Queries:
         error: str | None = None
         begun = time.monotonic()
         try:
-            text = clean(self._expanded(prompt)) if shown is None else clean(prompt)
+            text = clean(self._expand(prompt)) if shown is None else clean(prompt)
             reply = self._budget.ask(self._client, [{"role": "user", "content": text}])
             return clean(reply.text)
         except RLMError as exc:
@@ -187,7 +187,7 @@ class Queries:
                 )
             )
 
-    def _expanded(self, prompt: str) -> str:
+    def _expand(self, prompt: str) -> str:
         return expand(self._store, prompt, max_chars=PROMPT_CHARS)
 
     def _prompt(self, prompt: object, what: str) -> str:

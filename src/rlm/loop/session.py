@@ -15,7 +15,7 @@ from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
 from rlm.handles import Ref, Store, View, from_wire, reader, to_wire
 from rlm.loop.queries import Queries
 from rlm.loop.types import LoopSpec
-from rlm.loop.values import as_text, namespace, resolved
+from rlm.loop.values import as_text, namespace, resolve
 from rlm.sandbox import Repl, REPLResult, open_repl
 
 PATIENT = ("llm_query", "llm_query_batched", "rlm_query")
@@ -44,7 +44,8 @@ class ReplSession:
         _check_names({*self._tools, *self._variables, "SHOW_VARS"}, spec.tools, spec.ns)
         self._variables.update(spec.ns)
         self.names = sorted(self._variables)
-        self._described: dict[str, str] = {}
+        self.descriptions: dict[str, str] = {}
+        """The variables after the last block."""
         self._final: Any = _NOTHING
         self._final_var: Any = _NOTHING
         self._content: Any = None
@@ -87,7 +88,7 @@ class ReplSession:
         """One block."""
         self._final = self._final_var = _NOTHING
         result = self.repl.run(code, deadline=deadline)
-        self._described = result.locals
+        self.descriptions = result.locals
         self.names = sorted(result.locals)
         return result
 
@@ -110,7 +111,7 @@ class ReplSession:
         if not values and not fields:
             raise TypeError("SUBMIT needs at least one field: SUBMIT(answer=...)")
         named = {"answer": values[0], **fields} if values else fields
-        self.submitted = resolved(self.store, named)
+        self.submitted = resolve(self.store, named)
         return "The answer is noted; the run ends after this block."
 
     # -- what it said
@@ -133,7 +134,7 @@ class ReplSession:
         if self._final is not _NOTHING:
             return as_text(self.store, self._final)
         if self._final_var is not _NOTHING:
-            return self._called_final_var(code, notes)
+            return self._read_final_var(code, notes)
         return self._answer_variable()
 
     def variable(self, name: str, notes: list[str]) -> str | None:
@@ -153,7 +154,7 @@ class ReplSession:
         )
         return None
 
-    def _called_final_var(self, code: str, notes: list[str]) -> str | None:
+    def _read_final_var(self, code: str, notes: list[str]) -> str | None:
         """`FINAL_VAR("name")` names a variable; in `FINAL_VAR(name)` Python has put its value in
         place already."""
         given = self._final_var
@@ -185,10 +186,6 @@ class ReplSession:
             return as_text(self.store, self._content)
         except RLMError:
             return ""
-
-    def described(self) -> dict[str, Any]:
-        """The variables as they were after the last block, by their descriptions."""
-        return dict(self._described)
 
     def namespace(self) -> dict[str, Any]:
         return namespace(self.repl)

@@ -73,26 +73,26 @@ def _lines(store: Store, handle: Ref | View) -> int:
 def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
     """A value from the REPL as an answer: handles become text, structures JSON; cut at `limit`."""
     if isinstance(value, Ref | View):
-        return _bounded(_passage(store, value, limit), store.size(value), limit)
+        return _bound(_passage(store, value, limit), store.size(value), limit)
     if isinstance(value, str):
         try:
             value = expand(store, clean(value))
         except HandleError:
             value = clean(value)  # more than fits: the marks say where it is
-        return _bounded(value, len(value), limit)
+        return _bound(value, len(value), limit)
     if value is None or isinstance(value, bool | int | float):
         return str(value)
     try:
-        text = json.dumps(resolved(store, value, limit=limit), ensure_ascii=False, default=str)
+        text = json.dumps(resolve(store, value, limit=limit), ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         text = str(type(value).__name__)
     text = clean(text)
-    return _bounded(text, len(text), limit)
+    return _bound(text, len(text), limit)
 
 
-def resolved(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
+def resolve(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
     """JSON-like data with text in place of handles, about `limit` characters of it in all."""
-    return _Room(store, limit).resolved(value)
+    return _Room(store, limit).resolve(value)
 
 
 class _Room:
@@ -101,7 +101,7 @@ class _Room:
     def __init__(self, store: Store, left: int) -> None:
         self._store, self._left = store, left
 
-    def resolved(self, value: Any) -> Any:
+    def resolve(self, value: Any) -> Any:
         if self._left <= 0:
             return CUT
         self._left -= 2
@@ -111,11 +111,11 @@ class _Room:
             return text
         if isinstance(value, Mapping):
             return {
-                clean(str(name))[:NAME_CHARS]: self.resolved(part)
+                clean(str(name))[:NAME_CHARS]: self.resolve(part)
                 for name, part in self._some(value.items())
             }
         if isinstance(value, list | tuple):
-            return [self.resolved(part) for part in self._some(value)]
+            return [self.resolve(part) for part in self._some(value)]
         return value
 
     def _some(self, parts: Iterable[Any]) -> Iterator[Any]:
@@ -132,7 +132,7 @@ def _passage(store: Store, handle: Ref | View, limit: int) -> str:
     return store.read(handle.key, start, start + min(limit, store.size(handle)))
 
 
-def _bounded(text: str, size: int, limit: int) -> str:
+def _bound(text: str, size: int, limit: int) -> str:
     """Cut behind a whole word where one ends near: half of a name is another name."""
     if size <= limit:
         return text
