@@ -174,11 +174,7 @@ class Attempt:
         """The verdict: what can be checked first, then the model where one is asked."""
         if self.spec.verify is not None and self.graph is not None and self.result.converged:
             self.verdict = check_answer(
-                self.result.answer,
-                self.spec.verify,
-                self.graph.engine,
-                self.graph.meta,
-                self.query,
+                self.result.answer, self.spec.verify, self.graph.engine, self.graph.meta, self.query
             )
         self.judgment = judge_trajectory(
             self.artifact(),
