@@ -75,5 +75,11 @@ def test_a_run_recalls_only_what_its_scope_lets_be_of_use(store):
 
     assert recalled(context=TEXT) == {plain, mine, of_text, by_kind}
     assert recalled(context=TEXT, task_types=("counting",)) == {plain, mine, of_text}
-    assert recalled(ontology_path=PROV, ontology_name="prov") == {plain, mine, by_tool, by_name, by_kind}
+    assert recalled(ontology_path=PROV, ontology_name="prov") == {
+        plain,
+        mine,
+        by_tool,
+        by_name,
+        by_kind,
+    }
     assert recalled(ontology_path=PROV, context=TEXT, ontology_name="prov") >= {of_text, by_tool}
