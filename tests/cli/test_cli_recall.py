@@ -27,8 +27,6 @@ def test_a_memory_with_a_task_type_of_its_own_is_found_and_recalled(
     script = tmp_path / "script.json"
     script.write_text(json.dumps(["```repl\nprint(graph_stats())\n```", "FINAL(nobody)"]))
     for model in (f"scripted:{script}", "offline"):
-        ran = rlm(
-            "run", QUESTION, "--ontology", str(PROV), "--db", db, "--model", model, "--json"
-        )
+        ran = rlm("run", QUESTION, "--ontology", str(PROV), "--db", db, "--model", model, "--json")
         used = {memory["memory_id"]: memory["injected"] for memory in ran.json["memories_used"]}
         assert used.get(memory_id) is True, (model, ran.json["memories_used"])

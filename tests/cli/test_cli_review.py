@@ -33,7 +33,9 @@ def test_review_lists_what_waits_and_why(rlm: Run, add: Callable[..., str], db: 
 
 
 @pytest.mark.parametrize("key", ["quarantine_reason", "quarantined_because"])
-def test_review_shows_the_reason_of_the_gate_and_of_older_stores(rlm: Run, db: str, key: str) -> None:
+def test_review_shows_the_reason_of_the_gate_and_of_older_stores(
+    rlm: Run, db: str, key: str
+) -> None:
     why = "calls rm, which is no tool that reads"
     with open_store(db, embedder="none") as store:
         store.add(MemoryItem("Clean up", "", "Step.", trust="quarantined", provenance={key: why}))

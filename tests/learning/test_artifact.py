@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.learning.artifact import chosen, extract_trajectory_artifact
-from rlm.learning.telling import telling_part
+from rlm.learning.artifact import choose_steps, extract_trajectory_artifact, summarize_code
 from rlm.llm import ScriptedClient
 from rlm.llm.offline.client import OfflineClient
 from rlm.loop import Limits, rlm_run
@@ -108,7 +107,7 @@ def test_of_many_steps_the_first_three_errors_and_the_last_four_stay():
 @settings(max_examples=50)
 @given(st.lists(st.booleans(), max_size=60))
 def test_never_more_than_ten_steps_and_never_one_twice(failed):
-    found = chosen(failed)
+    found = choose_steps(failed)
     assert len(found) <= 10 and found == sorted(set(found))
     if len(failed) <= 10:
         assert found == list(range(len(failed)))
@@ -197,23 +196,23 @@ def test_a_long_question_and_a_long_answer_are_cut():
         ("pattern = '\\d'\nrun(pattern)", "run(pattern)"),
     ],
 )
-def test_the_telling_part_is_what_the_code_does(code, action):
-    assert telling_part(code, 80) == action
+def test_the_summary_of_code_is_what_it_does(code, action):
+    assert summarize_code(code, 80) == action
 
 
 def test_where_the_calls_are_too_many_the_last_ones_are_told():
     code = "\n".join(f"call_number_{n}('{'x' * 20}')" for n in range(9))
-    assert telling_part(code, 80).endswith(f"call_number_8('{'x' * 20}')")
+    assert summarize_code(code, 80).endswith(f"call_number_8('{'x' * 20}')")
 
 
 @settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_no_code_breaks_the_telling(code):
-    assert isinstance(telling_part(code, 80), str)
+    assert isinstance(summarize_code(code, 80), str)
 
 
 def test_deep_code_is_no_trouble():
-    assert telling_part("(" * 5000, 80) and telling_part("f(" * 150 + ")" * 150, 80)
+    assert summarize_code("(" * 5000, 80) and summarize_code("f(" * 150 + ")" * 150, 80)
 
 
 def test_a_block_of_the_offline_planner_tells_its_step():

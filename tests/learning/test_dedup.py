@@ -73,7 +73,9 @@ def store(request, tmp_path):
         (memory(content=NEW.content, trust="quarantined"), [memory()], "add"),
         (memory(content=NEW.content, trust="quarantined"), [memory(trust="quarantined")], "skip"),
         (
-            memory(content=NEW.content, trust="quarantined", provenance={"quarantine_reason": REPEATS}),
+            memory(
+                content=NEW.content, trust="quarantined", provenance={"quarantine_reason": REPEATS}
+            ),
             [],
             "skip",
         ),

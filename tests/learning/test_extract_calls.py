@@ -141,7 +141,9 @@ def test_who_looks_up_labels_has_the_terms_already(prov):
     ],
 )  # fmt: skip
 def test_the_words_of_a_procedure_say_what_its_query_does(calls, title, extent, kind):
-    queries = [f'sparql_query("SELECT ?x WHERE {{ {each.format("$ENTITY_1")} }}")' for each in calls]
+    queries = [
+        f'sparql_query("SELECT ?x WHERE {{ {each.format("$ENTITY_1")} }}")' for each in calls
+    ]
     found = kind_of(queries)
     assert (found.title, found.extent, found.task_type) == (title, extent, kind)
     assert len(title) <= 45
@@ -470,10 +472,17 @@ def test_the_words_of_an_error_are_not_in_the_lesson(prov):
 @pytest.mark.parametrize(
     ("answer", "calls"),
     [
-        (OFFLINE_UNANSWERED + " I do not know", [ToolCall("search_entity", {"query": "x"}, rows=0)]),
+        (
+            OFFLINE_UNANSWERED + " I do not know",
+            [ToolCall("search_entity", {"query": "x"}, rows=0)],
+        ),
         ("42", []),
         ("", [ToolCall("search_entity", {"query": "x"}, rows=0)]),
-        ("", [ToolCall("sparql_query", {"query": "x"}, ok=False, error="QueryTimeout: too long")] * 3),
+        (
+            "",
+            [ToolCall("sparql_query", {"query": "x"}, ok=False, error="QueryTimeout: too long")]
+            * 3,
+        ),
         ("", [ToolCall("sparql_query", {"query": "x"}, ok=False, error="EndpointError: down")] * 3),
         ("", [ToolCall("sparql_query", {"query": "x"}, ok=False, error="QueryRefused: no")]),
     ],

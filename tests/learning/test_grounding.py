@@ -241,16 +241,18 @@ def test_the_question_is_no_evidence_by_itself():
     assert asked(said, ToolCall("sparql_query", {"query": "… prov:Foo …"}, key="r0")) == [
         "prov:Foo"
     ]  # never read
-    assert asked(said, ToolCall("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")) == [
-        "prov:Foo"
-    ]
+    assert asked(
+        said, ToolCall("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")
+    ) == ["prov:Foo"]
     assert ungrounded(said, ["3"], BOUND, question="prov:Foo?") == ["prov:Foo"]
 
 
 def test_a_term_of_the_question_counts_when_the_graph_was_asked_about_it():
     said = "prov:Foo has 3 subclasses"
     query = ToolCall("sparql_query", {"query": "… prov:Foo …"}, key="r0")
-    assert asked(said, query, ToolCall("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=1)) == []
+    assert (
+        asked(said, query, ToolCall("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=1)) == []
+    )
     assert asked(said, query, ToolCall("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=0)) == [
         "prov:Foo"
     ]

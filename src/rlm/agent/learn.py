@@ -9,7 +9,7 @@ from typing import Any
 
 from rlm.agent.attempt import Attempt
 from rlm.learning import dedup
-from rlm.learning.confidence import confirmed, followed_of, signals_for
+from rlm.learning.confidence import confirm_signal, followed_of, signals_for
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
@@ -36,12 +36,12 @@ def learn(
     A run that a person, a limit or a dead model ended says nothing of its memories, and teaches
     nothing.
     """
-    lessons = [_moved(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
+    lessons = [_credit(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
     if not extract or not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
-    plan = dedup.apply(store, _extracted(judged, lineage), used)
+    plan = dedup.apply(store, _extract(judged, lineage), used)
     first = lessons[0]
     found_again = tuple(_found_again(attempts[0], plan.outcomes))
     changes, archived = tuple(plan.update), tuple(plan.archive)
@@ -49,7 +49,7 @@ def learn(
     return Learned(plan.add, lessons, plan.outcomes)
 
 
-def _moved(attempt: Attempt) -> Lessons:
+def _credit(attempt: Attempt) -> Lessons:
     """What an attempt says of the memories in its prompt. What is no language model says what it
     follows: its silence is no use."""
     recalled = attempt.recalled
@@ -74,10 +74,10 @@ def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterat
     for outcome in outcomes:
         known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY
         if best.succeeded and known and outcome["memory_id"] not in followed:
-            yield confirmed(outcome["memory_id"])
+            yield confirm_signal(outcome["memory_id"])
 
 
-def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
+def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
     best = attempts[0]
     graph, task = best.graph, best.spec.task
     provenance: dict[str, Any] = {

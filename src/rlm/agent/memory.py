@@ -57,7 +57,7 @@ def rlm_run_with_memory(
     """
     if persist_dataset and dataset_path is None:
         raise ConfigError("persist_dataset needs a dataset_path: where the snapshot lies")
-    graph, tools, values = _taken(ns or {})
+    graph, tools, values = _split_namespace(ns or {})
     tools = tools | Toolbox(dict(kwargs.pop("tools", {})))
     spec = RunSpec(
         query=query, memory_k=k, enable_extraction=enable_memory_extraction, ns=values, **kwargs
@@ -99,7 +99,7 @@ def rlm_run_enhanced(
         if isinstance(sense, GraphMeta)
         else str(sense)[:SENSE_CHARS]
     )
-    graph, _, _ = _taken(ns or {})
+    graph, _, _ = _split_namespace(ns or {})
     told = "" if graph is not None else card  # a graph brings its own
     answer, iterations, made, _ = rlm_run_with_memory(
         query, context, memory_store, ns, guidance=told, **kwargs
@@ -107,7 +107,7 @@ def rlm_run_enhanced(
     return answer, iterations, made
 
 
-def _taken(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
+def _split_namespace(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
     """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain
     values."""
     name, engine = next(

@@ -90,7 +90,7 @@ def recall(
         fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
-    injected = _chosen([hit.item for hit in hits])
+    injected = _choose([hit.item for hit in hits])
     meta = None if graph is None else graph.meta
     guide = None if graph is None else graph.guide
     built = build_context(query, meta, injected, guide=guide, lang=lang)
@@ -111,7 +111,7 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
     return set(task_types).intersection((*item.scope.task_types, *item.tags))
 
 
-def _chosen(items: list[MemoryItem]) -> list[MemoryItem]:
+def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
     """The best that the prompt has room for. Things to avoid say what not to do: beside one, a way
     that worked."""
     best = items[:AT_MOST]

@@ -1,5 +1,4 @@
-"""What a run was worth, and what it taught: artifact, verifiers, judge; extractor, gates, dedup,
-confidence."""
+"""What a run was worth and what it taught: judge, extractor, gates, dedup, confidence."""
 
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.extract import extract_contrast, extract_memories

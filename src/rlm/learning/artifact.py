@@ -1,17 +1,18 @@
-"""A run in little, for the judge and the extractor: at most ten steps, each an action and what came
-of it.
+"""The summary of a run for the judge and the extractor: at most ten steps, action and outcome each.
 
-The keys and bounds are the seed's. An action is the telling part of a block: the tool calls as the
-host saw them where a trace is given, else the calls of the code itself, not its imports and helper
-functions. Nothing in here holds a secret or a control character.
+The keys and bounds are the seed's. An action is what a block essentially does: the tool calls as
+the host saw them where a trace is given, else the calls of the code itself, not its imports and
+helper functions. Nothing in here holds a secret or a control character.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+import builtins
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from rlm.learning.telling import telling_part
 from rlm.loop.trace import ARGUMENT_CHARS, ToolCall, Trace
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.ontology.terms import Prefixes
@@ -35,6 +36,9 @@ PAGING = "sparql_slice"
 
 Step = dict[str, Any]
 _SHORT = Prefixes()
+PARSED_CHARS = 50_000
+_BUILTIN = frozenset(dir(builtins))
+_PREPARING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def extract_trajectory_artifact(
@@ -68,7 +72,7 @@ def extract_trajectory_artifact(
         "final_answer": said,
         "iteration_count": len(iterations),
         "converged": bool(said) if converged is None else bool(converged),
-        "key_steps": [steps[at] for at in chosen(failed)],
+        "key_steps": [steps[at] for at in choose_steps(failed)],
         "variables_created": _variables(ns or {}),
         "errors_encountered": list(dict.fromkeys(text for text in errors if text))[:MOST_ERRORS],
         "reason": tidy(reason, REASON_CHARS),
@@ -78,9 +82,8 @@ def extract_trajectory_artifact(
     }
 
 
-def chosen(failed: Sequence[bool]) -> list[int]:
-    """Which steps are shown: all where they are few; else the first three, three errors between,
-    and the last four."""
+def choose_steps(failed: Sequence[bool]) -> list[int]:
+    """Which steps are shown: all, or the first three, three errors between and the last four."""
     if len(failed) <= MOST_STEPS:
         return list(range(len(failed)))
     last = len(failed) - LAST_STEPS
@@ -89,7 +92,7 @@ def chosen(failed: Sequence[bool]) -> list[int]:
 
 
 def _step(number: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
-    action = tidy(_called(calls) or telling_part(block.code, ACTION_CHARS), ACTION_CHARS)
+    action = tidy(_write_calls(calls) or summarize_code(block.code, ACTION_CHARS), ACTION_CHARS)
     return {"iteration": number, "action": action or "(no code)", "outcome": _outcome(block)}
 
 
@@ -121,8 +124,7 @@ def _variables(ns: Mapping[str, Any]) -> list[str]:
 
 
 def tidy(text: str, most: int, *, lines: bool = False) -> str:
-    """A text in at most `most` characters, without secrets and control characters; on one line
-    unless `lines`."""
+    """At most `most` characters of a text without secrets; on one line unless `lines`."""
     text = scrub(clean_text(text[: most + WINDOW]))[0]
     text = text.strip() if lines else " ".join(text.split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
@@ -132,8 +134,7 @@ def tidy(text: str, most: int, *, lines: bool = False) -> str:
 
 
 def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[ToolCall]]:
-    """The traced calls of each block. Blocks count their calls; where the counts do not agree,
-    nothing is guessed."""
+    """The traced calls of each block, by the blocks' own counts; none where those do not agree."""
     none: list[Sequence[ToolCall]] = [()] * len(blocks)
     if trace is None or not trace.calls or trace.dropped:
         return none
@@ -148,8 +149,7 @@ def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Se
 
 
 def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[ToolCall]) -> list[Sequence[ToolCall]]:
-    """Calls to the first blocks that name their tools; [] when that leaves some over. Models are
-    not traced."""
+    """Calls to the first blocks that name their tools; [] when that leaves some over."""
     found: list[Sequence[ToolCall]] = []
     at = 0
     for block in blocks:
@@ -161,14 +161,13 @@ def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[ToolCall]) -> list[Seq
     return found if at == len(calls) else []
 
 
-def _called(calls: Sequence[ToolCall]) -> str:
-    """Calls in one line: whole where they fit; else without pages; else cut, and how many there are
-    beyond."""
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    """Calls on one line: whole, else without pages, else cut and how many there are beyond."""
     asking = [call for call in calls if call.tool != PAGING] or calls
     share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
     told: list[str] = []
     for some, most in ((calls, ACTION_CHARS), (asking, ACTION_CHARS), (asking, share)):
-        told = list(dict.fromkeys(_written(call, most) for call in some))
+        told = list(dict.fromkeys(_write_call(call, most) for call in some))
         if len("; ".join(told)) <= ACTION_CHARS:
             return "; ".join(told)
     shown = told[:1]
@@ -180,19 +179,18 @@ def _called(calls: Sequence[ToolCall]) -> str:
     return "; ".join(shown) + (f" (+{left})" if left else "")
 
 
-def _written(call: ToolCall, most: int) -> str:
-    """One call as code in about `most` characters: numbers go first, then texts are cut, of an IRI
-    the beginning."""
+def _write_call(call: ToolCall, most: int) -> str:
+    """One call as code in about `most` characters: numbers go first, then texts are cut."""
     values = list(call.args.values())
-    whole = f"{call.tool}({', '.join(map(_quoted, values))})"
+    whole = f"{call.tool}({', '.join(map(_quote, values))})"
     if len(whole) <= most:
         return whole
     texts = [value for value in values if isinstance(value, str)]
     room = max(8, (most - len(call.tool) - 2) // max(1, len(texts)) - 4)
-    return f"{call.tool}({', '.join(_quoted(value, room) for value in texts)})"
+    return f"{call.tool}({', '.join(_quote(value, room) for value in texts)})"
 
 
-def _quoted(value: Any, most: int = ARGUMENT_CHARS) -> str:
+def _quote(value: Any, most: int = ARGUMENT_CHARS) -> str:
     if not isinstance(value, str):
         return str(value)
     text = " ".join(value.split())
@@ -200,3 +198,80 @@ def _quoted(value: Any, most: int = ARGUMENT_CHARS) -> str:
         text = _SHORT.shrink(text).strip("<>")
         return f'"{text}"' if len(text) <= most else f'"…{text[1 - most :]}"'
     return f'"{text}"' if len(text) <= most else f'"{text[: most - 1]}…"'
+
+
+# -- code
+
+
+def summarize_code(code: str, most: int) -> str:
+    """About `most` characters that say what a block does; never raises.
+
+    >>> summarize_code("import re\\ndef f(x): return x\\nprint(search_entity('Activity'))", 80)
+    "search_entity('Activity')"
+    """
+    try:
+        body = _parse_code(code)
+        return _choose_calls(body, most) or _first_line(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _first_line(code)
+
+
+def _parse_code(code: str) -> list[ast.stmt]:
+    if len(code) > PARSED_CHARS:
+        raise ValueError("too long to be parsed for one line")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes that Python does not know
+        return ast.parse(code).body
+
+
+def _choose_calls(body: Sequence[ast.stmt], most: int) -> str:
+    defined = {
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    doing = [node for node in body if not isinstance(node, _PREPARING) and not _is_text(node)]
+    tools = [call for node in doing for call in _calls(node, defined | _BUILTIN)]
+    if tools:
+        return _join_parts([ast.unparse(call) for call in tools], most)
+    own = [node for node in doing if _name(getattr(node, "value", None)) in defined]
+    return _join_parts([ast.unparse(node) for node in own or doing], most)
+
+
+def _calls(node: ast.AST, passed: Collection[str] = _BUILTIN) -> Iterator[ast.Call]:
+    """The calls by name in a statement, in order. Those in `passed` are looked into, any other is
+    taken whole."""
+    if isinstance(node, ast.Call) and _name(node) not in {"", *passed}:
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _calls(child, passed)
+
+
+def _name(node: ast.AST | None) -> str:
+    """What a call calls by name; '' for anything else."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _join_parts(parts: Sequence[str], most: int) -> str:
+    """The parts on one line. Where they are too many the last ones stay: they are what a block
+    comes to."""
+    parts = [" ".join(part.split()) for part in dict.fromkeys(parts)]
+    while len(parts) > 1 and len("; ".join(parts)) > most:
+        parts = parts[1:]
+    return "; ".join(parts)
+
+
+def _first_line(code: str) -> str:
+    """The first line that does something, for code that cannot be parsed."""
+    lines = [line.strip() for line in code[:PARSED_CHARS].splitlines()]
+    doing = [
+        line
+        for line in lines
+        if line and not line.startswith(("#", "import ", "from ", "def ", "class ", "@"))
+    ]
+    return next(iter(doing or [line for line in lines if line]), "")

@@ -56,8 +56,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call with all that it brought: rows that were read later belong to the query that found
-    them."""
+    """A call with all that it brought; rows that were read later belong to their query."""
 
     tool: str
     args: Mapping[str, Any]
@@ -163,8 +162,8 @@ def entities_in(
 
 
 def _looked_up(steps: Sequence[Step]) -> dict[str, list[str]]:
-    """Terms → the words that they were searched by. Of the hits of a search one is meant: that of
-    this name, else the first that another step then asked about."""
+    """Terms → the words that found them. A search means one of its hits: that of this name, else
+    the first that another step then asked about."""
     used = list(dict.fromkeys(name for step in steps for name in step.names))
     found: dict[str, list[str]] = {}
     for step in steps:
@@ -178,8 +177,7 @@ def _looked_up(steps: Sequence[Step]) -> dict[str, list[str]]:
 
 
 def _place(term: str, words: Sequence[str], question: str, prefixes: Prefixes) -> int:
-    """Where a question names a term: spelled out, by the words that it was searched by, or by its
-    local name. -1 where it does not."""
+    """Where a question names a term: by IRI, searched words or local name; -1 where it does not."""
     for spelled in (term, prefixes.shrink(term)):
         if spelled in question:
             return len(plain(question[: question.index(spelled)]))
@@ -259,8 +257,7 @@ def write_call(
 
 
 def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
-    """The bare word where it says the same: one thing is asked about, or source and target are in
-    order."""
+    """The bare word where it says the same: for one term, or source and target in order."""
     alone = len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource")
     in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
     return BARE[name] if alone or in_order else placeholder

@@ -12,8 +12,7 @@ STEPS = 3
 
 
 def is_shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
-    """Whether every step is in the prompt uncut when the memory is packed together with `beside`
-    others as long."""
+    """Whether every step is uncut in a prompt that holds `beside` others as long."""
     text = pack([item] * (beside + 1))
     lines = text.splitlines()
     steps = bullets(item.content)[:STEPS]

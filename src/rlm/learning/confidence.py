@@ -28,8 +28,7 @@ PASSED_OVER = -0.05
 """It was in the prompt of a run that succeeded with another one."""
 SILENT_SUCCESS = 0.02
 SILENT_FAILURE = -0.04
-"""It was in the prompt of a model that did not say what it used: a fifth of what following it would
-move."""
+"""In the prompt of a model that did not say what it used: a fifth of what following moves."""
 CONFIRMED = 0.1
 """A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
@@ -60,12 +59,11 @@ _AFTER = re.compile(r"\s*[*_`]*\s*(?:$|[.,;:()—–-])")
 
 
 def uses_in(responses: Iterable[str]) -> Uses:
-    """What the replies of a run say on lines `Uses: 1` or `Uses: none`, outside of code. The last
-    such line counts."""
+    """What replies say on lines `Uses: 1` or `Uses: none` outside of code; the last one counts."""
     said: list[tuple[int, ...]] = []
     for response in responses:
         said += [
-            numbers for line in _outside_code(response) if (numbers := _announced(line)) is not None
+            numbers for line in _outside_code(response) if (numbers := _read_uses(line)) is not None
         ]
     if not said:
         return Uses()
@@ -74,7 +72,7 @@ def uses_in(responses: Iterable[str]) -> Uses:
     return Uses(last, tuple(number for number in before if number not in last), said=True)
 
 
-def _announced(line: str) -> tuple[int, ...] | None:
+def _read_uses(line: str) -> tuple[int, ...] | None:
     match = _USES.match(line)
     if match is None:
         return None
@@ -167,7 +165,7 @@ def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str,
     )
 
 
-def confirmed(memory_id: str) -> Signal:
+def confirm_signal(memory_id: str) -> Signal:
     """What finding the same way again says."""
     return Signal(
         memory_id, CONFIRMED, "confirmed", "found again by a run that succeeded without it"
@@ -182,15 +180,14 @@ def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:
 
 
 def stability(memory_id: str, *, reverted: bool, days: float) -> Signal | None:
-    """What became of the work that was done with it: a week without being reverted speaks for it."""
+    """What a week without being reverted says for a memory."""
     if reverted or days < UNREVERTED_DAYS:
         return None
     return Signal(memory_id, UNREVERTED, "unreverted", f"not reverted for {UNREVERTED_DAYS} days")
 
 
 def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) -> Signal | None:
-    """What the months since a memory was last used (or made) take from it; `already` months were
-    taken before."""
+    """What the months since the last use take; `already` months were taken before."""
     since = clock.parse_iso(item.last_used or item.created_at)
     months = int(((now or clock.now()) - since).days // DAYS_A_MONTH) - already
     if months < 1:
@@ -201,7 +198,7 @@ def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) ->
     )
 
 
-def moved(confidence: float, delta: float) -> float:
+def apply_delta(confidence: float, delta: float) -> float:
     """A confidence after one signal, as every store computes it: never below 0 or above 1."""
     return min(1.0, max(0.0, confidence + delta))
 
@@ -209,5 +206,5 @@ def moved(confidence: float, delta: float) -> float:
 def replay(start: float, signals: Iterable[Signal]) -> float:
     """The confidence that a memory has after all of these signals, in order."""
     for signal in signals:
-        start = moved(start, signal.delta)
+        start = apply_delta(start, signal.delta)
     return start

@@ -46,18 +46,17 @@ class AnswerForm:
 
 
 def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
-    """The one step, or two, that an answer came from, in the order of the run; [] when it cannot be
-    told."""
+    """The one or two steps that an answer came from, in order; [] when it cannot be told."""
     steps = [step for step in steps if not _is_probe_for_a_thesaurus(step)]
     form = answer.form
     if form == YES_NO:
-        return _telling(steps, answer)
+        return _yes_no_steps(steps, answer)
     if says_absent(answer.answer) and not (answer.named or answer.asked):
         return []
     if form == NUMBER:
-        return _counting(steps, answer)
+        return _counting_steps(steps, answer)
     if answer.wanted or (answer.named and not says_none(answer.answer)):
-        return _covering(steps, answer.wanted or answer.named)
+        return _covering_steps(steps, answer.wanted or answer.named)
     others = [step for step in steps if step.tool not in LINKING]
     empty = [step for step in others if step.rows == 0]
     # What was asked first is the question itself; what comes after looks further.
@@ -73,7 +72,7 @@ def _is_ask(step: Step) -> bool:
     return step.query.lstrip().upper().startswith("ASK")
 
 
-def _counting(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
+def _counting_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     """The last query that counts; else what found so many rows; else where counts stand."""
     number = number_in(answer.answer, answer.question)
     counts = [step for step in steps if "COUNT" in step.query.upper()]
@@ -82,7 +81,7 @@ def _counting(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     return (counts or as_many or tables)[-1:]
 
 
-def _telling(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
+def _yes_no_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     """The last ASK; else the last look at a term of the question; else the last search for it."""
     asks = [step for step in steps if _is_ask(step)]
     others = [step for step in steps if step.tool not in LINKING]
@@ -92,7 +91,7 @@ def _telling(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     return (asks or searches or others)[-1:]
 
 
-def _covering(steps: Sequence[Step], wanted: frozenset[str]) -> list[Step]:
+def _covering_steps(steps: Sequence[Step], wanted: frozenset[str]) -> list[Step]:
     """The fewest steps whose names hold those of the answer, with the fewest others among them.
 
     What a query names itself, it did not find: who asks for the labels of terms has the terms

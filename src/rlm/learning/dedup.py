@@ -52,8 +52,7 @@ class Action:
 
 @dataclass(slots=True)
 class DedupPlan:
-    """What a store is to do, all or none: `Lessons` takes `update` as changes and `archive` as
-    archived."""
+    """What a store is to do, all or nothing."""
 
     add: list[MemoryItem] = field(default_factory=list)
     update: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -105,8 +104,7 @@ def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
 
 
 def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
-    """The new one with a description that says which other it is not; the id does not depend on
-    that."""
+    """The new one with a description that says which other it is not; its id stays."""
     return replace(
         new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
     )
@@ -126,18 +124,20 @@ def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
 
 
 def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
-    """What a memory that is about the same means for a new one; None when they can stand side by
-    side."""
+    """What a memory about the same means for a new one; None when both can stand."""
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
     of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
     of_others = (
         old.level != new.level
     )  # a run of one project does not rewrite what a team or an org shares
-    if not _failed(new) and _failed(old):
+    if not _is_failure(new) and _is_failure(old):
         kept = of_a_person or of_others
         return None if kept else Action("replace", old, "a success takes the place of a failure")
-    if _failed(new) != _failed(old) or content_similarity(new.content, old.content) < CONTENT_ALIKE:
+    if (
+        _is_failure(new) != _is_failure(old)
+        or content_similarity(new.content, old.content) < CONTENT_ALIKE
+    ):
         return None
     if of_a_person:
         return Action("skip", old, "a person or a pack says the same")
@@ -148,13 +148,12 @@ def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
     return Action("merge", old, "one says nearly the same", merge(old, new))
 
 
-def _failed(item: MemoryItem) -> bool:
+def _is_failure(item: MemoryItem) -> bool:
     return item.outcome == "failure" or item.source_type == "failure"
 
 
 def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
-    """The old memory with what the new one adds: steps that a prompt has room for, tags, and where
-    it came from."""
+    """The old memory with the steps that a prompt has room for, tags and sources of the new."""
     steps = bullets(old.content)[:STEPS]
     content = old.content
     seen = {normalize(step) for step in steps}
@@ -175,8 +174,7 @@ def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
 
 
 def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
-    """The provenance of both: the older one's, and under `merged_from` the runs that the others
-    came from."""
+    """The older one's provenance, with the runs of the others under `merged_from`."""
     before = old.provenance.get("merged_from")
     known = [part for part in before if isinstance(part, str)] if isinstance(before, list) else []
     source = new.provenance.get("trajectory_id") or new.memory_id
@@ -197,7 +195,7 @@ def apply(
     plan = DedupPlan()
     changed: dict[str, MemoryItem] = {}
     for item in items:
-        known = {old.memory_id: old for old in _stored(store, item)}
+        known = {old.memory_id: old for old in _find_candidates(store, item)}
         for memory_id in known.keys() & used:
             known[memory_id] = replace(
                 known[memory_id], access_count=max(1, known[memory_id].access_count)
@@ -240,7 +238,7 @@ def _changes(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
     return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}
 
 
-def _stored(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
+def _find_candidates(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
     """The memories that an item could be like. Of those with a kind, the ones with its tag."""
     tag = item.tags[0] if item.tags and item.scope.task_types else None
     found = store.list_items(tag=tag, limit=LOOKED_AT)

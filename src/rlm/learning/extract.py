@@ -54,7 +54,7 @@ def extract_memories(
     )
     gate = Gate(tools, _specifics(artifact, reading), prefixes or {}, recalled)
     found: list[MemoryItem] | None = None
-    if client is not None and is_language_model(client) and _worth_asking(artifact, reading):
+    if client is not None and is_language_model(client) and _is_worth_asking(artifact, reading):
         found = extract_llm(artifact, judgment, client=client, reading=reading, usage=usage)
     admitted = gate.admit(found or [])
     if not any(item.trust == "unverified" for item in admitted):
@@ -101,12 +101,12 @@ def extract_contrast(
         found = contrast_llm(artifacts, judgments, client=client, readings=readings, usage=usage)
     admitted = gate.admit(found or [])
     if not any(item.trust == "unverified" for item in admitted):
-        lessons = _contrasting(readings, judgments)
+        lessons = _contrast_lessons(readings, judgments)
         admitted = [*_own_gate(gate).admit(lessons), *admitted]
     return _stamp(admitted, provenance, session)
 
 
-def _contrasting(
+def _contrast_lessons(
     readings: Sequence[CallReading], judgments: Sequence[Judgment]
 ) -> list[MemoryItem]:
     """The lessons of the shortest success, and of a failure that did what no success did."""
@@ -130,14 +130,14 @@ def _own_gate(gate: Gate) -> Gate:
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
-    """Whether a success did what a failure says is to be avoided, or whether that cannot be told."""
+    """Whether a success did what a failure says to avoid, or that cannot be told."""
     calls = [span for span in _CALL.findall(failure.content) if "(" in span]
     if not calls:
         return set(failure.scope.tools) <= set(success.scope.tools)
     return any(call in success.content for call in calls)
 
 
-def _worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
+def _is_worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
     done = bool(reading.calls or artifact.get("key_steps"))
     return done and not reading.answer.startswith(OFFLINE_UNANSWERED)

@@ -54,13 +54,11 @@ GENERAL = (
     ("concept", "concepts"),
     ("term", "terms"),
 )
-"""What a question can be about, by the beginning of a word: the only words of a question that a
-title may have."""
+"""The only words of a question that a title may have, by their beginnings."""
 
 
 class CallReading:
-    """The calls of one run, and what they say of the task. `said` is the kind of task that a caller
-    or a curriculum named."""
+    """The calls of one run. `said` is the kind of task, where a caller or a curriculum named it."""
 
     def __init__(
         self,
@@ -88,12 +86,11 @@ class CallReading:
     @property
     def kind(self) -> TaskKind:
         """What kind of task the decisive calls answer."""
-        shown = self._shown(decisive_steps(self.steps, self.form))
+        shown = self._write_steps(decisive_steps(self.steps, self.form))
         return self._kind(shown) if shown else TaskKind()
 
     def lessons(self, judgment: Judgment) -> list[MemoryItem]:
-        """One procedure of a success, and at most one lesson of what went wrong; [] when there is
-        nothing to learn."""
+        """A procedure of a success, and at most one lesson of what went wrong."""
         if not self.calls or self.answer.startswith(OFFLINE_UNANSWERED):
             return []
         tags = self.kind.tags
@@ -115,7 +112,7 @@ class CallReading:
         chosen = decisive_steps(self.steps, self.form) if chosen is None else chosen
         if not chosen:
             return self._absent()
-        entities, shown = self._entities(chosen), self._shown(chosen)
+        entities, shown = self._entities(chosen), self._write_steps(chosen)
         kind = self._kind(shown)
         if not shown or _is_special(kind, shown, entities):
             return None
@@ -137,7 +134,7 @@ class CallReading:
         below = "\n".join(f"\n```sparql\n{one.query or one.text}\n```" for one in shown)
         return self._item(kind, [step for step in steps if step], tools, kept, below)
 
-    def _shown(self, chosen: Sequence[Step]) -> list[CallText]:
+    def _write_steps(self, chosen: Sequence[Step]) -> list[CallText]:
         """The steps without their specifics, each once; [] when one cannot be shown."""
         entities, texts = self._entities(chosen), texts_in(chosen, self.question)
         shown: dict[str, CallText] = {}
@@ -206,8 +203,7 @@ class CallReading:
     # -- a failure ---------------------------------------------------------------------------------
 
     def pitfall_by(self, last: ToolCall | None, judgment: Judgment) -> MemoryItem | None:
-        """What to avoid after one call that somebody says was wrong; without one, after the last
-        errors."""
+        """What to avoid after a call that somebody says was wrong, or else after the last error."""
         if last is None:
             failed = [call for call in self.calls if not call.ok][-1:]
             return lesson_of_errors([*failed, *failed], self.kind.tags)
@@ -223,7 +219,7 @@ class CallReading:
             if not self.answer or not self.steps:
                 return None
             chosen = (decisive_steps(self.steps, self.form) or self.steps[-1:])[-1]
-        shown = self._shown([chosen])
+        shown = self._write_steps([chosen])
         usable = shown and not shown[0].kept and not shown[0].gaps
         call = shown[0].text if usable else ""
         tags = [self.said] if self.said else []

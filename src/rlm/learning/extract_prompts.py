@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rlm.learning.prompts import clipped, marked, shown
+from rlm.learning.prompts import clip_ends, mark_data, show_run
 from rlm.llm import Message
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment
@@ -115,8 +115,7 @@ def extract_messages(
     *,
     share: float = 1.0,
 ) -> list[Message]:
-    """The prompt for one run; a success and a failure are asked about in different words. `share`
-    shows less of it."""
+    """The prompt for one run, by its verdict; a smaller `share` shows less of it."""
     system = _RULES.format(
         what="one run", it="it", task=SUCCESS if judgment.is_success else FAILURE, most=MOST_ITEMS
     )
@@ -138,7 +137,7 @@ def contrast_messages(
 
 
 def _messages(system: str, data: Any) -> list[Message]:
-    opened, text, closed = marked(data)
+    opened, text, closed = mark_data(data)
     ask = ASK.format(opened=opened, data=text, closed=closed)
     return [{"role": "system", "content": system}, {"role": "user", "content": ask}]
 
@@ -148,8 +147,8 @@ def _run(
 ) -> dict[str, Any]:
     made = [
         {
-            "tool": clipped(call.tool, 60),
-            "arguments": clipped(
+            "tool": clip_ends(call.tool, 60),
+            "arguments": clip_ends(
                 ", ".join(f"{name}={value!r}" for name, value in call.args.items()),
                 int(CALL_CHARS * share),
             ),
@@ -159,8 +158,8 @@ def _run(
         for call in list(calls)[-max(1, int(MOST_CALLS * share)) :]
     ]
     return {
-        **shown(artifact, share=share),
+        **show_run(artifact, share=share),
         "calls": made,
         "judged_a_success": judgment.is_success,
-        "judged_because": clipped(judgment.reason, 300),
+        "judged_because": clip_ends(judgment.reason, 300),
     }

@@ -14,11 +14,11 @@ from rlm.learning.confidence import START
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
 
-MACHINERY = frozenset(
-    "QueryTimeout EndpointError TimeoutError ConnectionError ModelUnavailable ModelRateLimited"
-    " ModelAuthError StoreLocked StoreFull StoreReadOnly SandboxError LimitExceeded"
-    " MemoryError".split()
-)
+MACHINERY = (
+    "QueryTimeout", "EndpointError", "TimeoutError", "ConnectionError", "ModelUnavailable",
+    "ModelRateLimited", "ModelAuthError", "StoreLocked", "StoreFull", "StoreReadOnly",
+    "SandboxError", "LimitExceeded", "MemoryError",
+)  # fmt: skip
 """Errors that say something of the machine, and nothing of how to ask."""
 _KIND = re.compile(r"[A-Za-z_]\w{0,40}")
 

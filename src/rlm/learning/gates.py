@@ -127,10 +127,10 @@ class Gate:
             or next((why for part in _parts(item) if (why := suspicious(part))), "")
             or self._calls(item)
             or self._names(item, text)
-            or _retelling(item)
+            or _find_retelling(item)
             or self._specific(text)
             or _procedural(item, self.tools)
-            or self._repeated(item)
+            or self._find_repetition(item)
         )
 
     def _calls(self, item: MemoryItem) -> str:
@@ -138,13 +138,13 @@ class Gate:
         for label, body in _FENCED.findall(item.content):
             if label.strip().casefold() != "sparql":
                 return "opens a block of code that is no query"
-            if why := _refused(body):
+            if why := _refuse_query(body):
                 return why
         text = _FENCED.sub("", f"{item.title}\n{item.description}\n{item.content}")
         if "```" in text or "~~~" in text:
             return "opens a block of code that is no query"
         for _, query in _QUERY.findall(text):
-            if why := _refused(query):
+            if why := _refuse_query(query):
                 return why
         text = _QUERY.sub("sparql_query(", text)
         if 'sparql_query("' in text or "sparql_query('" in text:
@@ -184,7 +184,7 @@ class Gate:
             weak += 1
         return "retells this run: it names what the question was about" if weak > 1 else ""
 
-    def _repeated(self, item: MemoryItem) -> str:
+    def _find_repetition(self, item: MemoryItem) -> str:
         """Procedures are alike in their words: a call that is new makes one new."""
         if self.recalled is None or not self._was_recalled(item.content):
             return ""
@@ -236,7 +236,7 @@ def _closes(rest: str) -> bool:
     return False
 
 
-def _refused(query: str) -> str:
+def _refuse_query(query: str) -> str:
     try:
         check_query(query.replace('\\"', '"'))
     except RLMError:
@@ -244,7 +244,7 @@ def _refused(query: str) -> str:
     return ""
 
 
-def _retelling(item: MemoryItem) -> str:
+def _find_retelling(item: MemoryItem) -> str:
     steps = bullets(item.content)
     past = sum(bool(_PAST.match(step)) for step in steps)
     told = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)

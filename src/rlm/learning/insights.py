@@ -1,12 +1,10 @@
-"""Which memories help, which harm, and which tasks taught something: the three questions of seed
-000 §7.3.
+"""Which memories help, which harm, and which tasks taught something (seed 000 §7.3).
 
 The runs that used a memory are compared with runs of the same kind of question, by the same model,
 that did not have it in their prompt; runs that had it there and left it alone say nothing of it.
-What the others achieve is the prior of the memory: three lucky runs move it a little, thirty move
-it where they point (`insights_stats.py`). A verdict needs a difference that is larger than chance makes;
-else it is `unclear`. One that takes a place in prompts, and that no run has used, is `unused`: the
-place could have held something better.
+What the others achieve is the prior of the memory (`insights_stats.py`). A verdict needs a
+difference that is larger than chance makes; else it is `unclear`. One that takes a place in
+prompts, and that no run has used, is `unused`: the place could have held something better.
 """
 
 from __future__ import annotations
@@ -110,8 +108,7 @@ class Insights:
     tasks: tuple[TaskInsight, ...]
 
     def of(self, verdict: Verdict) -> list[MemoryInsight]:
-        """The memories with this verdict: what cost most runs first where it harms, else what saved
-        most steps."""
+        """The memories with this verdict, what cost most runs or saved most steps first."""
         kept = [each for each in self.memories if each.verdict == verdict]
         return sorted(kept, key=lambda each: -each.lost if verdict == "harms" else -each.saved)
 
@@ -136,7 +133,7 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
         for memory_id, seen in counts.memories.items()
     ]
     found.sort(key=lambda each: (-each.injected, -each.retrieved, each.memory_id))
-    whole = _merged(counts.strata.values())
+    whole = _merge(counts.strata.values())
     return Insights(
         trajectories=counts.trajectories,
         judged=whole.judged,
@@ -150,8 +147,7 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
 
 
 def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
-    """Memories whose runs are shorter than others of their kind, and not for failing: the most
-    saved first."""
+    """Memories whose runs are shorter than others of their kind; the most saved first."""
     kept = [
         m
         for m in found
@@ -166,7 +162,7 @@ def _failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     return tuple(sorted(kept, key=lambda m: (-m.lost, m.memory_id)))
 
 
-def _merged(tallies: Iterable[RunTally]) -> RunTally:
+def _merge(tallies: Iterable[RunTally]) -> RunTally:
     whole = RunTally()
     for tally in tallies:
         whole.merge(tally)
@@ -178,12 +174,12 @@ class _Base:
 
     def __init__(self, counts: RunCounts) -> None:
         self.strata = counts.strata
-        self.whole = _merged(counts.strata.values())
+        self.whole = _merge(counts.strata.values())
         self.spread = _spread(counts.strata.values())
 
     def memory(self, memory_id: str, seen: MemoryRuns, item: MemoryItem | None) -> MemoryInsight:
         """One memory beside what there is without it."""
-        mine = _merged(seen.strata.values())
+        mine = _merge(seen.strata.values())
         rate, rate_runs, steps, step_runs = self._without(seen, mine)
         success_with = shrink(mine.successes, mine.judged, rate)
         steps_with = shrink(mine.steps, mine.timed, steps)
@@ -243,7 +239,7 @@ class _Base:
         rate = steps = 0.0
         rate_runs = step_runs = weight = 0
         for stratum, tally in seen.strata.items():
-            left = self._left(stratum, tally, seen.beside.get(stratum, RunTally()))
+            left = self._subtract(stratum, tally, seen.beside.get(stratum, RunTally()))
             own = tally.mean_steps if tally.mean_steps is not None else usual_steps
             rate += tally.runs * shrink(left.successes, left.judged, usual, weight=1)
             steps += tally.runs * (left.mean_steps if left.mean_steps is not None else own)
@@ -256,7 +252,7 @@ class _Base:
             return usual, 0, usual_steps, 0
         return rate / weight, rate_runs, steps / weight, step_runs
 
-    def _left(self, stratum: Stratum, *taken: RunTally) -> RunTally:
+    def _subtract(self, stratum: Stratum, *taken: RunTally) -> RunTally:
         left = RunTally()
         left.merge(self.strata[stratum])
         for tally in taken:

@@ -19,8 +19,7 @@ from rlm.store.sanitize import clean_text
 REPLY_TOKENS = 4_000
 """Room for models that think before they answer; what they answer is bounded by its schema."""
 EXTRACT, FEW_TOKENS = 0.3, 600
-"""What share of the data is shown, and how long the reply may be, when everything is too much for a
-model."""
+"""The share of the data and the length of the reply where all is too much for a model."""
 REPLY_CHARS = 1_000
 CUT = "it was cut off before its end: write less"
 

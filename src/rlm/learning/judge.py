@@ -16,7 +16,7 @@ from typing import Any
 
 from rlm.errors import RLMError
 from rlm.learning.json_request import ask_json, parse_json
-from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clipped, judge_messages
+from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clip_ends, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage, is_language_model
 from rlm.store.types import Judgment
@@ -62,7 +62,7 @@ def _by_rule(
     """What needs no opinion; None when that is not enough."""
     answer = str(artifact.get("final_answer") or "").strip()
     if artifact.get("converged") is not True:
-        why = clipped(artifact.get("reason"), 200)
+        why = clip_ends(artifact.get("reason"), 200)
         return _failure(
             "the run did not converge" + (f": {why}" if why else ""),
             HIGH,
@@ -89,12 +89,12 @@ def _failure(reason: str, confidence: str, missing: Sequence[str] = ()) -> Judgm
         False,
         _short(reason),
         confidence,
-        [clipped(part, MISSING_CHARS) for part in missing[:MOST_MISSING]],
+        [clip_ends(part, MISSING_CHARS) for part in missing[:MOST_MISSING]],
     )
 
 
 def _short(text: str) -> str:
-    return clipped(" ".join(text.split()), REASON_CHARS)
+    return clip_ends(" ".join(text.split()), REASON_CHARS)
 
 
 # -- the model

@@ -175,11 +175,11 @@ def kind_of(calls: Sequence[str], form: str = "") -> TaskKind:
         base = f"all_{base}" if every else base
         kind = replace(kind, extent="every level" if every else "one level")
     elif base in _ELSEWHERE:
-        kind = _reaching(kind, base, marks, "Count" if counts else "List")
+        kind = _with_reach(kind, base, marks, "Count" if counts else "List")
     return replace(kind, of=base) if counts else replace(kind, name=base)
 
 
-def _reaching(kind: TaskKind, base: str, marks: set[str], verb: str) -> TaskKind:
+def _with_reach(kind: TaskKind, base: str, marks: set[str], verb: str) -> TaskKind:
     """How far a list of what a class has goes: itself, what it inherits, or both."""
     inherited = marks not in (set(), {"-"})
     if kind.only:
@@ -237,7 +237,7 @@ def _of_query(query: str, *, number: bool) -> TaskKind:
         direct = about[1] == _SUB and _PATH.findall(body) == [""]
         title = "Check whether a class is a direct subclass" if direct else ""
         return TaskKind("is_subclass" if about[1] == _SUB else "is_instance", special_title=title)
-    name = _listed(body, negated=body != query)
+    name = _listed_terms(body, negated=body != query)
     if counts and _EVERYTHING.search(body):
         name = "triples"
     types = {_TYPES.get(name) for name in _TYPED.findall(body)} - {None}
@@ -247,13 +247,13 @@ def _of_query(query: str, *, number: bool) -> TaskKind:
     return TaskKind("count", of=name, only=only) if counts and name else TaskKind(name, only=only)
 
 
-def _listed(body: str, *, negated: bool) -> str:
+def _listed_terms(body: str, *, negated: bool) -> str:
     """What a query lists; '' for what is known by no name here."""
     if re.search(r"\$TEXT_\d", body):
         return "search"
     side = _BY_SIDE.search(body)
     if re.search(_ENTITY, body) is None:
-        return _declared(body, negated=negated) if side is None else ""
+        return _declared_terms(body, negated=negated) if side is None else ""
     if len(set(re.findall(_ENTITY, body))) > 1:
         return ""
     if side is not None:
@@ -266,7 +266,7 @@ def _listed(body: str, *, negated: bool) -> str:
     return "superclasses" if _ABOVE.search(body) else ""
 
 
-def _declared(body: str, *, negated: bool) -> str:
+def _declared_terms(body: str, *, negated: bool) -> str:
     """All terms of a type; roots where classes with something above them are left out."""
     values = _VALUES.search(body)
     names = values[1].split() if values else _TYPED.findall(body)

@@ -101,23 +101,22 @@ def judge_messages(
     checked: bool = False,
     share: float = 1.0,
 ) -> list[Message]:
-    """The prompt for one run. `checked` says that its IRIs were found to be grounded; `share` shows
-    less of it."""
-    opened, data, closed = marked(shown(artifact, ns, share=share))
+    """The prompt for one run. `checked`: its IRIs are grounded; a smaller `share` shows less."""
+    opened, data, closed = mark_data(show_run(artifact, ns, share=share))
     ask = JUDGE_ASK.format(
         opened=opened, data=data, closed=closed, checked=CHECKED if checked else ""
     )
     return [{"role": "system", "content": JUDGE_SYSTEM}, {"role": "user", "content": ask}]
 
 
-def marked(data: Any) -> tuple[str, str, str]:
+def mark_data(data: Any) -> tuple[str, str, str]:
     """An opening mark, the data as JSON without angle brackets, and the closing mark."""
     text = json.dumps(data, ensure_ascii=False, indent=1).translate(_ESCAPED)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
     return f"<run-{digest}>", text, f"</run-{digest}>"
 
 
-def shown(
+def show_run(
     artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, share: float = 1.0
 ) -> dict[str, Any]:
     """What the judge sees of an artifact: the keys that it knows, cleaned, in at most DATA_CHARS
@@ -127,17 +126,17 @@ def shown(
     """
     kept = 1.0
     while True:
-        found = _shown(artifact, ns, kept)
-        if len(marked(found)[1]) <= max(LEAST_DATA_CHARS, int(DATA_CHARS * share)):
+        found = _excerpt(artifact, ns, kept)
+        if len(mark_data(found)[1]) <= max(LEAST_DATA_CHARS, int(DATA_CHARS * share)):
             return found
         kept *= 0.8
 
 
-def _shown(
+def _excerpt(
     artifact: Mapping[str, Any], ns: Mapping[str, Any] | None, share: float
 ) -> dict[str, Any]:
     def cut(value: Any, most: int) -> str:
-        return clipped(value, max(8, int(most * share)))
+        return clip_ends(value, max(8, int(most * share)))
 
     steps = [
         {
@@ -167,9 +166,8 @@ def _shown(
     return found
 
 
-def clipped(value: Any, most: int) -> str:
-    """A text without hidden signs and secrets, in at most `most` characters: its beginning and its
-    end."""
+def clip_ends(value: Any, most: int) -> str:
+    """Beginning and end of a text, `most` characters without hidden signs and secrets."""
     text = scrub(clean_text("" if value is None else str(value)[: 50 * most + 1000]))[0]
     if len(text) <= most:
         return text

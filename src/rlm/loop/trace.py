@@ -68,7 +68,6 @@ class Trace:
     calls: list[ToolCall] = field(default_factory=list)
     dropped: int = 0
     _lost: dict[str, set[str]] = field(default_factory=dict, repr=False)
-    _names: set[str] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def note(self, call: ToolCall) -> None:
@@ -79,13 +78,6 @@ class Trace:
                 if sum(map(len, self._lost.values())) < MOST_NAMES:
                     self._lost.setdefault(lost.tool, set()).update(lost.iris)
             self.calls.append(call)
-            if len(self._names) < MOST_NAMES:
-                self._names |= call.iris
-
-    def evidence(self) -> set[str]:
-        """Every name that any tool has returned."""
-        with self._lock:
-            return set(self._names)
 
     def seen(self) -> list[ToolCall]:
         """The calls; of those that were dropped, what each tool returned is in one call without
@@ -121,13 +113,13 @@ class Trace:
                     )
                 )
                 raise
-            self.note(_seen(name, given, value))
+            self.note(_summarize(name, given, value))
             return value
 
         return watched
 
 
-def rendered(value: Any) -> str:
+def render_value(value: Any) -> str:
     """A value as the model would read it: text as it is, anything else as JSON."""
     if isinstance(value, str):
         return value
@@ -144,10 +136,10 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _seen(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
+def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
     if isinstance(value, Ref):  # what it stands for is not seen yet
         return ToolCall(name, given, key=value.key)
-    text = rendered(value)
+    text = render_value(value)
     key = _key_in(given)
     rows = short = None
     if isinstance(value, Mapping):
@@ -186,4 +178,4 @@ def _plain(value: Any) -> Any:
         return value[:ARGUMENT_CHARS]
     if isinstance(value, Mapping) and isinstance(value.get("key"), str):
         return value["key"][:200]
-    return rendered(value)[:ARGUMENT_CHARS]
+    return render_value(value)[:ARGUMENT_CHARS]

@@ -69,7 +69,7 @@ class _Graph:
         up to 20."""
         check_text(query, "query", QUERY_CHARS)
         check_count(limit, "limit", NODE_HITS)
-        return self._shown([hit.node for hit in self._graph.search(query, limit)])
+        return self._report([hit.node for hit in self._graph.search(query, limit)])
 
     def memory_add_fact(self, content: str, confidence: float = 0.6) -> str:
         """Note a fact, with a confidence from 0 to 1; returns its id."""
@@ -90,7 +90,7 @@ class _Graph:
     def memory_get_context(self, limit: int = 10) -> list[dict[str, Any]]:
         """What was noted last, newest first, as memory_query returns it; limit up to 20."""
         check_count(limit, "limit", NODE_HITS)
-        return self._shown(self._graph.query_nodes(limit=limit))
+        return self._report(self._graph.query_nodes(limit=limit))
 
     def memory_relate(self, label: str, subject_id: str, object_id: str) -> str:
         """Join two noted things, such as memory_relate('causes', id1, id2); returns the relation's
@@ -124,7 +124,7 @@ class _Graph:
                 " there"
             )
 
-    def _shown(self, nodes: list[Node]) -> list[dict[str, Any]]:
+    def _report(self, nodes: list[Node]) -> list[dict[str, Any]]:
         made = []
         for node in nodes:
             content = clip(node.content, NODE_CHARS)

@@ -44,8 +44,7 @@ def learned_tools(
     trace: Trace | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> Toolbox:
-    """The tools of one run. `trace` has the calls that made the results: without it nothing can be
-    learnt from one."""
+    """The tools of one run; `trace` has the calls that made its results."""
     tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
     box = Toolbox()
     for function in (tools.mem_extract, tools.mem_learn_from_failure):
@@ -90,9 +89,9 @@ class _Learned:
                 "this was judged a failure: use mem_learn_from_failure(result, task, error)",
                 field="judgment",
             )
-        calls, last = self._made(result)
+        calls, last = self._calls_behind(result)
         item = CallReading(calls, task, **self._known).procedure_by(last)
-        return self._kept(item, store=bool(auto_store))
+        return self._keep(item, store=bool(auto_store))
 
     def mem_learn_from_failure(
         self, result: Handle | None, task: str, error: str
@@ -104,14 +103,14 @@ class _Learned:
         if result is None:
             calls, last = self._calls(), None
         else:
-            calls, last = self._made(result)
+            calls, last = self._calls_behind(result)
         item = CallReading(calls, task, **self._known).pitfall_by(last, Judgment(False, error))
-        return self._kept(item, store=True)
+        return self._keep(item, store=True)
 
     def _calls(self) -> list[ToolCall]:
         return list(self._trace.calls) if self._trace is not None else []
 
-    def _made(self, result: Any) -> tuple[list[ToolCall], ToolCall]:
+    def _calls_behind(self, result: Any) -> tuple[list[ToolCall], ToolCall]:
         """The calls up to the one that made a result, and that one."""
         if isinstance(result, Mapping):
             result = from_wire(dict(result))
@@ -130,7 +129,7 @@ class _Learned:
             f"no query of this run made {key!r}: give a handle that sparql_query returned"
         )
 
-    def _kept(self, item: MemoryItem | None, *, store: bool) -> dict[str, Any]:
+    def _keep(self, item: MemoryItem | None, *, store: bool) -> dict[str, Any]:
         if item is None:
             return {
                 "id": None,
@@ -141,7 +140,7 @@ class _Learned:
         item.provenance = {"source": "extracted", **item.provenance}
         self._gate.admit([item])
         if not store:
-            return _shown(item, item.memory_id, "shown", "not stored: auto_store is False")
+            return _report(item, item.memory_id, "shown", "not stored: auto_store is False")
         with self._lock:
             if self._learnt >= LEARNT_PER_RUN:
                 raise LimitExceeded(
@@ -155,10 +154,10 @@ class _Learned:
                 self._store.delete(memory_id)
             self._learnt += bool(plan.add or plan.update)
         done = plan.outcomes[0]
-        return _shown(item, done["memory_id"], done["action"], done["why"])
+        return _report(item, done["memory_id"], done["action"], done["why"])
 
 
-def _shown(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str, Any]:
+def _report(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "id": memory_id,
         "title": item.title,

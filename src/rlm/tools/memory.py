@@ -49,8 +49,7 @@ def memory_tools(
     session: str | None = None,
     recalled: RecalledTexts | None = None,
 ) -> Toolbox:
-    """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared
-    between rooms."""
+    """The memory tools of one run; `session` is stamped on what is stored."""
     tools = _Memory(backend, session, recalled or RecalledTexts())
     box = Toolbox()
     for function in (tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add):

@@ -1,5 +1,4 @@
-"""An ontology in a namespace of Python: for people in a notebook or a script, without a sandbox and
-without a model."""
+"""An ontology in a namespace of Python, for notebooks and scripts: no sandbox, no model."""
 
 from __future__ import annotations
 

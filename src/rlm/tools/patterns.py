@@ -1,8 +1,7 @@
-"""What is left of a query without its specifics: a procedure that the next question can use (seed
-002).
+"""What is left of a query without its specifics: a procedure for the next question (seed 002).
 
-`rlm.ontology.query.shape` takes the specifics out. Only a query that found something leaves a pattern,
-and it is stored as a model's own word: unverified, for this ontology.
+`rlm.ontology.query.shape` takes the specifics out. Only a query that found something leaves a
+pattern, and it is stored as a model's own word: unverified, for this ontology.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE
 def procedure(
     pattern: Pattern, ontology: str, *, words: str = "", session: str | None = None
 ) -> MemoryItem:
-    """The procedure that a pattern makes. `words` say what it is about, so that it is found again."""
+    """The procedure that a pattern makes; `words` say what it is about."""
     named = ", ".join(clip(term, TITLE_TERM_CHARS) for term in pattern.terms[:TITLE_TERMS])
     verb = "Count" if pattern.counts else _VERBS[pattern.kind]
     steps = [f"Run with sparql_query: {pattern.text}"]
@@ -91,8 +90,7 @@ class Patterns:
         self._stored = 0
 
     def keep(self, query: str, answer: Answer) -> str:
-        """Store the pattern of a query that was answered. Says what became of it; never raises an
-        RLMError."""
+        """Store the pattern of an answered query; says what became of it, raises no RLMError."""
         if not answer:
             return "not stored: the query found nothing"
         try:

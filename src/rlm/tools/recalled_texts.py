@@ -15,8 +15,7 @@ from rlm.store.identity import normalize
 
 WINDOW_CHARS = 40
 STEP_CHARS = 20
-"""Every run of `WINDOW_CHARS + STEP_CHARS - 1` letters holds a window that begins at a multiple of
-the step."""
+"""A run of WINDOW_CHARS + STEP_CHARS - 1 letters holds a window at a multiple of the step."""
 SHORT_CHARS = 80
 MOSTLY = 0.8
 """A text is little else than another when it is this share of it, or the other way round."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from rlm.errors import ValidationError
 from rlm.handles import Meter
-from rlm.loop.trace import rendered
+from rlm.loop.trace import render_value
 
 Tool = Callable[..., Any]
 
@@ -30,11 +30,10 @@ class Toolbox:
     patient: set[str] = field(default_factory=set)
 
     def add(self, function: Tool, meter: Meter, *, patient: bool = False) -> None:
-        """Show a function to the model under its own name. What it returns may reach a prompt, and
-        is measured so."""
+        """Show a function to the model under its own name; what it returns is measured."""
         name = function.__name__
         self._check_new(name)
-        self.functions[name] = _metered(function, name, meter)
+        self.functions[name] = _meter_calls(function, name, meter)
         if patient:
             self.patient.add(name)
 
@@ -51,20 +50,20 @@ class Toolbox:
 
     def describe(self) -> str:
         """The signature and the docstring of each tool, for the system prompt."""
-        return "\n".join(_described(name, function) for name, function in self.functions.items())
+        return "\n".join(_describe(name, function) for name, function in self.functions.items())
 
 
-def _metered(function: Tool, name: str, meter: Meter) -> Tool:
+def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
     @functools.wraps(function)
     def measured(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
-        meter.note(name, len(rendered(value)))
+        meter.note(name, len(render_value(value)))
         return value
 
     return measured
 
 
-def _described(name: str, function: Tool) -> str:
+def _describe(name: str, function: Tool) -> str:
     parts = []
     for parameter in inspect.signature(function).parameters.values():
         stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
@@ -80,8 +79,7 @@ def _described(name: str, function: Tool) -> str:
 
 
 def clip(text: str, room: int) -> str:
-    """The beginning of a text, so that it takes at most `room` characters inside JSON; `…` says
-    that it was cut."""
+    """The beginning of a text, in at most `room` characters of JSON; `…` where it was cut."""
     if len(text) <= room and _width(text) <= room:
         return text
     kept = text[: max(0, room - 1)]
@@ -105,14 +103,13 @@ def one_line(text: str) -> str:
 
 
 def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:
-    """How many, between `least` and `most`. More is an error, so that nobody takes a part for the
-    whole."""
+    """A number from `least` to `most`; more is an error, so no part is taken for the whole."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(
-            f"{name} is {_shown(value)}: use a whole number from {least} to {most}", field=name
+            f"{name} is {_show(value)}: use a whole number from {least} to {most}", field=name
         )
     if not least <= value <= most:
-        raise ValidationError(f"{name} is {_shown(value)}: use {least} to {most}", field=name)
+        raise ValidationError(f"{name} is {_show(value)}: use {least} to {most}", field=name)
     return value
 
 
@@ -129,5 +126,5 @@ def check_text(value: Any, name: str, most: int, *, blank: bool = False) -> str:
     return value
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return repr(value)[:40] if not isinstance(value, int) or abs(value) < 10**15 else "too large"
