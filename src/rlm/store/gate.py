@@ -22,7 +22,14 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
-from rlm.store.records import admit_artifacts, admit_usage, check_listing, saved_already
+from rlm.store.records import (
+    admit_artifacts,
+    admit_branch,
+    admit_session,
+    admit_usage,
+    check_listing,
+    saved_already,
+)
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -59,16 +66,20 @@ from rlm.store.values import (
 )
 
 __all__ = [
+    "choice",
+    "natural",
     "FIXED_FIELDS",
     "RECALLED_HEADING",
     "START_CONFIDENCE",
     "admit_artifacts",
+    "admit_branch",
     "admit_edge",
     "admit_id",
     "admit_item",
     "admit_items",
     "admit_node",
     "admit_object",
+    "admit_session",
     "admit_text",
     "admit_time",
     "admit_usage",

@@ -15,7 +15,7 @@ from rlm.store import gate, jsonrows
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
 FORMAT = 1
-_State = tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+_State = tuple[list[MemoryItem], *tuple[list[dict[str, Any]], ...]]
 
 
 class JSONDocument:
@@ -41,9 +41,10 @@ class JSONDocument:
         self._artifacts: list[dict[str, Any]] = []
         self._usage: list[dict[str, Any]] = []
         self._signals: list[dict[str, Any]] = []
+        self._packs: list[dict[str, Any]] = []
         self._closed = False
         self._pending = False  # whether there are access counts that the file does not have
-        self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
+        self._cache: dict[tuple[str, ...], tuple[frozenset[str], bytes | None]] = {}
 
     # -- the file ----------------------------------------------------------------------------------
 
@@ -94,6 +95,7 @@ class JSONDocument:
             self._artifacts = jsonrows.artifacts(data.get("artifacts", []))
             self._usage = jsonrows.usage(data.get("usage", []))
             self._signals = jsonrows.signals(data.get("signals", []))
+            self._packs = jsonrows.packs(data.get("packs", []))
         except OSError as exc:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
@@ -116,6 +118,7 @@ class JSONDocument:
             "artifacts": self._artifacts,
             "usage": self._usage,
             "signals": self._signals,
+            "packs": self._packs,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
         part = Path(f"{target}.{os.getpid()}.part")
@@ -169,12 +172,17 @@ class JSONDocument:
         try:
             self.save()
         except BaseException:
-            self._items, self._artifacts, self._usage, self._signals = before
+            self._restore(before)
             raise
 
     def _state(self) -> _State:
         self._check_writable()
-        return list(self._items), list(self._artifacts), list(self._usage), list(self._signals)
+        rows = (self._artifacts, self._usage, self._signals, self._packs)
+        return list(self._items), *(list(each) for each in rows)
+
+    def _restore(self, state: _State) -> None:
+        self._items, rows = state[0], state[1:]
+        self._artifacts, self._usage, self._signals, self._packs = rows
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -184,7 +192,7 @@ class JSONDocument:
         try:
             yield
         except BaseException:
-            self._items, self._artifacts, self._usage, self._signals = before
+            self._restore(before)
             raise
         finally:
             self.autosave = autosave

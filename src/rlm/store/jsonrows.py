@@ -78,6 +78,11 @@ def signals(rows: Any) -> list[Row]:
     return _plain(rows, "signals", SIGNAL)
 
 
+def packs(rows: Any) -> list[Row]:
+    """Which packs were imported, and what each brought."""
+    return _plain(rows, "packs", PACK)
+
+
 def _plain(rows: Any, name: str, checks: Mapping[str, Check]) -> list[Row]:
     found = []
     for where, row in _each(rows, name):
@@ -202,5 +207,16 @@ SIGNAL: dict[str, Check] = {
     **dict.fromkeys(("delta", "before", "after"), finite),
     "at": admit_time,
     "reason": _maybe,
+    "owner": _owner,
+}
+PACK: dict[str, Check] = {
+    **dict.fromkeys(("name", "sha256", "source"), _text),
+    **dict.fromkeys(("pack_no", "item_count", "added_count"), natural),
+    "signer": _maybe,
+    "trust": _one_of(TRUSTS),
+    "level": _one_of(LEVELS),
+    "imported_at": admit_time,
+    "rolled_back_at": _nullable(admit_time),
+    "brought": _object,
     "owner": _owner,
 }

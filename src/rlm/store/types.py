@@ -8,7 +8,7 @@ and nothing here validates: `gate.py` does, once, on the way in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from rlm import clock
@@ -29,6 +29,8 @@ NODE_TYPES = ("entity", "fact", "experience", "decision", "snippet")
 EDGE_TYPES = ("relation", "composition", "causation", "context")
 ROLES = ("subject", "object", "context", "participant", "cause", "effect")
 TIERS = ("task", "session", "longterm", "archive")
+JOB_STATES = ("ready", "leased", "done", "dead")
+BRANCH_ENDS = ("returned", "failed", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,3 +400,81 @@ class Evolution:
     from_tier: str | None
     to_tier: str | None
     reasoning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPack:
+    """A pack on its way in: what the ledger keeps of it."""
+
+    name: str
+    sha256: str
+    source: str
+    signer: str | None
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackRow:
+    """One import of a pack."""
+
+    pack_no: int
+    name: str
+    sha256: str
+    source: str
+    signer: str | None
+    trust: str
+    item_count: int
+    added_count: int
+    imported_at: str
+    rolled_back_at: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding about a store: what was looked at, whether it is sound, and what to do."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A session that waits to be distilled. `fence` is new with every lease: who holds an older one
+    cannot finish it."""
+
+    job_no: int
+    agent: str
+    session_id: str
+    outcome: str
+    payload: dict[str, Any]
+    state: str
+    attempts: int
+    fence: int
+    not_before: str
+    leased_until: str | None
+    last_error: str | None
+    created_at: str
+    finished_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a session that is worked on apart, within a budget (context folding)."""
+
+    branch_id: str
+    session_id: str
+    parent_id: str | None
+    description: str
+    depth: int
+    budget_tokens: int
+    used_tokens: int
+    state: str
+    result: str | None
+    created_at: str
+    ended_at: str | None
