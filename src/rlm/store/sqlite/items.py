@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rlm.errors import StoreCorrupt
 from rlm.store.document import item_columns
-from rlm.store.identity import canonical_json, json_object
+from rlm.store.identity import canonical_json, is_stable_id, json_object
 from rlm.store.sqlite.connection import damaged_row, kind_of
 from rlm.store.sqlite.spaces import in_spaces, take_numbers
 from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
@@ -257,9 +257,15 @@ def _nearest(
     archived_first: bool = False,
 ) -> Row | None:
     order = "archived_at IS NULL" if archived_first else "archived_at IS NOT NULL"
+    select = f"SELECT {columns} FROM memory_items WHERE space_id {in_spaces(spaces)} AND"
+    sql = f"{select} memory_id = ? ORDER BY {order}, {_NEAREST} LIMIT 1"
+    row = next(iter(connection.execute(sql, (memory_id,))), None)
+    if row is not None or is_stable_id(memory_id) or not isinstance(memory_id, str):
+        return row
+    # No index: only who gave a memory an id of their own asks for one of another form.
     sql = (
-        f"SELECT {columns} FROM memory_items WHERE memory_id = ? "
-        f"AND space_id {in_spaces(spaces)} ORDER BY {order}, {_NEAREST} LIMIT 1"
+        f"{select} json_valid(provenance_json) AND json_extract(provenance_json, '$.alias') = ?"
+        f" ORDER BY {order}, trust = 'quarantined', {_NEAREST}, item_no DESC LIMIT 1"
     )
     return next(iter(connection.execute(sql, (memory_id,))), None)
 
