@@ -40,12 +40,15 @@ def test_a_list_and_lines_come_in_once(rlm: Run, tmp_path: Path, kind: str, line
     file = written(tmp_path / "old", [old("Search entities"), old("Count rows")], lines=lines)
     db = f"{kind}:{tmp_path / 'store'}"
     first = rlm("memory", "import", file, "--db", db, "--json")
-    assert (first.code, first.json) == (0, {"added": 2, "present": 0, "refused": []})
+    told = first.json
+    ids = [entry["memory_id"] for entry in told.pop("memories")]
+    assert (first.code, told) == (0, {"added": 2, "present": 0, "refused": []})
     again = rlm("memory", "import", file, "--db", db)
     assert again.code == 0
     assert again.out.splitlines() == ["added          0", "there already  2", "refused        0"]
     shown = rlm("memory", "show", "id of Count rows", "--db", db, "--json").json
     assert (shown["title"], shown["access_count"], shown["origin"]) == ("Count rows", 3, "import")
+    assert shown["memory_id"] == ids[1]
     assert shown["created_at"] == "2026-01-19T10:11:12.131415Z"
 
 

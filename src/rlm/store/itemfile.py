@@ -43,14 +43,24 @@ class Refusal:
 class ItemsReport:
     """What became of a file's records."""
 
+    memories: dict[str, str] = field(default_factory=dict)
+    """Place → memory id, of every record that is a memory."""
     added: int = 0
-    present: int = 0
-    """They were there already, or stood in the file before."""
     refused: list[Refusal] = field(default_factory=list)
 
+    @property
+    def present(self) -> int:
+        """How many were there already, or stood in the file before."""
+        return len(self.memories) - self.added
+
     def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
+        """Everything as JSON types."""
+        return {
+            "added": self.added,
+            "present": self.present,
+            "refused": [asdict(each) for each in self.refused],
+            "memories": [{"place": p, "memory_id": each} for p, each in self.memories.items()],
+        }
 
 
 def read_records(data: bytes, name: str) -> list[Record]:
@@ -105,11 +115,10 @@ def import_records(
         except ValidationError as exc:
             report.refused.append(Refusal(record.place, _title(record.value), str(exc)))
             continue
+        report.memories[record.place] = item.memory_id
         known = store.get(item.memory_id)
-        if item.memory_id in fresh or (known is not None and known.level == level):
-            report.present += 1
-        else:
-            fresh[item.memory_id] = item
+        if known is None or known.level != level:
+            fresh.setdefault(item.memory_id, item)
     report.added = len(store.add_many(fresh.values()))
     return report
 
@@ -120,7 +129,7 @@ def admit_record(value: Any, tenant: Tenant, *, level: str) -> MemoryItem:
         raise ValidationError(f"it is {shown(value)}: use an object")
     if value.get("archived_at"):
         raise ValidationError("it is in the archive of the store that it comes from")
-    item = MemoryItem.from_dict(value)
+    item = MemoryItem.from_dict({"description": "", **value})  # the gate takes it from the content
     trust = "quarantined" if item.trust == "quarantined" else "unverified"
     return gate.admit_item(
         replace(item, trust=trust, level=level, origin=ORIGIN), tenant, origin=ORIGIN
