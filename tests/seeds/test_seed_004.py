@@ -229,7 +229,7 @@ def test_content_is_data(graph, store):
     assert len(ids) == 20
     with pytest.raises(RLMError):
         graph.query_nodes("entity' OR 'a'='a")
-    with pytest.raises(apsw.ConstraintError), store.db.write() as connection:
+    with pytest.raises(RLMError, match="FOREIGN KEY"), store.db.write() as connection:
         connection.execute(
             "INSERT INTO membership(hyperedge_id, node_id, role) VALUES ('none', 'none', 'subject')"
         )
