@@ -109,6 +109,7 @@ BROKEN = [
     (b'[\n {"title": "x"\n "y"]', "line 3, column 2"),
     (b'{"title": "x"}\n{"title": \n', "line 2, column"),
     (b"[" * 100_000, "nested too deeply"),
+    (b"[" + b"7" * 5_000 + b"]", "line 1: Exceeds the limit"),
     (b'{"format": 1, "memories": []}', "one JSON object, no list of memories"),
     (b'{\n "format": 1,\n "memories": []\n}', "one JSON object, no list of memories"),
     (b"title,content\n", "write a JSON list of memories, or one memory a line"),
@@ -128,3 +129,18 @@ def test_a_file_that_cannot_be_read_is_an_error_and_makes_no_store(
 def test_a_file_that_is_not_there(rlm: Run, db: str) -> None:
     result = rlm("memory", "import", "nowhere.json", "--db", db)
     assert result.code != 0 and "nowhere.json cannot be read: No such file" in result.err
+
+
+ODD = [None, True, 7, -1.5, "", "x" * 300, "\ud800", [], [7], {}, {"a": [{}]}]
+
+
+@pytest.mark.parametrize("name", [*old("T"), *("scope", "provenance", "outcome", "trust", "level")])
+def test_whatever_a_field_holds_is_taken_or_refused(
+    rlm: Run, db: str, tmp_path: Path, name: str
+) -> None:
+    records = [old(f"Number {n}") | {name: value} for n, value in enumerate(ODD)]
+    result = rlm("memory", "import", written(tmp_path / "old", records), "--db", db, "--json")
+    told = result.json
+    assert result.code == (1 if told["refused"] else 0)
+    assert len(told["memories"]) + len(told["refused"]) == len(ODD)
+    assert all(entry["reason"] for entry in told["refused"])

@@ -471,3 +471,22 @@ def test_a_memory_is_found_by_the_id_that_it_was_given(kind, tmp_path):
         assert (found.id, found.memory_id) == ("mem-1", item.memory_id)
         assert store.get("mem-2") is None
         assert MemoryItem.from_dict(found.to_dict()) == found
+
+
+@pytest.mark.req("PM-08")
+def test_a_namespace_goes_from_call_to_call():
+    """What the caller put there does; every run has a REPL of its own (DESIGN §6 wins)."""
+    store = MemoryStore()
+
+    def run(ns, code):
+        client = ScriptedClient([f"```repl\n{code}\n```", "FINAL(done)"])
+        found = rlm_run_with_memory(
+            "How many?", "Three boats.", store, ns, enable_memory_extraction=False, client=client
+        )
+        return found[2]
+
+    ns = run({"limit": 3, "unsent": object}, "limit = limit + 1\nseen = limit\ncontext = 'mine'")
+    assert (ns["limit"], ns["seen"], ns["unsent"]) == (4, 4, object)
+    ns["mine"] = 7
+    ns = run(ns, "known = (limit, mine, 'seen' in SHOW_VARS())")
+    assert ns["known"] == [4, 7, False] and "seen" not in ns

@@ -23,7 +23,7 @@ ORIGIN = "import"
 TITLE_CHARS = 80
 
 
-class Record(NamedTuple):
+class FileRecord(NamedTuple):
     """One entry of a file, and where it stands: `item 3` or `line 7`."""
 
     place: str
@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedRecord:
     """A record that is no memory."""
 
     place: str
@@ -46,7 +46,7 @@ class ItemsReport:
     memories: dict[str, str] = field(default_factory=dict)
     """Place → memory id, of every record that is a memory."""
     added: int = 0
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedRecord] = field(default_factory=list)
 
     @property
     def present(self) -> int:
@@ -63,7 +63,7 @@ class ItemsReport:
         }
 
 
-def read_records(data: bytes, name: str) -> list[Record]:
+def read_records(data: bytes, name: str) -> list[FileRecord]:
     """The records of a file. ValidationError, with the line, when it is neither form."""
     if len(data) > MOST_BYTES:
         raise ValidationError(f"{name} has {len(data):,} bytes, at most {MOST_BYTES:,}: split it")
@@ -75,9 +75,9 @@ def read_records(data: bytes, name: str) -> list[Record]:
         raise ValidationError(f"{name} is empty: there is nothing to import")
     if text.lstrip().startswith("["):
         values = _parsed(text, name, 1)
-        return [Record(f"item {number}", value) for number, value in enumerate(values, 1)]
+        return [FileRecord(f"item {number}", value) for number, value in enumerate(values, 1)]
     lines = enumerate(text.split("\n"), 1)
-    found = [Record(f"line {n}", _parsed(line, name, n)) for n, line in lines if line.strip()]
+    found = [FileRecord(f"line {n}", _parsed(line, name, n)) for n, line in lines if line.strip()]
     if len(found) == 1 and isinstance(found[0].value, dict) and "memories" in found[0].value:
         raise _no_list(name)
     return found
@@ -92,8 +92,9 @@ def _parsed(text: str, name: str, line: int) -> Any:
         where = f"line {line + exc.lineno - 1}, column {exc.colno}"
         hint = "write a JSON list of memories, or one memory a line"
         raise ValidationError(f"{name}, {where}: {exc.msg}; {hint}") from exc
-    except RecursionError as exc:
-        raise ValidationError(f"{name}, line {line}: it is nested too deeply") from exc
+    except (ValueError, RecursionError) as exc:
+        why = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+        raise ValidationError(f"{name}, line {line}: {why}") from exc
 
 
 def _no_list(name: str) -> ValidationError:
@@ -104,7 +105,7 @@ def _no_list(name: str) -> ValidationError:
 
 
 def import_records(
-    records: Sequence[Record], store: MemoryBackend, *, level: str = "project"
+    records: Sequence[FileRecord], store: MemoryBackend, *, level: str = "project"
 ) -> ItemsReport:
     """Store those that are memories and are not there yet, all of these or none."""
     report = ItemsReport()
@@ -113,7 +114,7 @@ def import_records(
         try:
             item = admit_record(record.value, store.tenant, level=level)
         except ValidationError as exc:
-            report.refused.append(Refusal(record.place, _title(record.value), str(exc)))
+            report.refused.append(RefusedRecord(record.place, _title(record.value), str(exc)))
             continue
         report.memories[record.place] = item.memory_id
         known = store.get(item.memory_id)
