@@ -311,6 +311,17 @@ def test_a_backup_that_is_there_is_not_written_over(old, tmp_path, make_item):
     assert json.loads((tmp_path / "memories.json.bak1").read_text()) == OLD
 
 
+def test_a_file_that_nobody_read_is_kept_too(old, tmp_path, make_item):
+    raw = old.read_bytes()
+    store = MemoryStore(old)
+    store.add(make_item())
+    store.save()
+    store.save()
+    assert (tmp_path / "memories.json.bak").read_bytes() == raw
+    assert len(list(tmp_path.iterdir())) == 2
+    assert len(MemoryStore.load(old).memories) == 1
+
+
 def test_a_list_that_cannot_be_kept_is_not_written_over(old, tmp_path):
     raw = old.read_bytes()
     (tmp_path / "memories.json.bak").mkdir()

@@ -1,7 +1,7 @@
 """The file of a JSON store: read whole, written whole, atomically; what fails leaves it as it was.
 
 Seed 001 wrote a plain list of memories. Such a file is read too; the first save keeps it beside the
-new one, as `NAME.bak`.
+new one, as `NAME.bak`. So is a file that was there and that nobody read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class JSONDocument:
         self._usage: list[dict[str, Any]] = []
         self._signals: list[dict[str, Any]] = []
         self._closed = False
-        self._plain_list = False  # whether the file is a list, as seed 001 wrote it
+        self._foreign = True  # whether a file at `path` is of another form, or was not read
         self._pending = False  # whether there are access counts that the file does not have
         self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
 
@@ -103,6 +103,7 @@ class JSONDocument:
             self._artifacts = jsonrows.artifacts(data.get("artifacts", []))
             self._usage = jsonrows.usage(data.get("usage", []))
             self._signals = jsonrows.signals(data.get("signals", []))
+            self._foreign = False
         except OSError as exc:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
@@ -117,7 +118,6 @@ class JSONDocument:
             self._items = jsonrows.plain_list(rows, self.tenant, self.origin)
         except ValidationError as exc:
             raise ValidationError(f"{exc}; `rlm memory import` takes the others") from exc
-        self._plain_list = True
 
     def save(self, path: str | Path | None = None) -> Path:
         """Write everything, atomically."""
@@ -138,7 +138,7 @@ class JSONDocument:
         part = Path(f"{target}.{os.getpid()}.part")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            if self._plain_list and target == self.path and target.exists():
+            if self._foreign and target == self.path and target.exists():
                 _keep_copy(target)
             part.touch(mode=0o600)
             with part.open("w", encoding="utf-8") as file:
@@ -155,7 +155,7 @@ class JSONDocument:
                 f"{target} cannot be written ({exc.strerror}): the old file is intact"
             ) from exc
         self.path = self.path or target
-        self._plain_list = self._plain_list and target != self.path
+        self._foreign = self._foreign and target != self.path
         self._pending = self._pending and target != self.path
         return target
 
@@ -164,7 +164,7 @@ class JSONDocument:
         if (
             self.autosave
             and self._pending
-            and not self._plain_list  # a search alone does not rewrite somebody's file
+            and not self._foreign  # a search alone does not rewrite somebody's file
             and not self.read_only
             and self.path is not None
             and self.path.exists()
