@@ -143,6 +143,7 @@ def test_the_judge_with_a_model():
         "missing": [],
     }
     client = ScriptedClient([json.dumps(reply)])
+    client.is_language_model = True
     judgment = judge_trajectory(artifact_of_the_seed(), client=client)
     assert dict(judgment) == reply
 
