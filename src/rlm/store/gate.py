@@ -47,6 +47,7 @@ from rlm.store.types import (
     MemoryItem,
     Scope,
     Tenant,
+    alias_of,
 )
 from rlm.store.values import (
     PLAIN_KEYS,
@@ -214,6 +215,7 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     made.level = level
     made.created_at = admit_time(item.created_at, "created_at")
     made.memory_id = stable_id(title, content, scope_in_id)
+    made.id = alias_of(provenance) or made.memory_id
     made.session_id = admit_line(item.session_id, "session_id", 200) if item.session_id else None
     made.access_count = item.access_count
     made.success_count = item.success_count

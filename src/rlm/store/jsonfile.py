@@ -170,20 +170,21 @@ class MemoryStore(JSONDocument):
     # -- reading and changing one ------------------------------------------------------------------
 
     def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
-        def order(place: int) -> tuple[bool, int, int]:
+        def order(place: int) -> tuple[bool, bool, int, int]:
             item = self._items[place]
-            return (item.archived_at is None) == archived_first, _LEVEL_ORDER[item.level], place
+            shelved = (item.archived_at is None) == archived_first
+            doubtful = item.memory_id != memory_id and item.trust == "quarantined"
+            return shelved, doubtful, _LEVEL_ORDER[item.level], -place
 
         return min(self._places(memory_id), key=order, default=None)
 
     def _places(self, memory_id: str) -> list[int]:
-        """Where a memory stands, on every level that this tenant sees."""
+        """Where a memory stands, on every level that this tenant sees, by its id or by the id that
+        a caller gave it."""
         self._check_open()
-        return [
-            place
-            for place, item in enumerate(self._items)
-            if item.memory_id == memory_id and self._mine(item)
-        ]
+        mine = [(place, item) for place, item in enumerate(self._items) if self._mine(item)]
+        found = [place for place, item in mine if item.memory_id == memory_id]
+        return found or [place for place, item in mine if item.id == memory_id]
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""

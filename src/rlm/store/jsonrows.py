@@ -54,6 +54,16 @@ def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
     return found
 
 
+def plain_list(rows: list[Any], tenant: Tenant, origin: str) -> list[MemoryItem]:
+    """The memories of seed 001's own form. Each passes the gate; the same words twice are one."""
+    found: dict[tuple[str, str], MemoryItem] = {}
+    for where, row in _each(rows, "memories"):
+        with _at(where):
+            item = gate.admit_item(MemoryItem.from_dict(row), tenant, origin=origin)
+        found.setdefault((item.memory_id, item.level), item)
+    return list(found.values())
+
+
 def artifacts(rows: Any) -> list[Row]:
     """What runs left, as `save_artifacts` wrote it."""
     found = []

@@ -15,10 +15,12 @@ import apsw
 
 from rlm.retrieval.embed import Embedder
 from rlm.store.document import item_columns, item_text
+from rlm.store.identity import is_stable_id
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import Entry
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.rows import COLUMNS, NAMES, from_row, to_row
+from rlm.store.sqlite.schema import ALIAS
 from rlm.store.sqlite.sources import MEMORY
 from rlm.store.sqlite.spaces import in_spaces, take_numbers
 from rlm.store.types import MemoryItem
@@ -157,9 +159,14 @@ def _nearest(
     archived_first: bool = False,
 ) -> tuple[Any, ...] | None:
     order = "archived_at IS NULL" if archived_first else "archived_at IS NOT NULL"
-    sql = (
-        f"SELECT {columns} FROM memory_items WHERE memory_id = ? "
-        f"AND space_id {in_spaces(spaces)} ORDER BY {order}, {_NEAREST} LIMIT 1"
+    select = f"SELECT {columns} FROM memory_items WHERE space_id {in_spaces(spaces)} AND"
+    sql = f"{select} memory_id = ? ORDER BY {order}, {_NEAREST} LIMIT 1"
+    row = next(iter(connection.execute(sql, (memory_id,))), None)
+    if row is not None or is_stable_id(memory_id) or not isinstance(memory_id, str):
+        return row
+    sql = (  # the index of `schema.ALIAS` serves this
+        f"{select} {ALIAS} = ?"
+        f" ORDER BY {order}, trust = 'quarantined', {_NEAREST}, item_no DESC LIMIT 1"
     )
     return next(iter(connection.execute(sql, (memory_id,))), None)
 

@@ -386,6 +386,9 @@ DROP TABLE IF EXISTS recall_postings;
 DROP TABLE IF EXISTS recall_dead;
 """
 
+ALIAS = "iif(json_valid(provenance_json), provenance_json ->> 'alias', NULL)"
+"""The id that a caller gave a memory; a damaged row has none."""
+
 TABLES_2 = f"""
 CREATE TABLE recall_blocks (
     kind TEXT NOT NULL CHECK(kind IN ('memory', 'node')),
@@ -397,8 +400,7 @@ CREATE TABLE recall_blocks (
 );
 INSERT INTO counters(name, value) VALUES ('stamp', 0);
 INSERT INTO meta(key, value) VALUES ('store_id', lower(hex(randomblob(8))));
-CREATE INDEX idx_items_alias ON memory_items(space_id, provenance_json ->> 'alias')
-    WHERE provenance_json ->> 'alias' IS NOT NULL;
+CREATE INDEX idx_items_alias ON memory_items(space_id, {ALIAS}) WHERE {ALIAS} IS NOT NULL;
 
 ALTER TABLE distill_queue RENAME TO distill_queue_1;
 DROP INDEX idx_queue_ready;
