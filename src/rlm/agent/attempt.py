@@ -94,7 +94,7 @@ class Attempt:
                 trace=self.trace,
                 prefixes=None if self.graph is None else self.graph.meta.prefixes,
             )
-            if hasattr(memory, "graph"):
+            if "graph" not in memory.lacks:
                 box = box | graph_tools(memory, self.meter, recalled=repeats)
         if self.graph is not None:
             box = box | sparql_tools(
@@ -121,7 +121,7 @@ class Attempt:
             "ontology_path": self.run.ontology_path,
             "memory_k": self.spec.recall_k,
             "memories": self.recalled.ids,
-            "packs": self.store.pack_names(),
+            "packs": sorted({p.name for p in self.store.packs() if p.rolled_back_at is None}),
         }
         folder = Path(self.spec.log_dir).expanduser()
         logger = stack.enter_context(RLMLogger(folder, scrub=_scrub_text, extra=extra))

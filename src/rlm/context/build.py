@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlm.context import l2_memories
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.open import open_engine
 from rlm.ontology.views.schema import schema_constraints
 from rlm.ontology.views.sense import sense_card
+from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
 SEPARATOR = "\n\n---\n\n"
@@ -96,13 +99,19 @@ def _words(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class BuiltContext:
-    """What a prompt is given beforehand, and what is in it."""
+    """What a prompt is given beforehand, and what is in it. `str(…)` is the text."""
 
     text: str
     layers: dict[str, int] = field(default_factory=dict)
     """Characters of each layer that is there."""
     memory_ids: tuple[str, ...] = ()
     """The memories of which something is in the text, best first."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __len__(self) -> int:
+        return len(self.text)
 
 
 def build_context(
@@ -112,8 +121,20 @@ def build_context(
     *,
     guide: Guide | None = None,
     lang: str | None = None,
+    ont_path: str | Path | None = None,
+    mem: MemoryBackend | None = None,
 ) -> BuiltContext:
-    """Every layer that there is something for. Never longer than `MOST` and three separators."""
+    """Every layer that there is something for. Never longer than `MOST` and three separators.
+
+    In place of a GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is
+    read too, and `mem` is the store that the memories are retrieved from (seed 002).
+    """
+    if ont_path is not None:
+        with closing(open_engine(ont_path)) as engine:
+            meta = engine.meta()
+        guide = guide or read_guide(ont_path)
+    if mem is not None:
+        memories = [hit.item for hit in mem.retrieve(task, l2_memories.AT_MOST)]
     layers = {
         "l0": "" if meta is None else sense_card(meta, budget=SENSE_CHARS, lang=lang),
         "l1": "" if meta is None else schema_constraints(meta, budget=SCHEMA_CHARS),
