@@ -136,6 +136,15 @@ class AgentResult:
         """Whether there is an answer: the model finished, and did not say that it cannot."""
         return self.converged and not self.answer.startswith(OFFLINE_UNANSWERED)
 
+    @property
+    def success(self) -> bool:
+        return bool(self.judgment and self.judgment["is_success"])
+
+    @property
+    def why(self) -> str:
+        """The reason of the verdict, or else of the end."""
+        return str((self.judgment or {}).get("reason") or self.reason)
+
     def to_dict(self) -> dict[str, Any]:
         """Every field but the trajectory itself, as JSON types."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "result"}
