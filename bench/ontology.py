@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-import rlm.ontology.meta.build_meta  # noqa: F401 - both sides are loaded before the clock starts
+import rlm.ontology.meta.builder  # noqa: F401 - both sides are loaded before the clock starts
 from bench.ontology_data import write_ontology
 from bench.report import table
-from rlm.ontology.engine.loading import Loader
+from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Worker

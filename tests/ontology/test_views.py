@@ -15,8 +15,8 @@ from small_graphs import EX, views_of
 
 from rlm.errors import OntologyError
 from rlm.ontology.engine.local import LocalEngine
-from rlm.ontology.meta import build_meta as building
-from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.meta import graph_meta
+from rlm.ontology.meta.builder import build_meta
 from rlm.ontology.views.nearest import distance, nearest
 from rlm.ontology.views.search import Index
 from rlm.ontology.views.views import Views
@@ -157,7 +157,7 @@ def test_individuals_beyond_the_sample_are_asked_for(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch, views.engine as engine:  # type: ignore[attr-defined]
         import pyoxigraph as ox
 
-        patch.setattr(building, "INDIVIDUALS", 5)
+        patch.setattr(graph_meta, "INDIVIDUALS", 5)
         store = ox.Store()
         store.load(path=tmp_path / "graph.ttl", format=ox.RdfFormat.TURTLE)
         small = Views(engine, build_meta(store, {"ex": EX}))

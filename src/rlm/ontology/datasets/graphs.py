@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from rlm.errors import OntologyError
 from rlm.ontology.datasets.statements import Node, Object, line_of, size_of
-from rlm.ontology.engine.child import to_term
+from rlm.ontology.engine.ox_terms import to_term
 from rlm.ontology.terms import Term
 
 MAX_STATEMENTS = 100_000

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from rlm.errors import OntologyError
+from rlm.ontology.engine.ox_terms import from_term
 from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, Term
 
 MAX_TERM_CHARS = 64_000
@@ -48,7 +49,7 @@ def object_of(value: Value) -> Object:
     anything else."""
     try:
         if isinstance(value, Mapping):
-            return check(_from_term(value))
+            return check(from_term(value))
         if isinstance(value, bool | float):
             return ox.Literal(value)
         if isinstance(value, int):
@@ -100,22 +101,6 @@ def _too_long(chars: int) -> OntologyError:
     return OntologyError(
         f"a term of {chars:,} characters is too long for a dataset: at most {MAX_TERM_CHARS:,}"
     )
-
-
-def _from_term(term: Mapping[str, Any]) -> Any:
-    kind, value = term.get("t"), term.get("v")
-    if not isinstance(value, str):
-        raise ValueError("a term has its text at 'v'")
-    if kind == "iri":
-        return ox.NamedNode(value)
-    if kind == "bnode":
-        return ox.BlankNode(value.removeprefix("_:"))
-    if kind != "lit":
-        raise ValueError("a term has 'iri', 'bnode' or 'lit' at 't'")
-    if term.get("lang"):
-        direction = ox.BaseDirection(term["dir"]) if term.get("dir") else None
-        return ox.Literal(value, language=term["lang"], direction=direction)
-    return ox.Literal(value, datatype=ox.NamedNode(term["dt"]) if term.get("dt") else None)
 
 
 # -- text

@@ -3,7 +3,7 @@
 A file that is plainly something else than its extension says is read as what it is, and a note says
 so. What is no RDF (a web page, OWL in another syntax, an archive) is refused with its kind named.
 The parser has the last word: this looks only at the first bytes. How the bytes are then read safely
-is `rlm.ontology.engine.reading`.
+is `rlm.ontology.engine.safe_input`.
 """
 
 from __future__ import annotations

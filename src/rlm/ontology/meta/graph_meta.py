@@ -18,10 +18,13 @@ from typing import Any, ClassVar, SupportsIndex, overload
 
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
+from rlm.ontology.meta.namespaces import name_namespaces
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.vocabulary import TOPS, is_machinery
 
 INDIVIDUALS = 2_000
+NAMED_INDIVIDUALS = 500
+"""So many individuals have a say in which namespaces are named."""
 EXPANDED_DISJOINT = 100
 VERSION = 1
 
@@ -312,3 +315,12 @@ def _turned(edges: Mapping[str, Iterable[str]]) -> Map:
         for end in ends:
             found.setdefault(end, set()).add(start)
     return {iri: IRISet(others) for iri, others in sorted(found.items())}
+
+
+def complete_scan(
+    found: dict[str, Any], prefixes: Mapping[str, str], preferred: Mapping[str, str]
+) -> dict[str, Any]:
+    """What `builder.scan_store` found, with all that `GraphMeta.from_dict` needs."""
+    sample = found["individuals"]["sample"][:NAMED_INDIVIDUALS]
+    in_use = (*found["classes"], *found["properties"], *sample, *found["pred_freq"])
+    return {**found, "version": VERSION, "namespaces": name_namespaces(prefixes, preferred, in_use)}

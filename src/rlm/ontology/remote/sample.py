@@ -18,7 +18,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Term
 
 if TYPE_CHECKING:
-    from pyoxigraph import BlankNode, Literal, NamedNode, Quad
+    from pyoxigraph import Quad
 
     from rlm.ontology.meta.graph_meta import GraphMeta
 
@@ -101,7 +101,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
     answer at all."""
     from pyoxigraph import Store
 
-    from rlm.ontology.meta.build_meta import build_meta
+    from rlm.ontology.meta.builder import build_meta
 
     engine.query("ASK { ?s ?p ?o }", timeout_s=query_s(engine))
     asked = _Sampler(engine)
@@ -191,28 +191,16 @@ def _quads(rows: Iterable[dict[str, Term]]) -> list[Quad]:
     """The statements that rows of ?s ?p ?o stand for, without those that no store would take."""
     from pyoxigraph import Quad
 
+    from rlm.ontology.engine.ox_terms import from_term
+
     found = []
     for row in rows:
         try:
-            subject, predicate, value = (_node(row[name]) for name in "spo")
+            subject, predicate, value = (from_term(row[name]) for name in "spo")
             found.append(Quad(subject, predicate, value))  # type: ignore[arg-type]
         except (KeyError, ValueError, TypeError):
             continue
     return found
-
-
-def _node(term: Term) -> NamedNode | BlankNode | Literal:
-    from pyoxigraph import BlankNode, Literal, NamedNode
-
-    if term["t"] == "iri":
-        return NamedNode(term["v"])
-    if term["t"] == "bnode":
-        return BlankNode(term["v"])
-    if "lang" in term:
-        return Literal(term["v"], language=term["lang"])
-    return (
-        Literal(term["v"], datatype=NamedNode(term["dt"])) if "dt" in term else Literal(term["v"])
-    )
 
 
 def _number(term: Term | None) -> int:

@@ -1,5 +1,4 @@
-"""Writing the cache beside the work: a worker parses the file to disk while another one answers
-from memory.
+"""Writing the cache beside the work: a worker parses the file to disk, another answers from memory.
 
 A thread waits for that worker, because nobody else does: the entry is there as soon as it is whole,
 whether or not the engine is asked anything more. Whatever goes wrong costs the entry and nothing
@@ -20,13 +19,11 @@ from rlm.ontology.engine.worker import Gone, Worker
 
 FRAME_BYTES = 1 << 20
 DELAY_S = 1.0
-"""The first questions come right after the opening; the cache stands back for so long, unless
-somebody waits for it."""
+"""The first questions come right after the opening: the cache waits, unless somebody waits for it."""
 
 
-class Background:
-    """One build. `ended` is called once, in the thread: with the entry, or with None and the
-    reason."""
+class CacheWriter:
+    """One build. `ended` is called once, in the thread: with the entry, or None and the reason."""
 
     def __init__(
         self,
@@ -37,13 +34,8 @@ class Background:
         ended: Callable[[Entry | None, str], None],
     ) -> None:
         """Takes over the folder `building`, which is removed when it was not kept."""
-        self._cache, self._building, self._order, self._key, self._ended = (
-            cache,
-            building,
-            order,
-            key,
-            ended,
-        )
+        self._cache, self._building, self._order = cache, building, order
+        self._key, self._ended = key, ended
         self._worker: Worker | None = None
         self._stopped, self._wanted = False, threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"rlm-cache-{key[:8]}", daemon=True)
@@ -57,8 +49,7 @@ class Background:
         return not self._thread.is_alive()
 
     def stop(self, wait_s: float = 0.0) -> None:
-        """Let it end within `wait_s`, else end it. When this returns, there is neither a process
-        nor half an entry."""
+        """Let it end within `wait_s`, else end it: then there is neither a process nor half an entry."""
         if threading.current_thread() is self._thread:
             return
         self._stopped = wait_s <= 0

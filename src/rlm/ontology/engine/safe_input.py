@@ -41,7 +41,7 @@ _SUBSET_END = re.compile(rb"\]\s*>")
 _LATE = re.compile(rb"<![de]", re.I)
 
 
-class Reader:
+class SafeReader:
     """What a parser reads from. `sha256` is over the file's own bytes and is complete after
     `finish`."""
 

@@ -1,7 +1,7 @@
 """From a file to a worker that can be asked.
 
 What the cache has is served from there, read-only, at once. What it does not have is parsed into
-memory and served, and written to the cache beside that (`rlm.ontology.engine.building`). A graph that is
+memory and served, and written to the cache beside that (`rlm.ontology.engine.cache_writer`). A graph that is
 too large for memory is parsed into the cache first. Parsing to disk and serving from it are two
 workers with different rights: the one may write its folder and nothing else, the other may read its
 folder and nothing else. One that serves from memory may touch no file at all.
@@ -14,23 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine.building import Background
 from rlm.ontology.engine.cache import Cache, Entry
+from rlm.ontology.engine.cache_writer import CacheWriter
 from rlm.ontology.engine.formats import Source
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
 
 BYTES_PER_TRIPLE = 120
-"""A file of more bytes for each triple that memory is meant for is not tried there. N-Triples have
-about 110."""
+"""A file with more for each triple that memory is meant for is not tried there. N-Triples: about 110."""
 CLOSE_S = 2.0
-"""How long closing waits for the cache, so that a command that asks once and ends leaves something
-for the next."""
+"""How long closing waits for the cache, so that a command that asks once leaves it for the next."""
 
 
 class Loader:
-    """One file and its place in the cache. `entry` is None while the cache does not have it or
-    cannot be used.
+    """One file and its place in the cache; `entry` is None while the cache does not have it.
 
     `from_cache`: what is served was there before and did not have to be parsed.
     """
@@ -40,7 +37,7 @@ class Loader:
         self._file, self._cache, self._limits = file, cache, limits
         self.source = str(file.path)
         self.notes = list(file.notes)
-        self._building: Background | None = None
+        self._building: CacheWriter | None = None
         self._meta: dict[str, Any] | None = None
         self._spare: Worker | None = self._new_worker()  # it starts up while the file is hashed
         try:
@@ -54,11 +51,10 @@ class Loader:
         self.from_cache = self.entry is not None
         self._tried, self._whole = self.from_cache, False
         self._most_bytes = limits.memory_triples * BYTES_PER_TRIPLE
-        self._small = size <= self._most_bytes if self.entry is None else self._is_small(self.entry)
+        self._small = size <= self._most_bytes
 
     def start(self, *, with_meta: bool = False) -> tuple[Worker, dict[str, Any]]:
-        """A worker that can be asked, and what it said of itself. An entry that is damaged is built
-        again, once."""
+        """A worker that can be asked, and what it said. A damaged entry is built again, once."""
         for last in (False, True):
             worker, answer = self._opened(with_meta)
             if worker is not None and answer["op"] == "ready":
@@ -73,9 +69,8 @@ class Loader:
             if last or self.entry is None:
                 break
             self.drop()
-        raise OntologyError(
-            f"{self.source} cannot be opened: {answer.get('message', answer['op'])}"
-        )
+        why = answer.get("message", answer["op"])
+        raise OntologyError(f"{self.source} cannot be opened: {why}")
 
     def _opened(self, with_meta: bool) -> tuple[Worker | None, dict[str, Any]]:
         if self.entry is None and self._small:
@@ -112,10 +107,6 @@ class Loader:
             self._whole = entry.whole()
         return self._whole or entry is None
 
-    def may_copy(self) -> bool:
-        """Whether what is served from disk is better copied into memory: a small graph, whole."""
-        return self.entry is not None and self._is_small(self.entry) and self.whole()
-
     def drop(self) -> None:
         """Remove the entry: the next start parses the file again."""
         self._tried, self._whole, self.from_cache = False, False, False
@@ -141,9 +132,6 @@ class Loader:
         if spare is not None:
             spare.kill()
 
-    def _is_small(self, entry: Entry) -> bool:
-        return int(entry.facts["triples"]) <= self._limits.memory_triples
-
     # -- building
 
     def _build_beside(self) -> None:
@@ -157,7 +145,7 @@ class Loader:
             return self._without_cache(exc)
         order = self._order("build", folder, named=True, idle=True, most_bytes=self._most_bytes)
         order["sha256"] = self.content_hash
-        self._building = Background(self._cache, folder, order, self._key, self._built_beside)
+        self._building = CacheWriter(self._cache, folder, order, self._key, self._built_beside)
         return None
 
     def _built_beside(self, entry: Entry | None, why: str) -> None:
