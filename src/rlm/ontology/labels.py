@@ -65,8 +65,7 @@ def is_language_tag(tag: object) -> bool:
 
 
 def missing_language(languages: Mapping[str, int], lang: str | None) -> str:
-    """A remark for one who asks for labels in a language that there are none in; '' when there are.
-    `languages` has how many labels each language has."""
+    """A remark when no label is in the language asked for, else ''. `languages`: labels of each."""
     tags = [tag for tag in languages if tag]
     if lang is None or any(tag.lower().split("-")[0] == lang.lower().split("-")[0] for tag in tags):
         return ""
@@ -93,8 +92,7 @@ def name_of(iri: str) -> str:
 
 
 def defining(predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]) -> list[str]:
-    """Where the definition of a term may stand, the best place first: known predicates, those that
-    are called `definition` by their name or label, and comments."""
+    """The predicates that may define a term, best first: known ones, any called so, comments."""
     own = [
         iri
         for iri in sorted(predicates)
@@ -135,21 +133,18 @@ def first_sentence(text: str, max_chars: int = 160) -> str:
 
 
 def telling_sentence(text: str, max_chars: int = 160) -> str:
-    """The first sentence, markup gone; empty when it is about a working group, a licence or a
-    document."""
+    """The first sentence without markup; '' when it is about a licence, a group or a document."""
     said = first_sentence(_MARKUP.sub("", text), max_chars)
     return "" if _BOILERPLATE.search(said) else said
 
 
 def plainly(text: str) -> str:
-    """The text without what would steer a terminal: control characters, and marks that turn the
-    direction."""
+    """The text without control characters and marks that turn its direction."""
     return _STEERING.sub("", text)
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text, `plainly`, in one line of at most `max_chars`, ended at a word and marked with … if
-    that is not all."""
+    """The text, `plainly`, in one line of at most `max_chars`, cut at a word and marked with …."""
     text = " ".join(plainly(text).split())
     if len(text) <= max_chars:
         return text

@@ -18,8 +18,7 @@ def open_engine(
     cache_dir: Path | None = None,
     limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
 ) -> Engine:
-    """An engine for a file, or for an endpoint that the config names. A file wins over an endpoint
-    of its name."""
+    """An engine for a file, or else for an endpoint that the config names."""
     name = str(source)
     path = Path(name).expanduser()
     if not path.exists() and isinstance(source, str):

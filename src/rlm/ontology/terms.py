@@ -97,8 +97,7 @@ class Prefixes(dict[str, str]):
             self[""] = given[""]
 
     def expand(self, name: str) -> str:
-        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. OntologyError when it is none of
-        them."""
+        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. Else OntologyError."""
         text = name.strip()
         if text.startswith("<") and text.endswith(">"):
             return _whole(text[1:-1], name)
@@ -137,7 +136,7 @@ class Prefixes(dict[str, str]):
         )
 
     def shrink(self, iri: str) -> str:
-        """`prefix:name` by the longest namespace that fits and leaves a plain name, else `<iri>`."""
+        """`prefix:name` by the longest namespace that leaves a plain name, else `<iri>`."""
         if self._by_namespace is None:
             self._index()
         assert self._by_namespace is not None
@@ -180,8 +179,7 @@ class Prefixes(dict[str, str]):
 
 
 def local_name(iri: str) -> str:
-    """What follows the last `#`, else the last `/`, else the last `:`; the IRI itself when nothing
-    does."""
+    """What follows the last `#`, else `/`, else `:`; the IRI itself when nothing does."""
     bare = iri.rstrip("/#")
     for mark in "#/:":
         head, found, tail = bare.rpartition(mark)
@@ -191,8 +189,7 @@ def local_name(iri: str) -> str:
 
 
 def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
-    """A term in Turtle's notation, on one line: `ex:a`, `_:b0`, `"text"@en`, `12`,
-    `"2020-01-01"^^xsd:date`."""
+    """A term as Turtle has it: `ex:a`, `_:b0`, `"text"@en`, `12`, `"2020-01-01"^^xsd:date`."""
     prefixes = _DEFAULT if prefixes is None else prefixes
     kind, value = term["t"], term["v"]
     if kind == "iri":
@@ -211,8 +208,7 @@ def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
 
 
 def term_plain(term: Term) -> str:
-    """A term as a spreadsheet wants it: the IRI, the label of a blank node, the text without
-    quotes."""
+    """A term for a spreadsheet: the IRI, a blank node's label, the text without quotes."""
     if term["t"] == "bnode":
         return f"_:{term['v']}"
     return term_text(term, _NONE) if term["t"] == "triple" else str(term["v"])

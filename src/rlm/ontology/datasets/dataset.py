@@ -61,8 +61,7 @@ class DatasetMeta:
     """
 
     def __init__(self, name: str, *, session_id: str | None = None) -> None:
-        """An empty dataset; without a session id it gets a fresh one. OntologyError for a name that
-        cannot be used."""
+        """An empty dataset, with a fresh session id. OntologyError for an unusable name."""
         self._graphs = Graphs(name)
         self.name = name
         self.session_id = (
@@ -108,8 +107,7 @@ class DatasetMeta:
         return None if self.saved is None else str(self.saved.path)
 
     def iri(self, graph: str) -> str:
-        """The IRI of the graph `mem`, `prov`, `work/<task>` or `onto/<name>`, whether it is there
-        or not."""
+        """The IRI of the graph `mem`, `prov`, `work/<task>` or `onto/<name>`, there or not."""
         return self._graphs.node(graph).value
 
     def graphs(self) -> dict[str, int]:
@@ -136,8 +134,7 @@ class DatasetMeta:
         return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
 
     def image(self) -> tuple[int, str]:
-        """The version and all graphs as TriG, of the same moment; for the same data and labels the
-        same text."""
+        """The version and all graphs as TriG, of one moment; the same text for the same data."""
         with self._lock:
             return self.version, self._graphs.trig()
 
@@ -182,7 +179,7 @@ class DatasetMeta:
             return self.iri(f"work/{task}")
 
     def work_add(self, task: str, s: str | Term, p: str | Term, o: Value) -> bool:
-        """Add a statement to a task's graph, without provenance. False when it was there already."""
+        """Add a statement to a task's graph, without provenance. False when it was there."""
         with self._lock:
             self._graphs.known(f"work/{task}")
             quad = self._quad(s, p, o, f"work/{task}")
@@ -278,8 +275,7 @@ class DatasetMeta:
         *,
         limit: int = 100,
     ) -> list[Fact]:
-        """At most `limit` statements (and no more than MAX_ROWS) that match, in no order. None
-        matches anything."""
+        """At most `limit` statements that match, in no order. None matches anything."""
         with self._lock:
             return self._graphs.find(
                 None if graph is None else self._graphs.known(graph),
@@ -315,8 +311,7 @@ class DatasetMeta:
             )
 
     def close(self) -> None:
-        """End the worker, if there is one, and remove what it was given. The dataset can still be
-        used."""
+        """End the worker and remove what it was given. The dataset can still be used."""
         with self._lock:
             handed, self._handed = self._handed, None
             if handed is not None:

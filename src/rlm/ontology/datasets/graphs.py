@@ -55,8 +55,7 @@ def graph_of(quad: ox.Quad) -> str:
 
 
 class Graphs:
-    """The graphs of one dataset. `version` grows with each change, `count` and `bytes` are those of
-    all lines."""
+    """The graphs of one dataset. `version` grows with each change, `bytes` is the size of all lines."""
 
     def __init__(self, name: str) -> None:
         self.name = check_name(name, "dataset")
@@ -79,8 +78,7 @@ class Graphs:
         return ox.NamedNode(f"urn:rlm:{self.name}:{label}")
 
     def label(self, iri: str) -> str:
-        """The label for the IRI of a graph. OntologyError for a graph of another dataset, or of
-        none."""
+        """The label for the IRI of a graph. OntologyError for one that is not of this dataset."""
         start = f"urn:rlm:{self.name}:"
         if not iri.startswith(start):
             raise OntologyError(
@@ -152,8 +150,7 @@ class Graphs:
         return len(gone)
 
     def apply(self, new: Iterable[ox.Quad], gone: Sequence[ox.Quad] = ()) -> None:
-        """Remove some statements and add others. OntologyError, and no change, when that would be
-        too much."""
+        """Remove and add statements. OntologyError, and no change, when that would be too much."""
         coming = ox.Store()  # what the store will make of them: it writes numbers in its own way
         coming.extend(new)
         leaving = set(gone) - set(coming)
@@ -175,8 +172,7 @@ class Graphs:
         self.version += 1
 
     def trig(self) -> str:
-        """Every graph, also an empty one, as TriG: graphs and statements sorted, a statement to a
-        line."""
+        """Every graph, also an empty one, as TriG: sorted, a statement to a line."""
         parts: list[str] = []
         for label in self.labels():
             lines = sorted(line_of(quad) for quad in self.statements(label))

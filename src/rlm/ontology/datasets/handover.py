@@ -28,8 +28,7 @@ MOUNT_LIMITS = EngineLimits(
 
 
 class Handed:
-    """One TriG text in a private file, and the engine over it. The file goes with `close`, or with
-    this object."""
+    """One TriG text in a private file that goes with this object, and the engine over it."""
 
     def __init__(self, text: str, name: str, version: int) -> None:
         self.version = version

@@ -44,8 +44,7 @@ _HEAD = ("format", "name", "session")
 
 
 def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
-    """Write a dataset, whole or not at all; the path, made absolute. OntologyError when it cannot
-    be written."""
+    """Write a dataset, whole or not at all; its absolute path. OntologyError when it cannot be."""
     target = Path(path).expanduser().absolute()
     version, graphs = dataset.image()
     body = (_about(dataset) + graphs).encode()
@@ -56,8 +55,7 @@ def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
 
 
 def load_snapshot(path: str | Path) -> DatasetMeta:
-    """The dataset of a snapshot, with its name and session id. OntologyError, and no dataset, for
-    any other file."""
+    """The dataset of a snapshot, with its name and session id. OntologyError for any other file."""
     target = Path(path).expanduser().absolute()
     raw = _bytes_of(target)
     try:
@@ -197,8 +195,7 @@ def _checked(raw: bytes) -> tuple[str, str]:
 
 
 def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
-    """Name, session id, graphs and statements. Every line is looked at before the parser sees any
-    of them."""
+    """Name, session id, graphs, statements. Every line is checked before the parser sees any."""
     graphs, statements = [], 0
     for number, line in enumerate(text.split("\n"), 2):
         if _STATEMENT.fullmatch(line):

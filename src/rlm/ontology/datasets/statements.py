@@ -28,7 +28,7 @@ Object: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 
 
 def subject_of(value: str | Term, prefixes: Prefixes) -> Node:
-    """An IRI, `prefix:name` or the term of an IRI or blank node. OntologyError for anything else."""
+    """An IRI, `prefix:name`, or the term of an IRI or blank node. Else OntologyError."""
     found = named(value, prefixes) if isinstance(value, str) else object_of(value)
     if isinstance(found, ox.Literal):
         raise OntologyError(
@@ -45,8 +45,7 @@ def predicate_of(value: str | Term, prefixes: Prefixes) -> ox.NamedNode:
 
 
 def object_of(value: Value) -> Object:
-    """A term as it is, a str as a text, an int, float or bool as what it is. OntologyError for
-    anything else."""
+    """A term as it is, a str as a text, an int, float or bool as what it is. Else OntologyError."""
     try:
         if isinstance(value, Mapping):
             return check(from_term(value))
@@ -76,7 +75,7 @@ def named(value: str, prefixes: Prefixes) -> ox.NamedNode:
 
 
 def check(term: Any) -> Object:
-    """The term, when a dataset may hold it. OntologyError when it is of another kind, or too long."""
+    """The term. OntologyError when it is too long, or of a kind that a dataset cannot hold."""
     if not isinstance(term, ox.NamedNode | ox.BlankNode | ox.Literal):
         raise OntologyError("statements about statements are not kept in a dataset")
     if len(term.value) > MAX_TERM_CHARS:

@@ -34,8 +34,7 @@ MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
 """A building folder that is older was left by a process that died."""
 SEEN_BYTES = 4 << 20
-"""Smaller files are hashed at each opening; for larger ones the hash is remembered with the file's
-times."""
+"""From this size on a file's hash is remembered with its times; smaller ones are hashed anew."""
 SETTLED_NS = 2_000_000_000
 _BUILDING, _DROPPED = ".building-", ".dropped-"
 
@@ -67,8 +66,7 @@ class Entry:
 
 
 class Cache:
-    """The entries under one folder. Methods that only read never raise; `begin` and `keep` raise
-    OSError."""
+    """The entries under one folder. Reading never raises; `begin` and `keep` raise OSError."""
 
     def __init__(self, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
         self.folder = folder / "ontologies"
@@ -81,8 +79,7 @@ class Cache:
         return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
 
     def content_hash(self, path: Path) -> str:
-        """The SHA-256 of a file. A large file whose times and place did not change is not read
-        again."""
+        """The SHA-256 of a file. A large one with the same times is not read again."""
         now = path.stat()
         mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
         if now.st_size < SEEN_BYTES:
@@ -145,8 +142,7 @@ class Cache:
         return Entry(place, facts)
 
     def drop(self, key: str) -> None:
-        """Remove an entry. Who has it open keeps it until the end of the process, or builds it
-        again."""
+        """Remove an entry. Who has it open keeps it, or builds it again."""
         gone = self.folder / f"{_DROPPED}{os.getpid()}-{time.monotonic_ns()}"
         with contextlib.suppress(OSError):
             (self.folder / key).rename(gone)
@@ -156,8 +152,7 @@ class Cache:
         shutil.rmtree(building, ignore_errors=True)
 
     def evict(self, *, keep: str | None = None) -> list[str]:
-        """Remove the entries that were not used for longest until the rest fits; the keys of those
-        removed."""
+        """Remove the entries not used for longest until the rest fits; their keys."""
         found: list[tuple[float, str, int]] = []
         for folder in self._folders():
             facts = _read_json(folder / "entry.json")
@@ -207,7 +202,7 @@ def hash_file(path: Path) -> str:
 
 
 def _digest(store: Path) -> str:
-    """A hash over the names and contents of the tables of a store; empty when one cannot be read."""
+    """A hash over the names and contents of a store's tables; '' when one cannot be read."""
     found = sha256()
     try:
         for path in sorted(store.glob("*.sst")):

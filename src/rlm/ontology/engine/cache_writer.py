@@ -19,7 +19,7 @@ from rlm.ontology.engine.worker import Gone, Worker
 
 FRAME_BYTES = 1 << 20
 DELAY_S = 1.0
-"""The first questions come right after the opening: the cache waits, unless somebody waits for it."""
+"""The cache gives way to the first questions, unless somebody waits for it."""
 
 
 class CacheWriter:
@@ -49,7 +49,7 @@ class CacheWriter:
         return not self._thread.is_alive()
 
     def stop(self, wait_s: float = 0.0) -> None:
-        """Let it end within `wait_s`, else end it: then there is neither a process nor half an entry."""
+        """Let it end within `wait_s`, else end it: no process and no half an entry is left."""
         if threading.current_thread() is self._thread:
             return
         self._stopped = wait_s <= 0

@@ -190,7 +190,7 @@ def main(taken: int = 0, given: int = 1) -> None:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """No garbage is looked for: what is made here is kept, and walking over it takes a third more."""
+    """No garbage collection: what is made here is kept, and walking over it takes a third more."""
     gc.disable()
     try:
         yield
@@ -199,7 +199,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
-    """Do what the first message says, up to where queries can be answered; None when that was all."""
+    """Do what the first message says; the server for what follows, None when that was all."""
     mode, memory_mb, counts = first["mode"], int(first["memory_mb"]), None
     signal.setitimer(signal.ITIMER_REAL, float(first["timeout_s"]) + GRACE_S)
     # What cannot be loaded once the walls stand.

@@ -72,7 +72,7 @@ _OTHERS = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that can be tried: its format, whether it is gzipped, and what a person should know."""
+    """A file that can be tried. `notes`: what a person should know."""
 
     path: Path
     format: str
@@ -81,8 +81,7 @@ class Source:
 
 
 def format_named(name: str) -> str:
-    """The format for a name a person gives: `turtle`, `ttl`, `.owl`, `RDF/XML`. OntologyError when
-    there is none."""
+    """The format a person means by `turtle`, `ttl`, `.owl` or `RDF/XML`. Else OntologyError."""
     bare = re.sub(r"[^a-z0-9]", "", name.lower())
     for known in TITLES:
         if bare == known.replace("-", ""):
@@ -152,8 +151,7 @@ def _contradicts(named: str, found: str, head: bytes) -> bool:
 
 
 def sniff(head: str, path: Path | None = None) -> str | None:
-    """The format of a text by its beginning, None when it cannot be told. NotRDF for what is known
-    and no RDF."""
+    """The format of a text by its beginning, None when unclear. NotRDF for a known other kind."""
     where = None if path is None else str(path)
     text = head.removeprefix("\ufeff")
     text = text[_end(_BLANK, text, 0) :]

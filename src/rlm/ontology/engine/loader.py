@@ -21,7 +21,7 @@ from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
 
 BYTES_PER_TRIPLE = 120
-"""A file with more for each triple that memory is meant for is not tried there. N-Triples: about 110."""
+"""A file of more bytes for each triple that may be in memory is not tried there."""
 CLOSE_S = 2.0
 """How long closing waits for the cache, so that a command that asks once leaves it for the next."""
 

@@ -57,7 +57,7 @@ class LocalEngine:
         cache_dir: Path | None = None,
         limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
     ) -> None:
-        """Loads the file, or opens what the cache has of it. NotRDF, OntologyError, QueryTimeout."""
+        """Loads the file, or opens it from the cache. NotRDF, OntologyError, QueryTimeout."""
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self._closed = False
@@ -116,7 +116,7 @@ class LocalEngine:
         return self._worker
 
     def close(self) -> None:
-        """End the worker; nothing is answered any more. A cache being written gets a moment to end."""
+        """End the worker. A cache that is being written gets a moment to end."""
         with self._lock:
             self._closed = True
             self._stop()
@@ -168,7 +168,7 @@ class LocalEngine:
             return self._tried(lambda: self._answer(order, checked, wait_s))
 
     def _tried(self, act: Callable[[], T]) -> T:
-        """Once more when the reason for a failure lay in the cache, or somebody killed the worker."""
+        """Once more where the cache was to blame, or somebody killed the worker."""
         try:
             return act()
         except Killed:
@@ -291,7 +291,7 @@ class BlankNodeLabels:
         return dict(term)
 
     def raw(self, term: Term) -> Term:
-        """A caller's term as the worker knows it. QueryRefused for a label that was not given out."""
+        """A caller's term as the worker knows it. QueryRefused for an unknown label."""
         if term.get("t") != "bnode":
             return dict(term)
         label = str(term.get("v")).removeprefix("_:")

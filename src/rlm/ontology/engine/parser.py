@@ -135,7 +135,7 @@ def _facts(
     *,
     naming: str,
 ) -> dict[str, Any]:
-    """`naming` is the same for two stores in which the blank nodes of a file have the same names."""
+    """`naming` is the same for stores in which a file's blank nodes have the same names."""
     triples, graphs = len(store), next(iter(store.named_graphs()), None) is not None
     if graphs:
         # Asked as one, each statement once: the engine's own union repeats what several graphs say.

@@ -42,8 +42,7 @@ _LATE = re.compile(rb"<![de]", re.I)
 
 
 class SafeReader:
-    """What a parser reads from. `sha256` is over the file's own bytes and is complete after
-    `finish`."""
+    """What a parser reads from; `finish` gives the SHA-256 of the file's own bytes."""
 
     def __init__(self, file: BinaryIO, format: str, *, gzipped: bool = False) -> None:
         self._raw = _Counted(file)
@@ -98,8 +97,7 @@ class SafeReader:
         return part
 
     def _watch(self, part: bytes) -> None:
-        """Nothing that declares anything may follow the prolog: the parser would take it wherever
-        it stands."""
+        """No declaration may follow the prolog: the parser would take it wherever it stands."""
         seen = self._tail + part
         for found in _LATE.finditer(seen):
             word = seen[found.start() : found.start() + 9].upper()
@@ -148,8 +146,7 @@ class _Counted(io.RawIOBase):
 
 
 def check_prolog(head: bytes) -> int:
-    """Where the root of an XML document begins. NotRDF for a DTD that is more than a few plain
-    entities."""
+    """Where the root of an XML document begins. NotRDF for a DTD of more than plain entities."""
     at = len(_BOM) if head.startswith(_BOM) else 0
     while skipped := _SKIP.match(head, at):
         at = skipped.end()

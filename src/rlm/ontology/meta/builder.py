@@ -36,7 +36,7 @@ Labels = dict[str, list[Label]]
 
 
 def build_meta(store: Store, prefixes: Mapping[str, str] | None = None) -> GraphMeta:
-    """What is in the store, all graphs together. `prefixes`: those that the file binds, if known."""
+    """What is in the store, all graphs together. `prefixes`: the file's own, if known."""
     from rlm.ontology.meta import graph_meta  # dataclasses: a worker does without
 
     found, preferred = scan_store(store, graph_meta.INDIVIDUALS)

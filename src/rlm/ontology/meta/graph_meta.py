@@ -30,7 +30,7 @@ VERSION = 1
 
 
 class IRISet(frozenset[str]):
-    """A set of IRIs that is read in alphabetical order and can be sliced: same graph, same answer."""
+    """A set of IRIs that is read in alphabetical order and can be sliced."""
 
     __slots__ = ()
 
@@ -144,14 +144,12 @@ class GraphMeta:
         return self.prefixes.shrink(iri)
 
     def label(self, iri: str, lang: str | None = None) -> str:
-        """The label to show: the language asked for (else English), then none, then any, then the
-        local name."""
+        """The label in the language asked for (or English), without one, any; or the local name."""
         return pick(self.labels.get(iri, ()), lang) or name_of(iri)
 
     @cached_property
     def by_label(self) -> dict[str, list[str]]:
-        """Lower-case label → IRIs, alternative labels included; terms without labels by their local
-        names."""
+        """Lower-case label or alternative → IRIs; terms without labels by their local names."""
         found: dict[str, set[str]] = {}
         for source in (self.labels, self.alternatives):
             for iri, labels in source.items():
@@ -200,8 +198,7 @@ class GraphMeta:
         return {iri: IRISet(others) for iri, others in sorted(found.items())}
 
     def closure(self, iri: str, edges: Mapping[str, IRISet]) -> list[str]:
-        """Everything that `edges` (subs or supers) leads to, nearest first, without the start; safe
-        in a cycle."""
+        """All that `edges` (subs or supers) lead to, nearest first, without the start."""
         seen, found, level = {iri}, list[str](), [iri]
         while level:
             level = sorted({next_ for node in level for next_ in edges.get(node, NONE)} - seen)
@@ -235,8 +232,7 @@ class GraphMeta:
     # -- as text and as JSON
 
     def about(self) -> str:
-        """The ontology's own title and first sentence in one line; its IRI, or nothing, when it has
-        none."""
+        """The ontology's title and first sentence, or its IRI, in one line; '' when it has none."""
         name = " ".join(self.title.split()) or "".join(self.ontology_iris[:1])
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said

@@ -1,4 +1,4 @@
-"""The parts of a GraphMeta that describe the schema: types, classes, properties, what is out of use."""
+"""The schema in a GraphMeta: types, classes, properties, and what is out of use."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class StoreReader:
         ]
 
     def texts_of(self, wanted: Collection[str], predicate: str) -> list[Text]:
-        """The same of these IRIs only; few are looked up one by one, without reading everybody's."""
+        """The same of these IRIs only; few are looked up one by one."""
         count = self.pred_freq.get(predicate, 0)
         nodes = _nodes(wanted) if count > LOOKUP_WORTH * len(wanted) else None
         if nodes is None:

@@ -145,7 +145,7 @@ def _literal(text: str, datatype: str | None, lang: str | None) -> Term:
 
 
 def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
-    """The first triples of an N-Triples document, without repetitions, and whether there were more."""
+    """The first triples of an N-Triples document, each once, and whether there were more."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as exc:
@@ -225,7 +225,7 @@ def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def readable_text(body: bytes, max_chars: int = 300) -> str:
-    """A stranger's words as one line: no controls, no marks that turn the direction of text, cut."""
+    """A stranger's words as one line: no controls, no marks of direction, cut."""
     text = body[: max_chars * 8].decode("utf-8", "replace")
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= max_chars else line[: max_chars - 1] + "…"

@@ -97,8 +97,7 @@ class _Sampler:
 
 
 def sample_meta(engine: Engine) -> GraphMeta:
-    """What there is to know of an endpoint's graph. Raises OntologyError only when it does not
-    answer at all."""
+    """GraphMeta of an endpoint. OntologyError only when it does not answer at all."""
     from pyoxigraph import Store
 
     from rlm.ontology.meta.builder import build_meta
@@ -133,8 +132,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
 
 
 def query_s(engine: Engine) -> float:
-    """How long one of these queries may take: no longer than the config allows for any query at
-    this endpoint."""
+    """How long one of these queries may take: the endpoint's own limit at most."""
     endpoint = getattr(engine, "endpoint", None)
     return QUERY_S if endpoint is None else min(QUERY_S, endpoint.timeout_s)
 

@@ -97,8 +97,7 @@ def probe_relationships(
     limit: int = 20,
     lang: str | None = None,
 ) -> dict[str, Any]:
-    """Links in one or both directions: lists of at most `limit`, counts of all, in all and by
-    predicate."""
+    """Links in one or both directions: at most `limit` of each, and counts of all."""
     if direction not in DIRECTIONS:
         raise OntologyError(f"direction is {direction!r}; it can be both, out or in")
     limit = bounded(limit, MOST_LINKS)
@@ -204,8 +203,7 @@ def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
 
 
 def _not_plain(meta: GraphMeta, iri: str, incoming: Mapping[str, int]) -> dict[str, Any]:
-    """How many of the properties do not have the class as such for a domain, or range, but as one
-    of several."""
+    """How many properties have the class as one of several in their domain or range."""
     found: dict[str, Any] = {}
     for key, side, edges in (
         ("properties", v.DOMAIN, meta.domain_of),

@@ -74,8 +74,7 @@ def links(
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
-    """Labels of these few IRIs, from GraphMeta, and from the engine for individuals that it did not
-    keep."""
+    """Labels of a few IRIs; the engine is asked for individuals that GraphMeta did not keep."""
     wanted = list(dict.fromkeys(iris))
     found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
     if meta.individuals.complete and not meta.sampled:

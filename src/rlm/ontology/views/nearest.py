@@ -13,8 +13,7 @@ SUGGESTED = 3
 
 
 def distance(one: str, two: str, most: int) -> int:
-    """Edits between two words, a swap of neighbours being one; most + 1 when there are more than
-    that."""
+    """Edits between two words, a swap of neighbours being one; most + 1 for any more."""
     if one == two:
         return 0
     if abs(len(one) - len(two)) > most:
@@ -51,8 +50,7 @@ def squeezed(text: str) -> str:
 def nearest(
     meta: GraphMeta, name: str, among: Iterable[str] | None = None, most: int = SUGGESTED
 ) -> list[str]:
-    """The IRIs whose local name or label is nearest to the local name of `name`; the best first, or
-    none."""
+    """The IRIs whose name or label is nearest to the local name of `name`, the best first."""
     wanted = squeezed(local_name(name.strip("<> ")))
     if not wanted:
         return []

@@ -55,8 +55,7 @@ def find_path(
     max_depth: int = 2,
     limit: int = 10,
 ) -> dict[str, Any]:
-    """The paths, `complete` (false when time ran out), and in `note` what to try when there is
-    none."""
+    """The paths, `complete` (false when time ran out), and a `note` when there is none."""
     if (
         isinstance(max_depth, bool)
         or not isinstance(max_depth, int)
@@ -98,8 +97,7 @@ def find_path(
 def _search(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int, limit: int
 ) -> tuple[list[dict[str, Any]], int, bool]:
-    """Paths, the depth that was searched to the end, and whether there are more of a length that
-    was listed."""
+    """Paths, the depth that was searched to the end, and whether more of a length exist."""
     deadline = time.monotonic() + SECONDS
     remarks = _remarks(meta)
     found: list[dict[str, Any]] = []
@@ -136,8 +134,7 @@ def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str
 
 
 def _remarks(meta: GraphMeta) -> list[str]:
-    """The predicates in use that are remarks about a term, the most frequent ones: they join what
-    has little to do."""
+    """The most used predicates that are remarks about a term: they join what is unrelated."""
     found = (
         iri
         for iri in meta.pred_freq

@@ -26,8 +26,7 @@ _NAMING = frozenset((*v.LABELS, *v.ALTERNATIVES, *v.DEFINITIONS, *v.COMMENTS))
 
 
 def _once(weigh: Callable[[GraphMeta], T]) -> Callable[[GraphMeta], T]:
-    """Weigh a graph once: its meta does not change after it was built, and every layer of a prompt
-    asks again."""
+    """Weigh a graph once: every layer of a prompt asks again."""
 
     @wraps(weigh)
     def kept(meta: GraphMeta) -> T:
@@ -106,7 +105,7 @@ def property_weights(meta: GraphMeta) -> dict[str, float]:
 
 @_once
 def own_namespace(meta: GraphMeta) -> str:
-    """The namespace that holds most of the classes and properties; the machinery's does not count."""
+    """The namespace with most classes and properties, the machinery's aside."""
     spaces = Counter(
         v.namespace(iri)
         for iri in (*meta.classes, *meta.properties)

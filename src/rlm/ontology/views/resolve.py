@@ -53,8 +53,7 @@ def occurs(engine: Engine, iri: str) -> bool:
 
 
 def called(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
-    """The terms whose local name or label is just this text; individuals only where no class or
-    property is."""
+    """The terms of just this name or label; individuals only where no class or property is."""
     return exact_names(meta, name) or _individuals(engine, meta, name)
 
 
@@ -96,7 +95,7 @@ def _by_name(engine: Engine, meta: GraphMeta, name: str) -> str:
 
 
 def resolve_property(engine: Engine, meta: GraphMeta, name: str) -> str:
-    """The IRI of a property. Raises OntologyError with the nearest properties when there is none."""
+    """The IRI of a property. OntologyError with the nearest ones when there is none."""
     properties: Collection[str] = meta.properties.keys() | meta.pred_freq.keys()
     if _BARE.fullmatch(name.strip()):
         found = [iri for iri in exact_names(meta, name.strip()) if iri in properties]

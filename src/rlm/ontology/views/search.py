@@ -140,8 +140,7 @@ def _near(word: str, words: Iterable[str]) -> dict[str, int]:
 
 
 def match(wanted: Wanted, entry: Entry) -> int | None:
-    """How strongly a name matches, 0 the best; None when it does not (a slip in spelling is not
-    looked for here)."""
+    """How strongly a name matches, 0 the best; None when it does not. No slips in spelling."""
     if entry.field == "iri":
         if wanted.raw in (entry.text, entry.joined):
             return 0

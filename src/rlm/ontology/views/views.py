@@ -100,8 +100,7 @@ class Views:
 def predicate_frequency(
     meta: GraphMeta, *, limit: int = 20, lang: str | None = None
 ) -> list[dict[str, Any]]:
-    """Every predicate counts, rdf:type and rdfs:label too: this is about the statements, not about
-    the schema."""
+    """Every predicate, rdf:type and rdfs:label too: this is about statements, not the schema."""
     most = list(meta.pred_freq.items())[: search.bounded(limit, MOST_PREDICATES)]
     return [
         {"predicate": meta.curie(iri), "count": count, "label": cut(meta.label(iri, lang), 80)}
@@ -111,8 +110,7 @@ def predicate_frequency(
 
 
 def graph_stats(meta: GraphMeta) -> dict[str, Any]:
-    """Numbers first, then short lists, deprecated roots last; `more_roots` and `left_out` say what
-    is not listed."""
+    """Numbers, then short lists; `more_roots` and `left_out` say what is not listed."""
     kinds = ["property" if iri in meta.guessed else kind for iri, kind in meta.kinds.items()]
     roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
     lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}
