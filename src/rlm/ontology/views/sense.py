@@ -23,7 +23,7 @@ _TITLE_CHARS = 170
 
 def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -> str:
     """The card, never longer than `budget` characters."""
-    title, counts = cut(_title(meta), min(_TITLE_CHARS, max(budget, 0))), _counts(meta)
+    title, counts = cut(_title(meta), min(_TITLE_CHARS, max(budget, 0))), meta.counts()
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
@@ -61,20 +61,6 @@ def _title(meta: GraphMeta) -> str:
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
-def _counts(meta: GraphMeta) -> str:
-    kinds = list(meta.kinds.values())
-    some = [
-        f"{kinds.count(kind)} {kind}"
-        for kind in ("object", "datatype", "annotation")
-        if kind in kinds
-    ]
-    size = f"{meta.triple_count:,} triples" + (" (sampled)" if meta.sampled else "")
-    return (
-        f"{size}, {len(meta.classes):,} classes, {len(meta.properties):,} properties"
-        f"{' (' + ', '.join(some) + ')' if some else ''}, {meta.individuals.count:,} individuals"
-    )
-
-
 def _named(meta: GraphMeta, iri: str, lang: str | None) -> str:
     label = pick(meta.labels.get(iri, ()), lang)
     short = meta.curie(iri)
@@ -86,16 +72,10 @@ def _prefixes(meta: GraphMeta) -> str:
     spaces: dict[str, None] = {}
     for iri in (*key_classes(meta, 12), *key_properties(meta, 12)):
         spaces[namespace(iri)] = None
-    by_space = {
-        space: prefix
-        for prefix, space in reversed(meta.namespaces.items())
-        if not is_machinery(space)
-    }
-    return listed(
-        "Prefixes: ",
-        (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space),
-        130,
-    )
+    named = reversed(meta.namespaces.items())
+    by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
+    known = (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space)
+    return listed("Prefixes: ", known, 130)
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:
@@ -113,8 +93,8 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
     if terms and len(labelled) * 2 < len(terms):
         return line + f"; {len(terms) - len(labelled):,} terms have none: try the local name"
     example = next((iri for iri in key_classes(meta, 5) if iri in meta.labels), None)
-    if example is not None and squeezed(label := meta.label(example, lang)) != squeezed(
-        local_name(example)
-    ):
-        line += f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'
-    return line
+    if example is None:
+        return line
+    label = meta.label(example, lang)
+    same = squeezed(label) == squeezed(local_name(example))
+    return line if same else line + f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'

@@ -32,8 +32,8 @@ class Views:
         self.lang = lang
 
     @cached_property
-    def _index(self) -> search.Index:
-        return search.Index(self.meta)
+    def _index(self) -> search.NameIndex:
+        return search.NameIndex(self.meta)
 
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
@@ -43,15 +43,8 @@ class Views:
         Each hit says how it matched: match_type exact, prefix, word, substring or fuzzy, and
         match_in.
         """
-        return search.search_entity(
-            self.engine,
-            self.meta,
-            query,
-            limit=limit,
-            search_in=search_in,
-            lang=self.lang,
-            index=self._index,
-        )
+        how = search.SearchOptions(limit, search_in, self.lang)
+        return search.search_entity(self.engine, self._index, query, how)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
         """Terms by their labels and alternative labels, the exact ones first."""
