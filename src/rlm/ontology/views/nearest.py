@@ -24,9 +24,8 @@ def distance(one: str, two: str, most: int) -> int:
     for i, left in enumerate(one, 1):
         row = [far] * (len(two) + 1)
         row[0] = i
-        for j in range(
-            max(1, i - most), min(len(two), i + most) + 1
-        ):  # further off the diagonal it is too far
+        # Further off the diagonal it is too far.
+        for j in range(max(1, i - most), min(len(two), i + most) + 1):
             best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != two[j - 1]))
             if i > 1 and j > 1 and left == two[j - 2] and one[i - 2] == two[j - 1]:
                 best = min(best, older[j - 2] + 1)

@@ -62,15 +62,8 @@ class Views:
         self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
     ) -> dict[str, Any]:
         """What it points to and what points to it, with true counts. direction: both, out or in."""
-        return describe.probe_relationships(
-            self.engine,
-            self.meta,
-            uri,
-            predicate=predicate,
-            direction=direction,
-            limit=limit,
-            lang=self.lang,
-        )
+        asked = describe.LinkOptions(predicate, direction, limit, self.lang)
+        return describe.probe_relationships(self.engine, self.meta, uri, asked)
 
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
