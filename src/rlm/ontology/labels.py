@@ -1,5 +1,4 @@
-"""What to call a term: labels in several languages, local names made readable, text made
-comparable.
+"""What to call a term: labels by language, local names made readable, text made comparable.
 
 A label is a pair (text, language); the language is "" when there is none. The choice among several
 is deterministic: the language asked for, a regional form of it, no language, any other in
@@ -23,10 +22,9 @@ TAGS_SHOWN = 10
 _TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BOILERPLATE = re.compile(
-    r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|send"
-    r" (?:comments|them)|@\w+\.\w|"
-    r"this (?:document|file|version|ontology document) (?:is|was|has|provides|contains)|published"
-    r" by|https?://",
+    r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|published by|"
+    r"this (?:document|file|version|ontology document) (?:is|was|has|provides|contains)|"
+    r"send (?:comments|them)|@\w+\.\w|https?://",
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"<[^>]{1,200}>")
@@ -93,14 +91,11 @@ def name_of(iri: str) -> str:
 
 def defining(predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]) -> list[str]:
     """The predicates that may define a term, best first: known ones, any called so, comments."""
-    own = [
-        iri
-        for iri in sorted(predicates)
-        if iri not in v.DEFINITIONS
-        and not v.DEFINITION_NAMES.isdisjoint(
-            plain(text) for text in (local_name(iri), *(t for t, _ in labels.get(iri, ())))
-        )
-    ]
+    own = []
+    for iri in sorted(predicates):
+        names = (local_name(iri), *(text for text, _ in labels.get(iri, ())))
+        if iri not in v.DEFINITIONS and not v.DEFINITION_NAMES.isdisjoint(map(plain, names)):
+            own.append(iri)
     return [*v.DEFINITIONS, *own, *v.COMMENTS]
 
 

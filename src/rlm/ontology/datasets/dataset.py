@@ -1,20 +1,16 @@
-"""The small working data of a session: facts, where they came from, scratch graphs, and ontologies
-beside them.
+"""The small working data of a session: facts and their provenance, scratch graphs, ontologies.
 
 A dataset is a store in memory with the named graphs `urn:rlm:{name}:mem` (facts), `:prov` (who said
 each fact, when, in which session), `:work/<task>` (scratch) and `:onto/<name>` (copies of
-ontologies). `rlm.ontology.datasets.snapshot` keeps it in a file. It is bounded in every direction, so that
-whatever fits in also fits into a snapshot and back.
+ontologies). It is bounded, so that whatever fits in also fits into a snapshot and back.
 
-What runs where: the store has no timeout and a crafted query can take its process down, so in this
-process it is only asked for patterns (`quads`), which reads each statement at most once. SPARQL and
-foreign files go to a worker that can be killed (`rlm.ontology.engine.local`). The data is handed over in
-a private file, anew after each change.
+The store has no timeout and a crafted query can take its process down, so in this process it is
+only asked for patterns (`quads`). SPARQL and foreign files go to a worker that can be killed, which
+gets the data in a private file, anew after each change.
 
-Blank nodes are called n1, n2, … in the order in which they came, and keep their names for life.
-They are not made canonical: that takes exponential time where somebody wants it to. Numbers and
-times are kept by value, as the engine has them: "01" is 1 and "1.50" is 1.5. A language tag is in
-lower case.
+Blank nodes are called n1, n2, … in the order in which they came, and keep their names. They are not
+made canonical: that can take exponential time. Numbers and times are kept by value, as the engine
+has them: "01" is 1. A language tag is in lower case.
 """
 
 from __future__ import annotations
@@ -41,6 +37,7 @@ MAX_ID_CHARS = 200
 """Of a session id, and of the name of who said something."""
 OURS = "urn:rlm:vocab#"
 _PROV, _RDF = WELL_KNOWN["prov"], WELL_KNOWN["rdf"]
+_DATE_TIME = ox.NamedNode(XSD + "dateTime")
 
 
 class Saved(NamedTuple):
@@ -52,21 +49,18 @@ class Saved(NamedTuple):
 
 
 class DatasetMeta:
-    """One dataset. Safe to share between threads: one call at a time. Each change happens whole or
-    not at all.
+    """One dataset, safe to share between threads. Each change happens whole or not at all.
 
     Subjects and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An
-    object that is a str is a text, an int, float or bool a number or truth value; for an IRI give
-    the term `iri(…)`.
+    object that is a str is a text; for an IRI give the term `iri(…)`.
     """
 
     def __init__(self, name: str, *, session_id: str | None = None) -> None:
         """An empty dataset, with a fresh session id. OntologyError for an unusable name."""
         self._graphs = Graphs(name)
         self.name = name
-        self.session_id = (
-            clock.new_uuid() if session_id is None else _check_id(session_id, "session id")
-        )
+        given = clock.new_uuid() if session_id is None else session_id
+        self.session_id = _check_id(given, "session id")
         self.prefixes = Prefixes()
         self.saved: Saved | None = None
         self._lock = threading.RLock()
@@ -83,9 +77,8 @@ class DatasetMeta:
             dataset._graphs.make(dataset._graphs.label(iri))
         dataset._graphs.apply(quads)
         terms = (term for quad in quads for term in (quad.subject, quad.object))
-        dataset._blanks = max(
-            (int(term.value[1:]) for term in terms if isinstance(term, ox.BlankNode)), default=0
-        )
+        blanks = (int(term.value[1:]) for term in terms if isinstance(term, ox.BlankNode))
+        dataset._blanks = max(blanks, default=0)
         dataset._graphs.version = 0
         return dataset
 
@@ -118,17 +111,23 @@ class DatasetMeta:
     def stats(self) -> dict[str, Any]:
         with self._lock:
             return {
-                "name": self.name, "session_id": self.session_id, "version": self.version, "changed": self.changed,
-                "statements": len(self), "bytes": self._graphs.bytes, "graphs": self.graphs(),
+                "name": self.name,
+                "session_id": self.session_id,
+                "version": self.version,
+                "changed": self.changed,
+                "statements": len(self),
+                "bytes": self._graphs.bytes,
+                "graphs": self.graphs(),
                 "snapshot_path": self.snapshot_path,
-            }  # fmt: skip
+            }
 
     def summary(self, *, graphs: int = 12) -> str:
         """One line for a prompt: nothing of the data but counts, and at most so many graphs."""
-        counts = sorted(
-            self.graphs().items(),
-            key=lambda one: (one[0] != "mem", one[0] != "prov", -one[1], one[0]),
-        )
+
+        def rank(one: tuple[str, int]) -> tuple[bool, bool, int, str]:
+            return one[0] != "mem", one[0] != "prov", -one[1], one[0]
+
+        counts = sorted(self.graphs().items(), key=rank)
         shown = ", ".join(f"{label} {count:,}" for label, count in counts[:graphs])
         more = f" and {len(counts) - graphs} more graphs" if len(counts) > graphs else ""
         return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
@@ -153,8 +152,7 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, and in which session. False when it was
-        known already.
+        """Add a fact, and to `prov` who said it, when, and in which session. False when it was known.
 
         A fact that is known keeps its first provenance.
         """
@@ -197,20 +195,17 @@ class DatasetMeta:
     def onto_mount(
         self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
     ) -> int:
-        """Copy an RDF file into `onto/<name>`, in place of what was there; how many statements the
-        graph has now.
+        """Copy an RDF file into `onto/<name>`, in place of what was there; its number of statements.
 
-        The graphs of a TriG or N-Quads file become one. A file whose content is mounted already
-        changes nothing. Raises NotRDF, QueryTimeout or OntologyError, also when the file is too
-        large; then nothing has changed.
+        The graphs of a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or
+        OntologyError, also when the file is too large; then nothing has changed.
         """
         label = f"onto/{name}"
         about = self._graphs.node(label)
         rows, digest = read_file(Path(path).expanduser(), format)
         with self._lock:
-            record = list(
-                self._graphs.store.quads_for_pattern(about, None, None, self._graphs.node("prov"))
-            )
+            prov = self._graphs.node("prov")
+            record = list(self._graphs.store.quads_for_pattern(about, None, None, prov))
             if any(quad.object == ox.Literal(digest) for quad in record):
                 return len(self._graphs.statements(label))
             try:
@@ -241,28 +236,22 @@ class DatasetMeta:
         subject, value = subject_of(s, self.prefixes), object_of(o)
         for term in (subject, value):
             if isinstance(term, ox.BlankNode) and int(term.value[1:]) > self._blanks:
-                raise OntologyError(
-                    f"{term} is no blank node of this dataset: take one from blank() or quads()"
-                )
+                what = f"{term} is no blank node of this dataset"
+                raise OntologyError(f"{what}: take one from blank() or quads()")
         return ox.Quad(subject, predicate_of(p, self.prefixes), value, self._graphs.node(label))
 
     def _record(self, about: str, said: Mapping[str, Any], who: str) -> list[ox.Quad]:
         """What `prov` says of a fact or a graph."""
         start, who = f"urn:rlm:{self.name}", quote(_check_id(who, "who"), safe="")
-        time = ox.Literal(clock.now_iso(), datatype=ox.NamedNode(XSD + "dateTime"))
+        session = quote(self.session_id, safe="")
         said = {
             **said,
-            _PROV + "generatedAtTime": time,
+            _PROV + "generatedAtTime": ox.Literal(clock.now_iso(), datatype=_DATE_TIME),
             _PROV + "wasAttributedTo": ox.NamedNode(f"{start}:agent/{who}"),
-            _PROV + "wasGeneratedBy": ox.NamedNode(
-                f"{start}:session/{quote(self.session_id, safe='')}"
-            ),
+            _PROV + "wasGeneratedBy": ox.NamedNode(f"{start}:session/{session}"),
         }
-        graph = self._graphs.node("prov")
-        return [
-            ox.Quad(ox.NamedNode(about), ox.NamedNode(word), value, graph)
-            for word, value in said.items()
-        ]
+        node, graph = ox.NamedNode(about), self._graphs.node("prov")
+        return [ox.Quad(node, ox.NamedNode(word), value, graph) for word, value in said.items()]
 
     # -- asking it
 
@@ -295,9 +284,8 @@ class DatasetMeta:
     ) -> Answer:
         """A query over all graphs as one, or over one by GRAPH <urn:rlm:{name}:mem> { … }.
 
-        At most `limit` rows and no more than MAX_ROWS, at most `timeout_s` and no more than
-        QUERY_S. The labels of blank nodes hold for this answer only. Raises QueryRefused,
-        QueryTimeout or OntologyError.
+        At most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer
+        only. Raises QueryRefused, QueryTimeout or OntologyError.
         """
         check_query(sparql)  # no worker is started for what is refused anyway
         with self._lock:
@@ -305,10 +293,9 @@ class DatasetMeta:
                 self.close()
                 version, text = self.image()
                 self._handed = Handed(text, self.name, version)
-            wait_s = max(0.0, min(timeout_s, QUERY_S))
-            return self._handed.engine.query(
-                sparql, limit=min(limit, MAX_ROWS), timeout_s=wait_s, bindings=bindings
-            )
+            rows, wait_s = min(limit, MAX_ROWS), max(0.0, min(timeout_s, QUERY_S))
+            engine = self._handed.engine
+            return engine.query(sparql, limit=rows, timeout_s=wait_s, bindings=bindings)
 
     def close(self) -> None:
         """End the worker and remove what it was given. The dataset can still be used."""
@@ -326,7 +313,6 @@ class DatasetMeta:
 
 def _check_id(text: str, what: str) -> str:
     if not isinstance(text, str) or not 0 < len(text) <= MAX_ID_CHARS or not text.isprintable():
-        raise OntologyError(
-            f"{str(text)[:80]!a} is no {what}: use 1 to {MAX_ID_CHARS} characters that can be shown"
-        )
+        todo = f"use 1 to {MAX_ID_CHARS} characters that can be shown"
+        raise OntologyError(f"{str(text)[:80]!a} is no {what}: {todo}")
     return text

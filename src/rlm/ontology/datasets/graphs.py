@@ -1,5 +1,4 @@
-"""A bounded store in memory whose named graphs are `urn:rlm:{name}:mem`, `:prov`, `:work/<task>`
-and `:onto/<name>`.
+"""A bounded store in memory with the graphs `urn:rlm:{name}:mem`, `:prov`, `:work/…` and `:onto/…`.
 
 A graph is called by its label, the part behind the last colon. Names are letters, digits, dots,
 dashes and underscores, so that nothing in them can end an IRI or mean another graph. A change
@@ -70,9 +69,8 @@ class Graphs:
         """The IRI of a graph, whether it is there or not. OntologyError for what is no label."""
         found = _LABEL.fullmatch(label)
         if found is None:
-            raise OntologyError(
-                f"no graph {label[:80]!a}: there are mem, prov, work/<task> and onto/<name>"
-            )
+            there = "mem, prov, work/<task> and onto/<name>"
+            raise OntologyError(f"no graph {label[:80]!a}: there are {there}")
         if found[1] is not None:
             check_name(found[1], "graph")
         return ox.NamedNode(f"urn:rlm:{self.name}:{label}")
@@ -81,9 +79,8 @@ class Graphs:
         """The label for the IRI of a graph. OntologyError for one that is not of this dataset."""
         start = f"urn:rlm:{self.name}:"
         if not iri.startswith(start):
-            raise OntologyError(
-                f"<{iri[:200]}> is no graph of the dataset {self.name}: those begin with {start}"
-            )
+            what = f"<{iri[:200]}> is no graph of the dataset {self.name}"
+            raise OntologyError(f"{what}: those begin with {start}")
         label = iri[len(start) :]
         self.node(label)
         return label
@@ -115,25 +112,15 @@ class Graphs:
     ) -> list[Fact]:
         """At most so many statements that match, in no order."""
         found = islice(self.store.quads_for_pattern(s, p, o, graph), max(0, limit))
-        return [
-            Fact(
-                to_term(one.subject),
-                to_term(one.predicate),
-                to_term(one.object),
-                self.label(graph_of(one)),
-            )
-            for one in found
-        ]
+        parts = ((one.subject, one.predicate, one.object, graph_of(one)) for one in found)
+        return [Fact(to_term(s), to_term(p), to_term(o), self.label(g)) for s, p, o, g in parts]
 
     def check_room(self, label: str) -> None:
         """OntologyError when a graph is not there and no more graphs may be."""
-        if (
-            not self.store.contains_named_graph(self.node(label))
-            and len(self.labels()) >= MAX_GRAPHS
-        ):
-            raise OntologyError(
-                f"a dataset has at most {MAX_GRAPHS} graphs: clear those of tasks that are done"
-            )
+        there = self.store.contains_named_graph(self.node(label))
+        if not there and len(self.labels()) >= MAX_GRAPHS:
+            todo = "clear those of tasks that are done"
+            raise OntologyError(f"a dataset has at most {MAX_GRAPHS} graphs: {todo}")
 
     def make(self, label: str) -> None:
         """Have a graph, empty if it was not there."""
@@ -157,14 +144,13 @@ class Graphs:
         added = [quad for quad in coming if quad not in self.store]
         count = self.count - len(leaving) + len(added)
         size = self.bytes - size_of(leaving) + size_of(added)
-        if count > MAX_STATEMENTS:
-            raise OntologyError(
-                f"a dataset holds at most {MAX_STATEMENTS:,} statements, this would make {count:,}"
-            )
-        if size > MAX_BYTES:
-            raise OntologyError(
-                f"a dataset holds at most {MAX_BYTES:,} bytes, this would make {size:,}"
-            )
+        for would, most, what in (
+            (count, MAX_STATEMENTS, "statements"),
+            (size, MAX_BYTES, "bytes"),
+        ):
+            if would > most:
+                allowed = f"a dataset holds at most {most:,} {what}"
+                raise OntologyError(f"{allowed}, this would make {would:,}")
         for quad in leaving:
             self.store.remove(quad)
         self.store.extend(added)

@@ -1,5 +1,4 @@
-"""Statements of a dataset: what callers give becomes the store's terms, and those become lines of
-text.
+"""Statements of a dataset: what callers give becomes the store's terms, and those lines of text.
 
 Every term is checked here on its way in: an IRI that is none, a text that cannot be written in
 UTF-8, a term that is too long. So each statement is one line of TriG that can be read back, and
@@ -31,9 +30,8 @@ def subject_of(value: str | Term, prefixes: Prefixes) -> Node:
     """An IRI, `prefix:name`, or the term of an IRI or blank node. Else OntologyError."""
     found = named(value, prefixes) if isinstance(value, str) else object_of(value)
     if isinstance(found, ox.Literal):
-        raise OntologyError(
-            f"a subject is an IRI or a blank node, not the text {found.value[:80]!r}"
-        )
+        what = f"not the text {found.value[:80]!r}"
+        raise OntologyError(f"a subject is an IRI or a blank node, {what}")
     return found
 
 
@@ -87,19 +85,16 @@ def check(term: Any) -> Object:
         )
     if isinstance(term, ox.Literal):
         if term.language is None and term.datatype.value in _NEEDS_LANGUAGE:
-            raise OntologyError(
-                f"the text {term.value[:80]!r} has the type of a text with a language, but no"
-                " language"
-            )
+            what = f"the text {term.value[:80]!r} has the type of a text with a language"
+            raise OntologyError(f"{what}, but no language")
         if len(term.datatype.value) > MAX_TERM_CHARS:
             raise _too_long(len(term.datatype.value))
     return term
 
 
 def _too_long(chars: int) -> OntologyError:
-    return OntologyError(
-        f"a term of {chars:,} characters is too long for a dataset: at most {MAX_TERM_CHARS:,}"
-    )
+    what = f"a term of {chars:,} characters is too long for a dataset"
+    return OntologyError(f"{what}: at most {MAX_TERM_CHARS:,}")
 
 
 # -- text
