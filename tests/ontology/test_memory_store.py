@@ -15,7 +15,7 @@ import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
 from rlm.ontology.engine import cache_writer, loader, parser, worker
-from rlm.ontology.engine.cache import Entry, hash_file
+from rlm.ontology.engine.cache import CacheEntry, hash_file
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.meta.builder import scan_store
@@ -402,7 +402,7 @@ def test_a_timeout_in_memory_says_nothing_of_the_cache(opening, folder, monkeypa
     """The entry may be damaged by then: what was asked had nothing to do with it."""
     engine = opening()
     assert engine._loader.settle(WAIT_S)
-    monkeypatch.setattr(Entry, "whole", lambda self: pytest.fail("nobody reads the entry for that"))
+    monkeypatch.setattr(CacheEntry, "whole", lambda self: pytest.fail("nobody reads the entry for that"))
     with pytest.raises(QueryTimeout, match="took more than"):
         engine.query(FOREVER, timeout_s=0.2)
     assert counted(engine) == 400

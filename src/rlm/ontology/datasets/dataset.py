@@ -152,7 +152,7 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, and in which session. False when it was known.
+        """Add a fact, and to `prov` who said it, when, in which session. False when it was known.
 
         A fact that is known keeps its first provenance.
         """
@@ -195,7 +195,7 @@ class DatasetMeta:
     def onto_mount(
         self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
     ) -> int:
-        """Copy an RDF file into `onto/<name>`, in place of what was there; its number of statements.
+        """Copy an RDF file into `onto/<name>`, in place of what was there; its size.
 
         The graphs of a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or
         OntologyError, also when the file is too large; then nothing has changed.

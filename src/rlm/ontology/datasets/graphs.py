@@ -54,7 +54,7 @@ def graph_of(quad: ox.Quad) -> str:
 
 
 class Graphs:
-    """The graphs of one dataset. `version` grows with each change, `bytes` is the size of all lines."""
+    """The graphs of one dataset. `version` grows with each change, `bytes` is their size."""
 
     def __init__(self, name: str) -> None:
         self.name = check_name(name, "dataset")

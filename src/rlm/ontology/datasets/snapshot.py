@@ -72,7 +72,7 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 def persisted(
     path: str | Path, name: str, *, session_id: str | None = None
 ) -> Iterator[DatasetMeta]:
-    """A dataset for one run: loaded from its snapshot, if there is one, and saved if it was changed.
+    """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed.
 
     Nothing is saved when the block raises. A snapshot that cannot be loaded, or is of another
     dataset, raises before the block. `session_id` is for a new dataset: a loaded one has its own.

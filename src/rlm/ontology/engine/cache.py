@@ -40,7 +40,7 @@ _BUILDING, _DROPPED = ".building-", ".dropped-"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """One parsed ontology."""
 
     folder: Path
@@ -84,16 +84,14 @@ class Cache:
         mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
         if now.st_size < SEEN_BYTES:
             return hash_file(path)
-        note = (
-            self.folder / ".seen" / f"{sha256(os.fsencode(path.resolve())).hexdigest()[:40]}.json"
-        )
-        known = _read_json(note)
-        if known is not None and known.get("mark") == mark and isinstance(known.get("sha256"), str):
+        name = sha256(os.fsencode(path.resolve())).hexdigest()[:40]
+        note = self.folder / ".seen" / f"{name}.json"
+        known = _read_json(note) or {}
+        if known.get("mark") == mark and isinstance(known.get("sha256"), str):
             return str(known["sha256"])
         found = hash_file(path)
+        # A file that was written just now may be written again within the same tick of its clock.
         if time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS:
-            # A file that was written just now may be written again within the same tick of its
-            # clock.
             with contextlib.suppress(OSError):
                 note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _write_json(note, {"mark": mark, "sha256": found})
@@ -101,7 +99,7 @@ class Cache:
 
     # -- entries
 
-    def find(self, key: str) -> Entry | None:
+    def find(self, key: str) -> CacheEntry | None:
         """The entry, marked as used now; None when there is none, or none that is whole."""
         folder = self.folder / key
         facts = _read_json(folder / "entry.json")
@@ -109,7 +107,7 @@ class Cache:
             return None
         with contextlib.suppress(OSError):
             os.utime(folder / "entry.json")
-        return Entry(folder, facts)
+        return CacheEntry(folder, facts)
 
     def begin(self) -> Path:
         """A folder to build in; it belongs to the caller until `keep` or `discard`."""
@@ -117,14 +115,10 @@ class Cache:
         self._sweep()
         return Path(tempfile.mkdtemp(prefix=f"{_BUILDING}{os.getpid()}-", dir=self.folder))
 
-    def keep(self, building: Path, key: str, facts: dict[str, Any]) -> Entry:
+    def keep(self, building: Path, key: str, facts: dict[str, Any]) -> CacheEntry:
         """Put what was built into its place, or take what another process put there first."""
-        facts = {
-            **facts,
-            "key": key,
-            "bytes": _size(building),
-            "digest": _digest(building / "store"),
-        }
+        facts = {**facts, "key": key, "bytes": _size(building)}
+        facts["digest"] = _digest(building / "store")
         (building / "entry.json").write_text(json.dumps(facts), "utf-8")
         place = self.folder / key
         for _ in range(3):
@@ -139,7 +133,7 @@ class Cache:
                 return found
             self.drop(key)
         self.evict(keep=key)
-        return Entry(place, facts)
+        return CacheEntry(place, facts)
 
     def drop(self, key: str) -> None:
         """Remove an entry. Who has it open keeps it, or builds it again."""
@@ -154,17 +148,12 @@ class Cache:
     def evict(self, *, keep: str | None = None) -> list[str]:
         """Remove the entries not used for longest until the rest fits; their keys."""
         found: list[tuple[float, str, int]] = []
-        for folder in self._folders():
-            facts = _read_json(folder / "entry.json")
+        for folder in self.folder.glob("[!.]*/"):
+            facts = _read_json(folder / "entry.json") or {}
             with contextlib.suppress(OSError):
                 used = (folder / "entry.json").stat().st_mtime if facts else 0.0
-                found.append(
-                    (
-                        used,
-                        folder.name,
-                        int(facts["bytes"]) if facts and "bytes" in facts else _size(folder),
-                    )
-                )
+                size = int(facts["bytes"]) if "bytes" in facts else _size(folder)
+                found.append((used, folder.name, size))
         over = sum(size for _, _, size in found) - self.max_bytes
         gone = []
         for _, key, size in sorted(found):
@@ -173,16 +162,6 @@ class Cache:
                 gone.append(key)
                 over -= size
         return gone
-
-    def _folders(self) -> list[Path]:
-        try:
-            return [
-                path
-                for path in self.folder.iterdir()
-                if not path.name.startswith(".") and path.is_dir()
-            ]
-        except OSError:
-            return []
 
     def _sweep(self) -> None:
         for path in self.folder.iterdir():

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rlm.ontology.engine.cache import Cache, Entry
+from rlm.ontology.engine.cache import Cache, CacheEntry
 from rlm.ontology.engine.worker import Gone, Worker
 
 FRAME_BYTES = 1 << 20
@@ -31,7 +31,7 @@ class CacheWriter:
         building: Path,
         order: dict[str, Any],
         key: str,
-        ended: Callable[[Entry | None, str], None],
+        ended: Callable[[CacheEntry | None, str], None],
     ) -> None:
         """Takes over the folder `building`, which is removed when it was not kept."""
         self._cache, self._building, self._order = cache, building, order

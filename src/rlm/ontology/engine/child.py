@@ -6,7 +6,7 @@ starts, because they stand before it is opened. The parser and the query engine 
 a crafted input can crash or keep busy for ever; that ends this process and nothing else. When the
 pipe closes it ends; should the host die while a query runs, a timer ends it.
 
-Whoever opens a file waits for what is imported here: no pathlib (5 ms), nothing for some files only.
+Whoever opens a file waits for what is imported here: no pathlib (5 ms), nothing for few files.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from rlm.ontology.engine.parser import (
 )
 from rlm.ontology.meta.store_reader import LoadCounts
 
-REFUSED_CALLS = tuple(
-    "socket socketpair connect bind listen sendto sendmsg sendmmsg ptrace fork vfork execve"
-    " execveat io_uring_setup bpf keyctl mount unshare setns kill tkill process_vm_readv"
-    " process_vm_writev pidfd_getfd memfd_create userfaultfd".split()
+REFUSED_CALLS = (
+    *("socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
+    *("ptrace", "fork", "vfork", "execve", "execveat", "io_uring_setup", "bpf", "keyctl"),
+    *("mount", "unshare", "setns", "kill", "tkill", "process_vm_readv", "process_vm_writev"),
+    *("pidfd_getfd", "memfd_create", "userfaultfd"),
 )
 STACK_BYTES = 64 << 20
 IDLE = 10

@@ -24,10 +24,16 @@ TITLES = {
     "json-ld": "JSON-LD",
 }
 EXTENSIONS = {
-    ".ttl": "turtle", ".turtle": "turtle", ".nt": "n-triples", ".ntriples": "n-triples", ".nq": "n-quads",
-    ".nquads": "n-quads", ".trig": "trig", ".rdf": "rdf-xml", ".rdfs": "rdf-xml", ".xml": "rdf-xml",
-    ".owl": "rdf-xml", ".jsonld": "json-ld", ".json": "json-ld",
-}  # fmt: skip
+    ".turtle": "turtle",
+    ".ttl": "turtle",
+    ".ntriples": "n-triples",
+    ".nt": "n-triples",
+    ".nquads": "n-quads",
+    ".nq": "n-quads",
+    ".trig": "trig",
+    **dict.fromkeys((".rdf", ".rdfs", ".xml", ".owl"), "rdf-xml"),
+    **dict.fromkeys((".jsonld", ".json"), "json-ld"),
+}
 QUADS = frozenset({"n-quads", "trig", "json-ld"})
 _READS_TOO = {"turtle": {"n-triples"}, "trig": {"turtle", "n-triples"}, "n-quads": {"n-triples"}}
 """A format whose parser also reads these: no reason to doubt an extension."""
@@ -48,6 +54,8 @@ _XML_BLANK = re.compile(
     r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL | re.I
 )
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
+_ELEMENT = re.compile(r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*")
+_IS_HTML = "this is an HTML page, no RDF: was a web address saved instead of the file?"
 _HTML = re.compile(r"<!doctype\s+html\b|<html\b", re.I)
 _DIRECTIVE = re.compile(r"@prefix\s|@base\s|(?:prefix\s+[\w.-]*:\s*<|base\s+<)", re.I)
 _NODE = r"(?:<[^<>\s]*>|_:[^\s<>\"]+)"
@@ -63,6 +71,7 @@ _QUOTED = re.compile(
 _STATEMENT = re.compile(
     r"(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\w+|\[[^\]]*\])\s+(?:a\s|<[^<>\s]*>\s|[\w.-]*:[\w.-]*\s)"
 )
+_GRAPH = re.compile(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{")
 _OTHERS = (
     (re.compile(r"(?:Prefix|Ontology)\s*\("), "OWL in functional syntax"),
     (re.compile(r"(?:Prefix:\s|Ontology:\s)"), "OWL in Manchester syntax"),
@@ -71,7 +80,7 @@ _OTHERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RDFFile:
     """A file that can be tried. `notes`: what a person should know."""
 
     path: Path
@@ -91,9 +100,8 @@ def format_named(name: str) -> str:
     raise OntologyError(f"no RDF format {name!r}; known: {', '.join(TITLES)}")
 
 
-def detect(path: str | Path, format: str | None = None) -> Source:
-    """How to read a file. NotRDF when it is plainly something else, OntologyError when there is
-    nothing to read.
+def detect(path: str | Path, format: str | None = None) -> RDFFile:
+    """How to read a file. NotRDF when it is plainly something else, OntologyError without a file.
 
     A format that is given is believed; the parser will object if it is wrong.
     """
@@ -110,9 +118,8 @@ def detect(path: str | Path, format: str | None = None) -> Source:
         if head.startswith(magic):
             raise NotRDF(f"this is {what}", path=str(path))
     if b"\0" in head:
-        raise NotRDF(
-            "this is a binary file, or text in UTF-16: RDF is text in UTF-8", path=str(path)
-        )
+        what = "this is a binary file, or text in UTF-16: RDF is text in UTF-8"
+        raise NotRDF(what, path=str(path))
     notes: list[str] = []
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".gzip"):
@@ -120,32 +127,26 @@ def detect(path: str | Path, format: str | None = None) -> Source:
         if not gzipped:
             notes.append(f"{path.name} is named like a gzip file but is none: read as it is")
     if wanted is not None:
-        return Source(path, wanted, gzipped, tuple(notes))
+        return RDFFile(path, wanted, gzipped, tuple(notes))
     named = EXTENSIONS.get(suffixes[-1]) if suffixes else None
     found = sniff(head.decode("utf-8", "replace"), path)
     if named is None and found is None:
-        known = ", ".join(TITLES)
-        raise NotRDF(
-            f"this is no RDF that is known here; if it is, name its format ({known})",
-            path=str(path),
-        )
+        todo = f"if it is, name its format ({', '.join(TITLES)})"
+        raise NotRDF(f"this is no RDF that is known here; {todo}", path=str(path))
     chosen = named or found
     assert chosen is not None
     if named is not None and found is not None and _contradicts(named, found, head):
-        notes.append(
-            f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as"
-            f" {TITLES[found]}"
-        )
+        holds = f"holds {TITLES[found]}: read as {TITLES[found]}"
+        notes.append(f"{path.name} is named like {TITLES[named]} but {holds}")
         chosen = found
-    return Source(path, chosen, gzipped, tuple(notes))
+    return RDFFile(path, chosen, gzipped, tuple(notes))
 
 
 def _contradicts(named: str, found: str, head: bytes) -> bool:
     if found == named or found in _READS_TOO.get(named, ()):
         return False
-    if (
-        named in ("n-triples", "n-quads") and found == "turtle"
-    ):  # long lines, or terms that RDF 1.2 brought
+    # Long lines, or terms that RDF 1.2 brought.
+    if named in ("n-triples", "n-quads") and found == "turtle":
         return re.search(rb"(?mi)^\s*@?(?:prefix|base)\s", head) is not None
     return True
 
@@ -156,12 +157,8 @@ def sniff(head: str, path: Path | None = None) -> str | None:
     text = head.removeprefix("\ufeff")
     text = text[_end(_BLANK, text, 0) :]
     if _HTML.match(text):
-        raise NotRDF(
-            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
-        )
-    if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or re.match(
-        r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*", text
-    ):
+        raise NotRDF(_IS_HTML, path=where)
+    if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or _ELEMENT.match(text):
         found = _sniff_xml(text, where)
         if found is not None:
             return found
@@ -177,11 +174,7 @@ def sniff(head: str, path: Path | None = None) -> str | None:
     matches = [_LINE.fullmatch(line) for line in lines[:200] if len(line) <= _LINE_CHARS]
     if matches and all(matches):
         return "n-quads" if any(match and match.group(1) for match in matches) else "n-triples"
-    if (
-        _DIRECTIVE.match(text)
-        or _STATEMENT.match(text)
-        or re.match(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{", text)
-    ):
+    if _DIRECTIVE.match(text) or _STATEMENT.match(text) or _GRAPH.match(text):
         return "trig" if "{" in _QUOTED.sub(" ", text) else "turtle"
     return None
 
@@ -192,9 +185,7 @@ def _sniff_xml(text: str, where: str | None) -> str | None:
         return "rdf-xml" if text.startswith("<?xml") else None
     name = root.group(1).lower()
     if name == "html":
-        raise NotRDF(
-            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
-        )
+        raise NotRDF(_IS_HTML, path=where)
     if name == "rdf" or "http://www.w3.org/1999/02/22-rdf-syntax-ns#" in text:
         return "rdf-xml"
     if name == "ontology":

@@ -1,10 +1,10 @@
 """From a file to a worker that can be asked.
 
 What the cache has is served from there, read-only, at once. What it does not have is parsed into
-memory and served, and written to the cache beside that (`rlm.ontology.engine.cache_writer`). A graph that is
-too large for memory is parsed into the cache first. Parsing to disk and serving from it are two
-workers with different rights: the one may write its folder and nothing else, the other may read its
-folder and nothing else. One that serves from memory may touch no file at all.
+memory and served, and written to the cache beside that (`cache_writer`). A graph that is too large
+for memory is parsed into the cache first. A worker that parses to disk may write its folder and
+nothing else, one that serves from it may only read it; one that serves from memory may touch no
+file at all.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine.cache import Cache, Entry
+from rlm.ontology.engine.cache import Cache, CacheEntry
 from rlm.ontology.engine.cache_writer import CacheWriter
-from rlm.ontology.engine.formats import Source
+from rlm.ontology.engine.formats import RDFFile
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
 
@@ -32,7 +32,7 @@ class Loader:
     `from_cache`: what is served was there before and did not have to be parsed.
     """
 
-    def __init__(self, file: Source, cache: Cache, limits: EngineLimits) -> None:
+    def __init__(self, file: RDFFile, cache: Cache, limits: EngineLimits) -> None:
         """Looks into the cache; parses nothing yet. OntologyError when the file cannot be read."""
         self._file, self._cache, self._limits = file, cache, limits
         self.source = str(file.path)
@@ -47,7 +47,7 @@ class Loader:
             self._spare.kill()
             raise OntologyError(f"{self.source} cannot be read: {exc}") from exc
         self._key = cache.key(self.content_hash, file.format)
-        self.entry: Entry | None = cache.find(self._key)
+        self.entry: CacheEntry | None = cache.find(self._key)
         self.from_cache = self.entry is not None
         self._tried, self._whole = self.from_cache, False
         self._most_bytes = limits.memory_triples * BYTES_PER_TRIPLE
@@ -148,7 +148,7 @@ class Loader:
         self._building = CacheWriter(self._cache, folder, order, self._key, self._built_beside)
         return None
 
-    def _built_beside(self, entry: Entry | None, why: str) -> None:
+    def _built_beside(self, entry: CacheEntry | None, why: str) -> None:
         if entry is not None:
             self.entry = entry
             if self._meta is not None:
@@ -181,12 +181,14 @@ class Loader:
     # -- workers
 
     def _order(self, mode: str, folder: Path | None = None, **more: Any) -> dict[str, Any]:
+        file, limits = self._file, self._limits
         return {
-            "mode": mode, "path": str(self._file.path.absolute()), "format": self._file.format,
-            "gzipped": self._file.gzipped, "folder": str(folder.absolute()) if folder else "",
-            "memory_mb": self._limits.memory_mb, "timeout_s": self._limits.load_timeout_s, "meta": False,
-            "most_triples": 0, "most_bytes": 0, **more,
-        }  # fmt: skip
+            **{"mode": mode, "meta": False, "most_triples": 0, "most_bytes": 0},
+            **{"memory_mb": limits.memory_mb, "timeout_s": limits.load_timeout_s},
+            **{"format": file.format, "gzipped": file.gzipped, "path": str(file.path.absolute())},
+            "folder": str(folder.absolute()) if folder else "",
+            **more,
+        }
 
     def _begun(self, order: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
         """A new worker and how its first task went; it runs on only where that went well."""
@@ -210,10 +212,8 @@ class Loader:
         )
 
     def _without_cache(self, why: object) -> None:
-        note = (
-            f"the cache {self._cache.folder} cannot be used ({str(why)[:200]}): the file is loaded"
-            " into memory"
-        )
+        what = f"the cache {self._cache.folder} cannot be used ({str(why)[:200]})"
+        note = f"{what}: the file is loaded into memory"
         if note not in self.notes:
             self.notes.append(note)
 
@@ -222,14 +222,12 @@ class Loader:
             raise OntologyError(f"{self.source} has changed since it was opened: open it again")
 
     def _not_loaded(self, gone: Gone) -> OntologyError:
+        took = f"loading {self.source} took more than"
         if gone.late:
             allowed = f"{self._limits.load_timeout_s:g} s"
-            return QueryTimeout(
-                f"loading {self.source} took more than {allowed}: raise load_timeout_s"
-            )
+            return QueryTimeout(f"{took} {allowed}: raise load_timeout_s")
         if gone.memory:
             allowed = f"{self._limits.memory_mb:,} MB of memory"
-            return OntologyError(f"loading {self.source} took more than {allowed}: raise memory_mb")
-        return OntologyError(
-            f"the parser did not survive {self.source} ({gone.how}): it may be nested too deep"
-        )
+            return OntologyError(f"{took} {allowed}: raise memory_mb")
+        what = f"the parser did not survive {self.source} ({gone.how})"
+        return OntologyError(f"{what}: it may be nested too deep")

@@ -271,7 +271,7 @@ class LocalEngine:
 
 
 class BlankNodeLabels:
-    """Short names for blank nodes: b0, b1, … in the order in which an engine first answers with them.
+    """Short names for blank nodes: b0, b1, … in the order in which they are first answered.
 
     The store's own names are long and change when a file is parsed again. Labels hold as long as
     the engine, also when its worker is replaced, and can be given back as the value of a variable.

@@ -1,4 +1,4 @@
-"""Loading a file into a store, in the worker. What cannot be read is NotRDF, if possible with the line.
+"""Loading a file into a store, in the worker. What cannot be read is NotRDF, with its line if known.
 
 What is not quite by the standard (an IRI with a blank in it, a language tag that nobody knows) is
 common in files that people use: a file that fails is tried again without these checks, and a note
@@ -231,7 +231,7 @@ def _fill(
     beside: bool,
     counts: LoadCounts | None,
 ) -> None:
-    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most` quads.
+    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most`.
 
     The store works without Python's lock. With a core to spare this takes a fifth less time;
     without one, half more, because two threads then wait for each other's turn.

@@ -1,4 +1,4 @@
-"""Makes a GraphMeta of a pyoxigraph store: labels, comments and individuals; `schema_builder` the rest.
+"""Makes a GraphMeta of a pyoxigraph store; what describes the schema comes from `schema_builder`.
 
 `scan_store` runs in the engine's worker, where the store is; `graph_meta.complete_scan` adds names
 for the namespaces on the host's side. Only the statements that describe terms are read, predicate

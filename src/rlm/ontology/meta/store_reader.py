@@ -1,4 +1,4 @@
-"""Reading a pyoxigraph store for a GraphMeta: counts of all statements, and statements by predicate.
+"""Reading a pyoxigraph store for a GraphMeta: counts of everything, statements by predicate.
 
 Counting is left to the store, in threads, where it runs without Python's lock. A file that is
 parsed in one thread and stored in another is counted meanwhile (`LoadCounts`): at 100 k triples
