@@ -402,7 +402,9 @@ def test_a_timeout_in_memory_says_nothing_of_the_cache(opening, folder, monkeypa
     """The entry may be damaged by then: what was asked had nothing to do with it."""
     engine = opening()
     assert engine._loader.settle(WAIT_S)
-    monkeypatch.setattr(CacheEntry, "whole", lambda self: pytest.fail("nobody reads the entry for that"))
+    monkeypatch.setattr(
+        CacheEntry, "whole", lambda self: pytest.fail("nobody reads the entry for that")
+    )
     with pytest.raises(QueryTimeout, match="took more than"):
         engine.query(FOREVER, timeout_s=0.2)
     assert counted(engine) == 400

@@ -22,6 +22,15 @@ LEVELS = (
     ("cli", "mcp_server", "dashboard", "__main__"),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+SUBROOMS = (
+    ("terms", "vocabulary", "labels"),
+    ("query", "meta"),
+    ("engine",),
+    ("views", "remote", "datasets"),
+    ("open",),
+)
+"""Of `ontology`. On no level but the first a sub-room knows its neighbour."""
+SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
 STRANGERS = (1, 2)
 """On these levels no room knows its neighbour."""
 EDGE = len(LEVELS) - 1
@@ -62,8 +71,8 @@ def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Fin
                 parts = module.split(".")
                 kept = len(parts) - node.level + is_package
                 base = ".".join([*parts[:kept], *([base] if base else [])])
-            if base == "rlm":
-                yield from ((node.lineno, f"rlm.{alias.name}") for alias in node.names)
+            if base in ("rlm", "rlm.ontology"):
+                yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
             elif base.startswith("rlm."):
                 yield node.lineno, base
 
@@ -98,6 +107,25 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
                     )
                 )
         elif LEVEL[other] > level or (LEVEL[other] == level and level in STRANGERS):
+            found.append((line, f"{module} imports {target}"))
+    return found
+
+
+def wrong_subroom_imports(source: str, module: str, *, is_package: bool = False) -> list[Finding]:
+    """Imports between the sub-rooms of `ontology` that do not go down, as its docstring says."""
+    if room_of(module) != "ontology":
+        return []
+    subroom = module.split(".")[2] if module.count(".") > 1 else ""
+    found = []
+    for line, target in imported(tree_of(source), module, is_package=is_package):
+        other = target.split(".")[2] if target.count(".") > 1 else ""
+        if room_of(target) != "ontology" or other == subroom:
+            continue
+        if not subroom:
+            found.append((line, f"{module} imports {target}: a cold start pays for it"))
+        elif other not in SUBLEVEL or subroom not in SUBLEVEL:
+            found.append((line, f"{module} or {target} is in no sub-room: add it to this test"))
+        elif SUBLEVEL[other] > 0 and SUBLEVEL[other] >= SUBLEVEL[subroom]:
             found.append((line, f"{module} imports {target}"))
     return found
 
@@ -157,6 +185,14 @@ def test_imports_go_down(modules, root):
         wrong += shown(
             path, root, wrong_imports(source, name, is_package=path.name == "__init__.py")
         )
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_between_the_subrooms_of_ontology_go_down(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        package = path.name == "__init__.py"
+        wrong += shown(path, root, wrong_subroom_imports(source, name, is_package=package))
     assert not wrong, "\n".join(wrong)
 
 
@@ -245,6 +281,36 @@ def test_an_import_that_goes_up_is_found(module, source):
 )
 def test_an_import_that_goes_down_is_fine(module, source):
     assert not wrong_imports(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.ontology.meta.builder", "from rlm.ontology.engine.local import LocalEngine"),
+        ("rlm.ontology.engine.child", "def f():\n    from rlm.ontology.views.search import match"),
+        ("rlm.ontology.query.bind", "from rlm.ontology.meta import graph_meta"),
+        ("rlm.ontology.remote.sample", "from ..views import links"),
+        ("rlm.ontology.terms", "from rlm.ontology.query import lexer"),
+        ("rlm.ontology", "from rlm.ontology.open import open_engine"),
+        ("rlm.ontology.novelty", "from rlm.ontology import terms"),
+    ],
+)
+def test_an_import_between_subrooms_that_goes_up_is_found(module, source):
+    assert wrong_subroom_imports(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.ontology.views.search", "from rlm.ontology.engine.protocol import Engine"),
+        ("rlm.ontology.views.search", "from rlm.ontology.views.links import source"),
+        ("rlm.ontology.engine.local", "from rlm.ontology.meta.graph_meta import GraphMeta"),
+        ("rlm.ontology.labels", "from rlm.ontology import vocabulary"),
+        ("rlm.tools.sparql", "from rlm.ontology.views.links import source"),
+    ],
+)
+def test_an_import_between_subrooms_that_goes_down_is_fine(module, source):
+    assert not wrong_subroom_imports(source, module)
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,6 @@ CACHE_VERSION = 6
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
 """A building folder that is older was left by a process that died."""
-SEEN_BYTES = 4 << 20
-"""From this size on a file's hash is remembered with its times; smaller ones are hashed anew."""
-SETTLED_NS = 2_000_000_000
 _BUILDING, _DROPPED = ".building-", ".dropped-"
 
 
@@ -77,25 +74,6 @@ class Cache:
     @staticmethod
     def key(content_hash: str, format: str) -> str:
         return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
-
-    def content_hash(self, path: Path) -> str:
-        """The SHA-256 of a file. A large one with the same times is not read again."""
-        now = path.stat()
-        mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
-        if now.st_size < SEEN_BYTES:
-            return hash_file(path)
-        name = sha256(os.fsencode(path.resolve())).hexdigest()[:40]
-        note = self.folder / ".seen" / f"{name}.json"
-        known = _read_json(note) or {}
-        if known.get("mark") == mark and isinstance(known.get("sha256"), str):
-            return str(known["sha256"])
-        found = hash_file(path)
-        # A file that was written just now may be written again within the same tick of its clock.
-        if time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS:
-            with contextlib.suppress(OSError):
-                note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _write_json(note, {"mark": mark, "sha256": found})
-        return found
 
     # -- entries
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine.cache import Cache, CacheEntry
+from rlm.ontology.engine.cache import Cache, CacheEntry, hash_file
 from rlm.ontology.engine.cache_writer import CacheWriter
 from rlm.ontology.engine.formats import RDFFile
 from rlm.ontology.engine.protocol import EngineLimits
@@ -41,7 +41,7 @@ class Loader:
         self._meta: dict[str, Any] | None = None
         self._spare: Worker | None = self._new_worker()  # it starts up while the file is hashed
         try:
-            self.content_hash = cache.content_hash(file.path)
+            self.content_hash = hash_file(file.path)
             size = file.path.stat().st_size
         except OSError as exc:
             self._spare.kill()
@@ -182,13 +182,12 @@ class Loader:
 
     def _order(self, mode: str, folder: Path | None = None, **more: Any) -> dict[str, Any]:
         file, limits = self._file, self._limits
-        return {
-            **{"mode": mode, "meta": False, "most_triples": 0, "most_bytes": 0},
-            **{"memory_mb": limits.memory_mb, "timeout_s": limits.load_timeout_s},
-            **{"format": file.format, "gzipped": file.gzipped, "path": str(file.path.absolute())},
-            "folder": str(folder.absolute()) if folder else "",
-            **more,
-        }
+        order = {"mode": mode, "meta": False, "most_triples": 0, "most_bytes": 0}
+        order |= {"memory_mb": limits.memory_mb, "timeout_s": limits.load_timeout_s}
+        order |= {"format": file.format, "gzipped": file.gzipped}
+        order["path"] = str(file.path.absolute())
+        order["folder"] = str(folder.absolute()) if folder else ""
+        return order | more
 
     def _begun(self, order: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
         """A new worker and how its first task went; it runs on only where that went well."""

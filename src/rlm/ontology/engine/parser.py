@@ -1,4 +1,4 @@
-"""Loading a file into a store, in the worker. What cannot be read is NotRDF, with its line if known.
+"""Loading a file into a store, in the worker. What cannot be read is NotRDF, maybe with its line.
 
 What is not quite by the standard (an IRI with a blank in it, a language tag that nobody knows) is
 common in files that people use: a file that fails is tried again without these checks, and a note
