@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rlm.errors import NotRDF, OntologyError
 from rlm.ontology.engine import safe_input
-from rlm.ontology.engine.formats import detect, format_named, sniff
+from rlm.ontology.engine.formats import detect, find_format, sniff
 from rlm.ontology.engine.safe_input import SafeReader, check_jsonld, check_prolog
 
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -94,7 +94,7 @@ def test_a_format_that_is_given_is_believed(tmp_path):
     path = tmp_path / "x.json"
     path.write_text(TEXTS["turtle"], "utf-8")
     assert detect(path, "ttl").format == "turtle"
-    assert [format_named(name) for name in ("Turtle", "RDF/XML", ".owl", "JSON-LD", "NT")] == [
+    assert [find_format(name) for name in ("Turtle", "RDF/XML", ".owl", "JSON-LD", "NT")] == [
         "turtle", "rdf-xml", "rdf-xml", "json-ld", "n-triples",
     ]  # fmt: skip
     with pytest.raises(OntologyError, match="no RDF format 'yaml'; known: turtle"):

@@ -112,13 +112,13 @@ def test_a_larger_graph_is_answered_from_the_disk(opening, folder, most, in_memo
 
 def test_a_file_that_is_too_long_is_not_even_tried_in_memory(opening, monkeypatch):
     orders: list[str] = []
-    before = loader.Loader._begun
+    before = loader.Loader._begin
 
     def begun(self, order):
         orders.append(order["mode"])
         return before(self, order)
 
-    monkeypatch.setattr(loader.Loader, "_begun", begun)
+    monkeypatch.setattr(loader.Loader, "_begin", begun)
     engine = opening(memory_triples=len(TEXT) // loader.BYTES_PER_TRIPLE - 1)
     assert orders == ["build", "serve"] and counted(engine) == 400
 
@@ -325,7 +325,7 @@ def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, he
 
 def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monkeypatch):
     """The worker that builds is killed in the middle: nothing is kept, and the engine goes on."""
-    before = cache_writer.CacheWriter._begun
+    before = cache_writer.CacheWriter._start_worker
 
     def begun(self):
         worker = before(self)
@@ -333,7 +333,7 @@ def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monk
         return worker
 
     with monkeypatch.context() as patched:
-        patched.setattr(cache_writer.CacheWriter, "_begun", begun)
+        patched.setattr(cache_writer.CacheWriter, "_start_worker", begun)
         engine = opening()
         assert not engine._loader.settle(WAIT_S) and counted(engine) == 400
         assert entries(folder) == [] and leftovers(folder) == []

@@ -89,7 +89,9 @@ def name_of(iri: str) -> str:
     return split_name(local_name(iri))
 
 
-def defining(predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]) -> list[str]:
+def definition_predicates(
+    predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]
+) -> list[str]:
     """The predicates that may define a term, best first: known ones, any called so, comments."""
     own = []
     for iri in sorted(predicates):

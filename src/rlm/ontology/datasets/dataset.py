@@ -27,7 +27,7 @@ import pyoxigraph as ox
 from rlm import clock
 from rlm.errors import OntologyError
 from rlm.ontology.datasets.graphs import Fact, Graphs, graph_of
-from rlm.ontology.datasets.handover import MAX_ROWS, QUERY_S, Handed, read_file
+from rlm.ontology.datasets.handover import MAX_ROWS, QUERY_S, HandedDataset, read_file
 from rlm.ontology.datasets.statements import Value, line_of, object_of, predicate_of, subject_of
 from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.guard import check_query
@@ -40,7 +40,7 @@ _PROV, _RDF = WELL_KNOWN["prov"], WELL_KNOWN["rdf"]
 _DATE_TIME = ox.NamedNode(XSD + "dateTime")
 
 
-class Saved(NamedTuple):
+class SavedSnapshot(NamedTuple):
     """The snapshot that was last loaded or saved, and the version of the dataset that it holds."""
 
     path: Path
@@ -62,13 +62,13 @@ class DatasetMeta:
         given = clock.new_uuid() if session_id is None else session_id
         self.session_id = _check_id(given, "session id")
         self.prefixes = Prefixes()
-        self.saved: Saved | None = None
+        self.saved: SavedSnapshot | None = None
         self._lock = threading.RLock()
         self._blanks = 0
-        self._handed: Handed | None = None
+        self._handed: HandedDataset | None = None
 
     @classmethod
-    def restored(
+    def restore(
         cls, name: str, session_id: str, graphs: Iterable[str], quads: Iterable[ox.Quad]
     ) -> DatasetMeta:
         """A dataset as it was, unchanged. OntologyError for names or sizes that no dataset has."""
@@ -179,7 +179,7 @@ class DatasetMeta:
     def work_add(self, task: str, s: str | Term, p: str | Term, o: Value) -> bool:
         """Add a statement to a task's graph, without provenance. False when it was there."""
         with self._lock:
-            self._graphs.known(f"work/{task}")
+            self._graphs.require(f"work/{task}")
             quad = self._quad(s, p, o, f"work/{task}")
             if quad in self._graphs.store:
                 return False
@@ -189,7 +189,7 @@ class DatasetMeta:
     def work_clear(self, task: str) -> int:
         """Remove a task's graph; how many statements it had."""
         with self._lock:
-            self._graphs.known(f"work/{task}")
+            self._graphs.require(f"work/{task}")
             return self._graphs.drop(f"work/{task}")
 
     def onto_mount(
@@ -211,18 +211,18 @@ class DatasetMeta:
             try:
                 self._graphs.check_room(label)
                 said = {OURS + "source": object_of(str(path)), OURS + "sha256": object_of(digest)}
-                new = [*self._adopted(rows, label), *self._record(about.value, said, who)]
+                new = [*self._adopt_rows(rows, label), *self._record(about.value, said, who)]
                 self._graphs.apply(new, self._graphs.statements(label) + record)
             except OntologyError as exc:
                 raise OntologyError(f"{path} cannot be mounted: {exc}") from exc
             self._graphs.make(label)
             return len(self._graphs.statements(label))
 
-    def _adopted(self, rows: Iterable[Mapping[str, Term]], label: str) -> Iterator[ox.Quad]:
+    def _adopt_rows(self, rows: Iterable[Mapping[str, Term]], label: str) -> Iterator[ox.Quad]:
         """Statements of a file, its blank nodes under names of this dataset."""
         names: dict[str, Term] = {}
 
-        def adopted(term: Term) -> Term:
+        def adopt(term: Term) -> Term:
             if term["t"] != "bnode":
                 return term
             if term["v"] not in names:
@@ -230,7 +230,7 @@ class DatasetMeta:
             return names[term["v"]]
 
         for row in rows:
-            yield self._quad(adopted(row["s"]), row["p"], adopted(row["o"]), label)
+            yield self._quad(adopt(row["s"]), row["p"], adopt(row["o"]), label)
 
     def _quad(self, s: str | Term, p: str | Term, o: Value, label: str) -> ox.Quad:
         subject, value = subject_of(s, self.prefixes), object_of(o)
@@ -267,7 +267,7 @@ class DatasetMeta:
         """At most `limit` statements that match, in no order. None matches anything."""
         with self._lock:
             return self._graphs.find(
-                None if graph is None else self._graphs.known(graph),
+                None if graph is None else self._graphs.require(graph),
                 None if s is None else subject_of(s, self.prefixes),
                 None if p is None else predicate_of(p, self.prefixes),
                 None if o is None else object_of(o),
@@ -292,7 +292,7 @@ class DatasetMeta:
             if self._handed is None or self._handed.version != self.version:
                 self.close()
                 version, text = self.image()
-                self._handed = Handed(text, self.name, version)
+                self._handed = HandedDataset(text, self.name, version)
             rows, wait_s = min(limit, MAX_ROWS), max(0.0, min(timeout_s, QUERY_S))
             engine = self._handed.engine
             return engine.query(sparql, limit=rows, timeout_s=wait_s, bindings=bindings)

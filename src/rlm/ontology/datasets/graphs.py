@@ -88,7 +88,7 @@ class Graphs:
     def labels(self) -> list[str]:
         return sorted(self.label(graph.value) for graph in self.store.named_graphs())
 
-    def known(self, label: str) -> ox.NamedNode:
+    def require(self, label: str) -> ox.NamedNode:
         """The IRI of a graph that is there. OntologyError, with those that are, when it is not."""
         node = self.node(label)
         if not self.store.contains_named_graph(node):

@@ -27,7 +27,7 @@ MOUNT_LIMITS = EngineLimits(
 )
 
 
-class Handed:
+class HandedDataset:
     """One TriG text in a private file that goes with this object, and the engine over it."""
 
     def __init__(self, text: str, name: str, version: int) -> None:

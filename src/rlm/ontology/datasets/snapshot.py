@@ -26,7 +26,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from rlm.errors import OntologyError
-from rlm.ontology.datasets.dataset import OURS, DatasetMeta, Saved
+from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
 from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, graph_of
 from rlm.ontology.datasets.statements import check
 from rlm.ontology.terms import XSD
@@ -50,7 +50,7 @@ def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
     body = (_about(dataset) + graphs).encode()
     digest = sha256(body).hexdigest()
     _replace(target, f"# rlm dataset snapshot {FORMAT} sha256:{digest}\n".encode() + body)
-    dataset.saved = Saved(target, digest, version)
+    dataset.saved = SavedSnapshot(target, digest, version)
     return target
 
 
@@ -59,12 +59,12 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
     target = Path(path).expanduser().absolute()
     raw = _bytes_of(target)
     try:
-        digest, text = _checked(raw)
-        name, session_id, graphs, quads = _parsed(text)
-        dataset = DatasetMeta.restored(name, session_id, graphs, quads)
+        digest, text = _verify(raw)
+        name, session_id, graphs, quads = _parse(text)
+        dataset = DatasetMeta.restore(name, session_id, graphs, quads)
     except OntologyError as exc:
         raise OntologyError(f"{target}: {exc}") from exc
-    dataset.saved = Saved(target, digest, dataset.version)
+    dataset.saved = SavedSnapshot(target, digest, dataset.version)
     return dataset
 
 
@@ -162,7 +162,7 @@ def _bytes_of(path: Path) -> bytes:
     return raw
 
 
-def _checked(raw: bytes) -> tuple[str, str]:
+def _verify(raw: bytes) -> tuple[str, str]:
     """The sum and the text that it stands for."""
     first = _FIRST.match(raw)
     if first is None:
@@ -183,7 +183,7 @@ def _checked(raw: bytes) -> tuple[str, str]:
         raise OntologyError(f"the snapshot is not UTF-8 (byte {exc.start})") from exc
 
 
-def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
+def _parse(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
     """Name, session id, graphs, statements. Every line is checked before the parser sees any."""
     graphs, statements = [], 0
     for number, line in enumerate(text.split("\n"), 2):
@@ -204,11 +204,11 @@ def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
     for quad in inside:
         for term in (quad.subject, quad.predicate, quad.object):
             check(term)
-    name, session_id = _head(about)
+    name, session_id = _read_head(about)
     return name, session_id, graphs, inside
 
 
-def _head(about: list[ox.Quad]) -> tuple[str, str]:
+def _read_head(about: list[ox.Quad]) -> tuple[str, str]:
     said = {str(quad.predicate.value): quad.object for quad in about}
     values = [said.get(OURS + word) for word in _HEAD]
     texts = [value.value for value in values if isinstance(value, ox.Literal)]

@@ -28,7 +28,7 @@ Object: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 
 def subject_of(value: str | Term, prefixes: Prefixes) -> Node:
     """An IRI, `prefix:name`, or the term of an IRI or blank node. Else OntologyError."""
-    found = named(value, prefixes) if isinstance(value, str) else object_of(value)
+    found = named_node(value, prefixes) if isinstance(value, str) else object_of(value)
     if isinstance(found, ox.Literal):
         what = f"not the text {found.value[:80]!r}"
         raise OntologyError(f"a subject is an IRI or a blank node, {what}")
@@ -36,7 +36,7 @@ def subject_of(value: str | Term, prefixes: Prefixes) -> Node:
 
 
 def predicate_of(value: str | Term, prefixes: Prefixes) -> ox.NamedNode:
-    found = named(value, prefixes) if isinstance(value, str) else object_of(value)
+    found = named_node(value, prefixes) if isinstance(value, str) else object_of(value)
     if not isinstance(found, ox.NamedNode):
         raise OntologyError(f"a predicate is an IRI, not {str(found)[:80]}")
     return found
@@ -62,7 +62,7 @@ def object_of(value: Value) -> Object:
     )
 
 
-def named(value: str, prefixes: Prefixes) -> ox.NamedNode:
+def named_node(value: str, prefixes: Prefixes) -> ox.NamedNode:
     """The node for an IRI or `prefix:name`."""
     if len(value) > MAX_TERM_CHARS:
         raise _too_long(len(value))

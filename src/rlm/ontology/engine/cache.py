@@ -20,7 +20,7 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ import orjson
 
 from rlm._version import __version__
 
-CACHE_VERSION = 6
+CACHE_VERSION = 7
 """Raise it when what is stored, or how a file is read, changes."""
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
@@ -69,13 +69,9 @@ class Cache:
         self.folder = folder / "ontologies"
         self.max_bytes = max_bytes
 
-    # -- keys
-
     @staticmethod
     def key(content_hash: str, format: str) -> str:
         return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
-
-    # -- entries
 
     def find(self, key: str) -> CacheEntry | None:
         """The entry, marked as used now; None when there is none, or none that is whole."""
@@ -151,11 +147,8 @@ class Cache:
 
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
-    found = sha256()
     with path.open("rb", buffering=0) as file:
-        while part := file.read(1 << 20):
-            found.update(part)
-    return found.hexdigest()
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _digest(store: Path) -> str:

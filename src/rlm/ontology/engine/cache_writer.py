@@ -73,7 +73,7 @@ class CacheWriter:
             self._wanted.wait(DELAY_S)
             if self._stopped:
                 return
-            worker = self._begun()
+            worker = self._start_worker()
             try:
                 answer = worker.receive(time.monotonic() + float(self._order["timeout_s"]))
             finally:
@@ -87,7 +87,7 @@ class CacheWriter:
         finally:
             self._ended(entry, why)
 
-    def _begun(self) -> Worker:
+    def _start_worker(self) -> Worker:
         self._worker = Worker(self._order, frame_bytes=FRAME_BYTES)
         if self._stopped:  # it may have been said before there was anybody to end
             self._worker.interrupt()

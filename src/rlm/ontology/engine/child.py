@@ -152,7 +152,7 @@ class QueryServer:
 
         threading.stack_size(THREAD_STACK_BYTES)
         counts, self._counts = self._counts, None
-        with _uncollected():
+        with _without_gc():
             text = json.dumps(scan_store(self._store, individuals, counts), separators=(",", ":"))
         for start in range(0, len(text), META_BYTES):
             self._send({"op": "part", "text": text[start : start + META_BYTES]})
@@ -176,7 +176,7 @@ def main(taken: int = 0, given: int = 1) -> None:
         return
     with contextlib.suppress(BrokenPipeError):
         try:
-            with _uncollected():
+            with _without_gc():
                 server = _prepare(first, send)
         except NotRDF as exc:
             send({"op": "notrdf", "message": str(exc), "line": exc.line})
@@ -190,7 +190,7 @@ def main(taken: int = 0, given: int = 1) -> None:
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_gc() -> Iterator[None]:
     """No garbage collection: what is made here is kept, and walking over it takes a third more."""
     gc.disable()
     try:
@@ -214,7 +214,7 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
     else:
         with open(first["path"], "rb", buffering=0) as file:  # noqa: PTH123 - as above
             if mode == "build":
-                send({"op": "built", "facts": _built(file, first)})
+                send({"op": "built", "facts": _build_store(file, first)})
                 return None
             beside = _core_to_spare()  # before the walls: it reads a file
             walls = confine(memory_mb)
@@ -229,7 +229,7 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
     return QueryServer(store, send, in_memory=in_memory, counts=counts)
 
 
-def _built(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
+def _build_store(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
     """Parse into a new store on disk; what is to be known of it."""
     if first["idle"]:
         os.nice(IDLE)

@@ -89,7 +89,7 @@ class RDFFile:
     notes: tuple[str, ...] = field(default=())
 
 
-def format_named(name: str) -> str:
+def find_format(name: str) -> str:
     """The format a person means by `turtle`, `ttl`, `.owl` or `RDF/XML`. Else OntologyError."""
     bare = re.sub(r"[^a-z0-9]", "", name.lower())
     for known in TITLES:
@@ -106,12 +106,12 @@ def detect(path: str | Path, format: str | None = None) -> RDFFile:
     A format that is given is believed; the parser will object if it is wrong.
     """
     path = Path(path)
-    wanted = None if format is None else format_named(format)
+    wanted = None if format is None else find_format(format)
     raw = _first_bytes(path)
     if not raw:
         raise NotRDF("the file is empty (0 bytes)", path=str(path))
     gzipped = raw.startswith(_GZIP)
-    head = _unpacked(raw, path) if gzipped else raw
+    head = _unpack_head(raw, path) if gzipped else raw
     if not head.strip():
         raise NotRDF("there is nothing in it but blanks", path=str(path))
     for magic, what in _ARCHIVES.items():
@@ -214,7 +214,7 @@ def _first_bytes(path: Path) -> bytes:
         raise OntologyError(f"{str(path)!r} cannot be read: {exc}") from exc
 
 
-def _unpacked(raw: bytes, path: Path) -> bytes:
+def _unpack_head(raw: bytes, path: Path) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     try:
         head = unpacker.decompress(raw, HEAD_BYTES)

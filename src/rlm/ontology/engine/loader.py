@@ -56,7 +56,7 @@ class Loader:
     def start(self, *, with_meta: bool = False) -> tuple[Worker, dict[str, Any]]:
         """A worker that can be asked, and what it said. A damaged entry is built again, once."""
         for last in (False, True):
-            worker, answer = self._opened(with_meta)
+            worker, answer = self._open_worker(with_meta)
             if worker is not None and answer["op"] == "ready":
                 try:
                     self._check_content(answer["facts"])
@@ -72,15 +72,15 @@ class Loader:
         why = answer.get("message", answer["op"])
         raise OntologyError(f"{self.source} cannot be opened: {why}")
 
-    def _opened(self, with_meta: bool) -> tuple[Worker | None, dict[str, Any]]:
+    def _open_worker(self, with_meta: bool) -> tuple[Worker | None, dict[str, Any]]:
         if self.entry is None and self._small:
             order = self._order("memory", meta=True, most_bytes=self._most_bytes)
             order["most_triples"] = self._limits.memory_triples
             try:
-                worker, answer = self._begun(order)
+                worker, answer = self._begin(order)
             except Gone as exc:
                 if not exc.memory:
-                    raise self._not_loaded(exc) from exc
+                    raise self._load_error(exc) from exc
                 answer = {"op": "large"}
             if answer["op"] != "large":
                 return worker, {**answer, "with_meta": True}
@@ -93,10 +93,10 @@ class Loader:
             with_meta = with_meta or not (self.entry.folder / "meta.json").exists()
             order = self._order("serve", self.entry.store, meta=with_meta, facts=self.entry.facts)
         try:
-            worker, answer = self._begun(order)
+            worker, answer = self._begin(order)
         except Gone as exc:
             if self.entry is None or exc.late:
-                raise self._not_loaded(exc) from exc
+                raise self._load_error(exc) from exc
             return None, {"op": "damaged", "message": exc.how}
         return worker, {**answer, "with_meta": order["meta"]}
 
@@ -164,14 +164,14 @@ class Loader:
         except OSError as exc:
             return self._without_cache(exc)
         try:
-            worker, answer = self._begun(self._order("build", building, named=False, idle=False))
+            worker, answer = self._begin(self._order("build", building, named=False, idle=False))
             worker.kill()
             if answer["op"] != "built":
                 return self._without_cache(answer.get("message", answer["op"]))
             self._check_content(answer["facts"])
             self.entry = self._cache.keep(building, self._key, answer["facts"])
         except Gone as exc:
-            raise self._not_loaded(exc) from exc
+            raise self._load_error(exc) from exc
         except OSError as exc:
             return self._without_cache(exc)
         finally:
@@ -189,7 +189,7 @@ class Loader:
         order["folder"] = str(folder.absolute()) if folder else ""
         return order | more
 
-    def _begun(self, order: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
+    def _begin(self, order: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
         """A new worker and how its first task went; it runs on only where that went well."""
         spare, self._spare = self._spare, None
         worker = spare if spare is not None and spare.alive() else self._new_worker()
@@ -220,7 +220,7 @@ class Loader:
         if facts["sha256"] != self.content_hash:
             raise OntologyError(f"{self.source} has changed since it was opened: open it again")
 
-    def _not_loaded(self, gone: Gone) -> OntologyError:
+    def _load_error(self, gone: Gone) -> OntologyError:
         took = f"loading {self.source} took more than"
         if gone.late:
             allowed = f"{self._limits.load_timeout_s:g} s"

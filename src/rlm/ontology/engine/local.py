@@ -163,16 +163,16 @@ class LocalEngine:
             order |= {
                 "timeout_s": wait_s,
                 "prefixes": dict(self.prefixes),
-                "bindings": {name: self._blanks.raw(term) for name, term in bound.items()},
+                "bindings": {name: self._blanks.to_raw(term) for name, term in bound.items()},
             }
-            return self._tried(lambda: self._answer(order, checked, wait_s))
+            return self._retry(lambda: self._answer(order, checked, wait_s))
 
-    def _tried(self, act: Callable[[], T]) -> T:
+    def _retry(self, act: Callable[[], T]) -> T:
         """Once more where the cache was to blame, or somebody killed the worker."""
         try:
             return act()
         except Killed:
-            return self._tried_again(act)
+            return self._try_again(act)
         except Damaged as exc:
             if self._loader.entry is None:
                 raise OntologyError(f"{self.source} cannot be asked: {exc}") from exc
@@ -181,9 +181,9 @@ class LocalEngine:
                 raise
         self._stop()
         self._loader.drop()
-        return self._tried_again(act)
+        return self._try_again(act)
 
-    def _tried_again(self, act: Callable[[], T]) -> T:
+    def _try_again(self, act: Callable[[], T]) -> T:
         try:
             return act()
         except Killed as exc:
@@ -211,7 +211,7 @@ class LocalEngine:
                 " instead of the whole text"
             )
         self.in_memory = bool(head["in_memory"])
-        names, shown = head["variables"], self._blanks.shown
+        names, shown = head["variables"], self._blanks.to_public
         answer = Answer(
             head["kind"],
             names,
@@ -240,7 +240,7 @@ class LocalEngine:
                 with contextlib.suppress(OntologyError, ValueError, TypeError, KeyError):
                     self._meta = None if kept is None else GraphMeta.from_dict(kept)
                 if self._meta is None:
-                    found = self._tried(self._scan)
+                    found = self._retry(self._scan)
                     self._meta = GraphMeta.from_dict(found)
                     self._loader.keep_meta(found)
                 for prefix, namespace in self._meta.namespaces.items():
@@ -282,15 +282,15 @@ class BlankNodeLabels:
         self._raw: dict[str, str] = {}
         self._next = 0
 
-    def shown(self, term: Any) -> Term:
+    def to_public(self, term: Any) -> Term:
         """A term of the worker's as callers see it."""
         if term["t"] == "bnode":
             return {"t": "bnode", "v": self._label(str(term["v"]))}
         if term["t"] == "triple":
-            return {"t": "triple", "v": [self.shown(part) for part in term["v"]]}
+            return {"t": "triple", "v": [self.to_public(part) for part in term["v"]]}
         return dict(term)
 
-    def raw(self, term: Term) -> Term:
+    def to_raw(self, term: Term) -> Term:
         """A caller's term as the worker knows it. QueryRefused for an unknown label."""
         if term.get("t") != "bnode":
             return dict(term)

@@ -71,7 +71,7 @@ def parse_small(
 
         return found, *_load_named(file, order, fill, lenient), counts
 
-    (store, digest, prefixes, counts), notes = _tried(file, load)
+    (store, digest, prefixes, counts), notes = _try_twice(file, load)
     facts = _facts(store, order, digest, prefixes, notes, naming="")
     if most and facts["triples"] > most:
         raise TooMuch
@@ -93,7 +93,7 @@ def parse_to_disk(file: BinaryIO, order: Order, store: ox.Store) -> dict[str, An
                 store.bulk_extend(chain.from_iterable(chunks))
 
             return _load_named(file, order, fill, lenient)
-        data, finish = _opened(file, order)
+        data, finish = _open_input(file, order)
         store.bulk_load(
             input=data, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=lenient
         )
@@ -101,12 +101,12 @@ def parse_to_disk(file: BinaryIO, order: Order, store: ox.Store) -> dict[str, An
         file.seek(0)
         return digest, _prefixes(file, order)
 
-    (digest, prefixes), notes = _tried(file, load)
+    (digest, prefixes), notes = _try_twice(file, load)
     naming = "" if order["named"] else os.urandom(8).hex()
     return _facts(store, order, digest, prefixes, notes, naming=naming)
 
 
-def _tried(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
+def _try_twice(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
     try:
         return load(False), []
     except SyntaxError as exc:
@@ -149,7 +149,7 @@ def _facts(
     return {**known, "triples": triples, "graphs": graphs}
 
 
-def _opened(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
+def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
     """What to give to a parser, and how to get the SHA-256 of the file afterwards.
 
     A file that is not long is given as bytes, which is much faster. TooMuch when it is longer.
@@ -185,7 +185,7 @@ def _load_named(
     lenient: bool,
 ) -> tuple[str, dict[str, str]]:
     """Parse in chunks. The SHA-256 of the file, and the prefixes declared near its beginning."""
-    data, finish = _opened(file, order)
+    data, finish = _open_input(file, order)
     format, prefixes = order["format"], dict[str, str]()
     parser = ox.parse(input=data, format=_FORMATS[format], base_iri=BASE_IRI, lenient=lenient)
     lines = format in ("n-triples", "n-quads") and isinstance(data, bytes)

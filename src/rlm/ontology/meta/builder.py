@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Store
 
 from rlm.ontology import vocabulary as v
-from rlm.ontology.labels import Label, cut, defining, pick, tidy
+from rlm.ontology.labels import Label, cut, definition_predicates, pick, tidy
 from rlm.ontology.meta.schema_builder import (
     DeclaredTypes,
     read_classes,
@@ -60,7 +60,7 @@ def scan_store(
     labels = _read_labels(reader, terms.union(sample))
     comments = _read_comments(reader, labels["labels"], terms)
     # Seldom in data, and to know it takes longer than all of the above.
-    if untyped := _untyped(reader, types) - terms:
+    if untyped := _find_untyped(reader, types) - terms:
         named = named | untyped
         sample = _smallest(individuals, named)
         labels = _read_labels(reader, terms.union(sample))
@@ -74,14 +74,14 @@ def scan_store(
         "individuals": {"count": len(named), "sample": sample},
         "examples": dict(sorted(types.examples.items())),
         "ontology_iris": ontologies,
-        "imports": sorted({iri for _, iri in reader.named(v.OWL + "imports")}),
+        "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),
         "title": next((pick(some) or "" for some in titles), ""),
         "description": next((comments[iri] for iri in ontologies if iri in comments), ""),
     }
     return found, _preferred_prefixes(reader)
 
 
-def _untyped(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+def _find_untyped(reader: StoreReader, types: DeclaredTypes) -> set[str]:
     """The IRIs among the subjects without a type. The counts tell that there are none, mostly."""
     typed = types.individuals | types.schema
     return set() if reader.subject_count == len(typed) else reader.named_subjects() - typed
@@ -115,7 +115,7 @@ def _read_labels(reader: StoreReader, wanted: Collection[str]) -> dict[str, Any]
 def _read_comments(reader: StoreReader, labels: Labels, terms: Collection[str]) -> dict[str, str]:
     """The definition of each term, else its comment."""
     found: dict[str, tuple[int, list[Label]]] = {}
-    for rank, predicate in enumerate(defining(reader.pred_freq, labels)):
+    for rank, predicate in enumerate(definition_predicates(reader.pred_freq, labels)):
         for iri, text, lang in reader.texts_of(terms, predicate):
             if text.strip() and found.setdefault(iri, (rank, []))[0] == rank:
                 found[iri][1].append((text, lang))
@@ -128,7 +128,7 @@ def _read_comments(reader: StoreReader, labels: Labels, terms: Collection[str]) 
 def _preferred_prefixes(reader: StoreReader) -> dict[str, str]:
     """Prefix → namespace, as a vocabulary recommends it for itself; a literal beats an IRI."""
     space, prefix = v.VANN + "preferredNamespaceUri", v.VANN + "preferredNamespacePrefix"
-    spaces = dict(sorted(reader.named(space)))
+    spaces = dict(sorted(reader.named_pairs(space)))
     spaces |= {iri: text for iri, text, _ in sorted(reader.texts(space))}
     names = sorted((iri, text) for iri, text, _ in reader.texts(prefix))
     return {text: spaces[iri] for iri, text in names if iri in spaces}

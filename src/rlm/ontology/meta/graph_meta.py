@@ -88,12 +88,8 @@ class GraphMeta:
     properties: dict[str, int] = field(default_factory=dict)  # → statements
     kinds: dict[str, str] = field(default_factory=dict)  # property → object, datatype, …
     guessed: IRISet = NONE  # the properties whose kind is a guess, by their range or use
-    traits: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # property → functional, transitive, …
-    pred_freq: dict[str, int] = field(
-        default_factory=dict
-    )  # every predicate, the machinery included
+    traits: dict[str, list[str]] = field(default_factory=dict)  # → functional, transitive, …
+    pred_freq: dict[str, int] = field(default_factory=dict)  # the machinery included
     individuals: Individuals = field(default_factory=Individuals)
     examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
     labels: dict[str, list[Label]] = field(default_factory=dict)
@@ -197,12 +193,12 @@ class GraphMeta:
     @cached_property
     def domain_of(self) -> Map:
         """Class → the properties that name it in their domain."""
-        return _turned(self.doms)
+        return _invert(self.doms)
 
     @cached_property
     def range_of(self) -> Map:
         """Class → the properties that name it in their range."""
-        return _turned(self.rngs)
+        return _invert(self.rngs)
 
     def is_union(self, prop: str, side: str = "domain") -> bool:
         """Whether the property's domain (or range) is, or contains, a union."""
@@ -281,7 +277,7 @@ class GraphMeta:
         return cls(**values)
 
 
-def _turned(edges: Mapping[str, Iterable[str]]) -> Map:
+def _invert(edges: Mapping[str, Iterable[str]]) -> Map:
     found: dict[str, set[str]] = {}
     for start, ends in edges.items():
         for end in ends:

@@ -102,7 +102,9 @@ def _read_subclasses(reader: StoreReader, supers: Edges, equivalents: Edges) -> 
 
 def _read_disjoint(reader: StoreReader, supers: Edges) -> Groups:
     found = {
-        tuple(sorted(pair)) for pair in reader.named(v.OWL + "disjointWith") if pair[0] != pair[1]
+        tuple(sorted(pair))
+        for pair in reader.named_pairs(v.OWL + "disjointWith")
+        if pair[0] != pair[1]
     }
     for _, members in reader.pairs(v.OWL + "members"):
         found.add(_named_members(reader, members))
@@ -168,8 +170,8 @@ def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
 def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
     """Properties with use, kinds and traits, domains, ranges, hierarchy and inverses."""
     doms, rngs = _read_sides(reader, "domain"), _read_sides(reader, "range")
-    supers, inverses = _edges(reader.named(v.SUB_PROPERTY)), _edges(())
-    for one, two in reader.named(v.OWL + "inverseOf"):
+    supers, inverses = _edges(reader.named_pairs(v.SUB_PROPERTY)), _edges(())
+    for one, two in reader.named_pairs(v.OWL + "inverseOf"):
         inverses[one].add(two)
         inverses[two].add(one)
     in_use = {iri for iri in reader.pred_freq if not v.is_machinery(iri)}
@@ -205,7 +207,9 @@ def _read_sides(reader: StoreReader, side: str) -> dict[str, Groups]:
             found.setdefault(subject.value, []).extend(
                 group for group in reader.groups(value) if group
             )
-    included = _edges(pair for predicate in _INCLUDES[side] for pair in reader.named(predicate))
+    included = _edges(
+        pair for predicate in _INCLUDES[side] for pair in reader.named_pairs(predicate)
+    )
     for iri, members in included.items():
         found.setdefault(iri, []).append(sorted(members))
     return {
@@ -242,9 +246,11 @@ def read_deprecated(
     for iri, text, _ in reader.texts(v.OWL + "deprecated"):
         if text.strip().lower() in ("true", "1"):
             found.add(iri)
-    replaced = _edges(pair for predicate in v.REPLACED_BY for pair in reader.named(predicate))
+    replaced = _edges(pair for predicate in v.REPLACED_BY for pair in reader.named_pairs(predicate))
     forms = [iri for iri in reader.pred_freq if local_name(iri) == "unqualifiedForm"]
-    pairs = sorted((pair for predicate in forms for pair in reader.named(predicate)), reverse=True)
+    pairs = sorted(
+        (pair for predicate in forms for pair in reader.named_pairs(predicate)), reverse=True
+    )
     objects = {iri for iri, kind in kinds.items() if kind == "object"}
     return {
         "deprecated": sorted(found),

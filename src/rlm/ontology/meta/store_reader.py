@@ -138,7 +138,7 @@ class StoreReader:
             return ((quad.subject, quad.object) for quad in found)
         return iter(dict.fromkeys((quad.subject, quad.object) for quad in found))
 
-    def named(self, predicate: str) -> Iterator[tuple[str, str]]:
+    def named_pairs(self, predicate: str) -> Iterator[tuple[str, str]]:
         """The pairs whose both ends are IRIs."""
         for subject, value in self.pairs(predicate):
             if isinstance(subject, NamedNode) and isinstance(value, NamedNode):

@@ -76,7 +76,7 @@ def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, di
     left alone: a value in the text would become one more column. So are blank nodes.
     """
     left = {name.lstrip("?$"): term for name, term in bindings.items()}
-    returned = _returned(checked)
+    returned = _returned_variables(checked)
     if returned is None:
         return checked.text, left
     unlisted = [name for name in left if name not in returned]
@@ -84,7 +84,7 @@ def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, di
     return bind_values(checked.text, hidden), left
 
 
-def _returned(checked: Checked) -> set[str] | None:
+def _returned_variables(checked: Checked) -> set[str] | None:
     """The variables that a SELECT lists; None for `*` and for the other forms."""
     names: set[str] = set()
     parens, before, listing = 0, "", False
@@ -107,25 +107,25 @@ def term_source(term: Term) -> str:
     """A term as SPARQL writes it. Raises QueryRefused for a blank node and for what is no term."""
     kind, value = term.get("t"), term.get("v")
     if not isinstance(value, str):
-        raise QueryRefused(f"a bound value needs its text at 'v': {_shown(str(term))}")
+        raise QueryRefused(f"a bound value needs its text at 'v': {_shorten(str(term))}")
     if kind == "iri":
         return _iri_source(value)
     if kind == "bnode":
-        what = f"a blank node cannot be bound (_:{_shown(value)})"
+        what = f"a blank node cannot be bound (_:{_shorten(value)})"
         raise QueryRefused(f"{what}: ask by an IRI or a literal")
     if kind != "lit":
-        raise QueryRefused(f"a bound value is an 'iri' or a 'lit', not {_shown(str(kind))!r}")
+        raise QueryRefused(f"a bound value is an 'iri' or a 'lit', not {_shorten(str(kind))!r}")
     lang, datatype = term.get("lang"), term.get("dt")
     if lang:
         if not isinstance(lang, str) or not _LANG.fullmatch(lang):
-            raise QueryRefused(f"no language tag: {_shown(lang)!r}")
+            raise QueryRefused(f"no language tag: {_shorten(lang)!r}")
         return f"{_string_source(value)}@{lang}"
     return _string_source(value) + (f"^^{_iri_source(datatype)}" if datatype else "")
 
 
 def _iri_source(iri: object) -> str:
     if not isinstance(iri, str) or not _IRI.fullmatch(iri):
-        raise QueryRefused(f"not an absolute IRI: {_shown(str(iri))!r}")
+        raise QueryRefused(f"not an absolute IRI: {_shorten(str(iri))!r}")
     return f"<{iri}>"
 
 
@@ -147,7 +147,7 @@ def _string_source(text: str) -> str:
 def _variable(name: str) -> str:
     bare = name[1:] if name[:1] in ("?", "$") else name
     if not _NAME.fullmatch(bare):
-        raise QueryRefused(f"no name of a variable: {_shown(name)!r}")
+        raise QueryRefused(f"no name of a variable: {_shorten(name)!r}")
     return bare
 
 
@@ -192,6 +192,6 @@ def _groups(query: str) -> tuple[list[_Group], set[str], set[str], int | None]:
     return groups, named, made, len(query) if describe and bare is None else bare
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"

@@ -16,7 +16,7 @@ _SPACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud
 
 def declarations(checked: Checked, prefixes: Mapping[str, str]) -> str:
     """PREFIX lines for those that are known and can stand in a query."""
-    spaces = {name: prefixes.get(name, "") for name in _undeclared(checked)}
+    spaces = {name: prefixes.get(name, "") for name in _find_undeclared(checked)}
     return "".join(
         f"PREFIX {name}: <{space}>\n" for name, space in spaces.items() if _SPACE.fullmatch(space)
     )
@@ -24,7 +24,7 @@ def declarations(checked: Checked, prefixes: Mapping[str, str]) -> str:
 
 def unbound(checked: Checked, prefixes: Prefixes) -> str:
     """What to say of the first prefix that is neither declared nor known; '' when all are."""
-    for name in _undeclared(checked).values():
+    for name in _find_undeclared(checked).values():
         try:
             prefixes.expand(name)
         except OntologyError as exc:
@@ -32,7 +32,7 @@ def unbound(checked: Checked, prefixes: Prefixes) -> str:
     return ""
 
 
-def _undeclared(checked: Checked) -> dict[str, str]:
+def _find_undeclared(checked: Checked) -> dict[str, str]:
     """Prefix → the first name that has it."""
     pairs = pairwise(checked.tokens)
     known = {name.text.partition(":")[0] for word, name in pairs if word.upper == "PREFIX"}

@@ -77,7 +77,7 @@ def pattern_of(
     own = declared_prefixes(head)
     made = QueryWriter(tokens[form:], Prefixes(prefixes), own, terms, by_place=by_place)
     try:
-        text = joined(list(made.words()))
+        text = join_tokens(list(made.words()))
     except RLMError:  # a prefix that the engine knows and we do not
         return None
     if not made.kept or "{" not in text or len(text) > PATTERN_CHARS:
@@ -210,7 +210,7 @@ class QueryWriter:
         return Token(VAR, name, token.start)
 
 
-def joined(words: list[Token]) -> str:
+def join_tokens(words: list[Token]) -> str:
     """One spelling for one list of tokens."""
     parts: list[str] = []
     before = Token("", "(", 0)

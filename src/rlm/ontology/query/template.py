@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rlm.errors import RLMError
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.query.lexer import IRI, LANG, PNAME, VAR, Token
-from rlm.ontology.query.shape import SHAPELY, QueryWriter, declared_prefixes, joined
+from rlm.ontology.query.shape import SHAPELY, QueryWriter, declared_prefixes, join_tokens
 from rlm.ontology.terms import XSD, Prefixes
 from rlm.ontology.vocabulary import SKOS, is_machinery
 
@@ -54,7 +54,7 @@ def template_of(
     own = declared_prefixes(head)
     made = _Filler(checked.tokens[form:], Prefixes(prefixes), own, entities, texts)
     try:
-        text = joined(list(made.words())).strip()
+        text = join_tokens(list(made.words())).strip()
     except RLMError:
         return None
     counts = any(token.upper == "COUNT" for token in checked.tokens)

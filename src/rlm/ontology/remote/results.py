@@ -163,8 +163,8 @@ def _triple(line: str, names: BlankNames, number: int) -> Triple:
         raise EndpointError(f"the answer is not N-Triples at its line {number}: {_cut(line)!r}")
     iri, bnode, string, datatype, lang = found.groups()
     if string is not None:
-        dt = None if datatype is None else _unescaped(datatype, number)
-        value = _literal(_unescaped(string, number), dt, lang)
+        dt = None if datatype is None else _unescape(datatype, number)
+        value = _literal(_unescape(string, number), dt, lang)
     else:
         value = _node(iri, bnode, names, number)
     start = _node(subject[1], subject[2], names, number)
@@ -173,11 +173,11 @@ def _triple(line: str, names: BlankNames, number: int) -> Triple:
 
 def _node(iri: str | None, bnode: str | None, names: BlankNames, number: int) -> Term:
     if iri is not None:
-        return terms.iri(_unescaped(iri, number))
+        return terms.iri(_unescape(iri, number))
     return names.term(bnode or "")
 
 
-def _unescaped(text: str, number: int) -> str:
+def _unescape(text: str, number: int) -> str:
     if "\\" not in text:
         return text
     where = f"at its line {number}"

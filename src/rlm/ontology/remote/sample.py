@@ -92,7 +92,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
     total = asked.rows("the number of triples", COUNT, limit=1)
     classes = asked.counts("the classes", CLASSES, SOME_CLASSES)
     properties = asked.counts("the properties", PROPERTIES, SOME_PROPERTIES)
-    edges = _OF_PREDICATES % (_listed(EDGES), "!isBlank(?o)")
+    edges = _OF_PREDICATES % (_iri_list(EDGES), "!isBlank(?o)")
     schema = asked.rows("the hierarchy", edges, limit=MAX_STATEMENTS)
     schema += asked.rows("the declarations", _declarations(), limit=MAX_STATEMENTS)
     schema += asked.rows("the individuals", INDIVIDUALS, limit=SAMPLE)
@@ -129,13 +129,13 @@ def _note(engine: Engine, asked: _Sampler) -> str:
     return "; ".join(parts) + "."
 
 
-def _listed(iris: Iterable[str]) -> str:
+def _iri_list(iris: Iterable[str]) -> str:
     return " ".join(f"<{iri}>" for iri in iris)
 
 
 def _declarations() -> str:
     kinds = sorted(v.CLASS_TYPES | v.PROPERTY_KINDS.keys() | {v.OWL + "Ontology"})
-    values = f"VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {_listed(kinds)} }}"
+    values = f"VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {_iri_list(kinds)} }}"
     return f"SELECT ?s ?p ?o WHERE {{ {values} ?s ?p ?o FILTER(isIRI(?s)) }}"
 
 
@@ -145,8 +145,8 @@ def _texts(asked: _Sampler, iris: Iterable[str]) -> list[dict[str, Term]]:
     rows: list[dict[str, Term]] = []
     for start in range(0, min(len(wanted), LABELLED), BATCH):
         batch = wanted[start : min(start + BATCH, LABELLED)]
-        names = _listed(iri for iri in batch if len(iri) <= 150)
-        values = f"VALUES ?s {{ {names} }} VALUES ?p {{ {_listed(TEXTS)} }}"
+        names = _iri_list(iri for iri in batch if len(iri) <= 150)
+        values = f"VALUES ?s {{ {names} }} VALUES ?p {{ {_iri_list(TEXTS)} }}"
         query = f"SELECT ?s ?p ?o WHERE {{ {values} ?s ?p ?o }}"
         rows += asked.rows("the labels", query, limit=MAX_STATEMENTS)
     return rows

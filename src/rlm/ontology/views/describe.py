@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, defining, name_of, pick
+from rlm.ontology.labels import Label, cut, definition_predicates, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.links import counts, links, shown_name, source
 from rlm.ontology.views.resolve import resolve, resolve_property
-from rlm.ontology.views.search import bounded
+from rlm.ontology.views.search import check_limit
 
 MOST_LINKS = 25
 LISTED = 12
@@ -40,7 +40,7 @@ def describe_entity(
     `left_out` says how many more each list has. What has no stated label goes by its local name,
     and is `unlabelled`.
     """
-    limit = bounded(limit, MOST_LINKS)
+    limit = check_limit(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
     texts = _texts(engine, meta, iri)
     label, comment = _label(texts, lang), _comment(meta, texts, lang)
@@ -88,7 +88,7 @@ def probe_relationships(
     """Links in one or both directions: at most `limit` of each, and counts of all."""
     if asked.direction not in DIRECTIONS:
         raise OntologyError(f"direction is {asked.direction!r}; it can be both, out or in")
-    limit, lang = bounded(asked.limit, MOST_LINKS), asked.lang
+    limit, lang = check_limit(asked.limit, MOST_LINKS), asked.lang
     iri, prop = resolve(engine, meta, uri), None
     if asked.predicate is not None:
         prop = resolve_property(engine, meta, asked.predicate)
@@ -107,7 +107,7 @@ def probe_relationships(
 
 def _text_predicates(meta: GraphMeta) -> list[str]:
     """Those that a description has a place of its own for."""
-    definitions = defining(meta.pred_freq, meta.labels)
+    definitions = definition_predicates(meta.pred_freq, meta.labels)
     return [*v.LABELS, *v.ALTERNATIVES, *v.SYNONYMS.values(), *definitions]
 
 
@@ -129,7 +129,7 @@ def _label(texts: Texts, lang: str | None) -> str:
 
 
 def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
-    places = defining(meta.pred_freq, meta.labels)
+    places = definition_predicates(meta.pred_freq, meta.labels)
     return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
 
 

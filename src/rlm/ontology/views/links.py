@@ -118,13 +118,13 @@ def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
     for row in engine.query(query, limit=BLANKS).rows:
         said = found.setdefault((row["p"]["v"], row["o"]["v"]), [])
         if "k" in row:
-            said.append((row["k"]["v"] != v.TYPE, _said(meta, row["k"]["v"], row["v"])))
+            said.append((row["k"]["v"] != v.TYPE, _statement_text(meta, row["k"]["v"], row["v"])))
     sorted_texts = ((iri, [text for _, text in sorted(said)]) for (iri, _), said in found.items())
     texts = [(iri, " ; ".join(parts)) for iri, parts in sorted_texts]
     return [(iri, f"[ {cut(text, VALUE_CHARS)} ]" if text else "[]") for iri, text in sorted(texts)]
 
 
-def _said(meta: GraphMeta, predicate: str, term: Term) -> str:
+def _statement_text(meta: GraphMeta, predicate: str, term: Term) -> str:
     name = "a" if predicate == v.TYPE else meta.curie(predicate)
     shown = "[…]" if term["t"] == "bnode" else cut(term_text(term, meta.prefixes), 60)
     return f"{name} {shown}"

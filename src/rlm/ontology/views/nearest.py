@@ -81,12 +81,12 @@ def not_found(
     meta: GraphMeta, given: str, what: str = "term", among: Iterable[str] | None = None
 ) -> OntologyError:
     """The error for a name that the graph does not have."""
-    near = [_shown(meta, iri) for iri in nearest(meta, given, among)]
+    near = [_show_term(meta, iri) for iri in nearest(meta, given, among)]
     todo = f"did you mean {' or '.join(near)}?" if near else "find its name with search_entity(…)"
     shown = given if len(given) <= 200 else given[:199] + "…"
     return OntologyError(f"there is no {what} {shown} in this graph; {todo}")
 
 
-def _shown(meta: GraphMeta, iri: str) -> str:
+def _show_term(meta: GraphMeta, iri: str) -> str:
     curie, label = meta.curie(iri), meta.label(iri)
     return curie if squeezed(label) == squeezed(local_name(iri)) else f"{curie} ({label})"

@@ -28,7 +28,7 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import source
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.views.search import bounded
+from rlm.ontology.views.search import check_limit
 
 MOST_PATHS = 25
 DEEPEST = 4
@@ -57,7 +57,7 @@ def find_path(
     if not whole or not 1 <= max_depth <= DEEPEST:
         wanted = f"a whole number from 1 to {DEEPEST}"
         raise OntologyError(f"max_depth is {max_depth!r}; it must be {wanted}")
-    limit = bounded(limit, MOST_PATHS)
+    limit = check_limit(limit, MOST_PATHS)
     start, end = resolve(engine, meta, source), resolve(engine, meta, target)
     found: dict[str, Any] = {"source": meta.curie(start), "target": meta.curie(end)}
     found["max_depth"] = max_depth
@@ -97,14 +97,14 @@ def _search(
                     path = _path(meta, start, end, ways, row)
                     level.setdefault(path["text"], path)
             if left <= 0.1:
-                return found + _ordered(meta, level), depth - 1, True
-        found += _ordered(meta, level)
+                return found + _order_paths(meta, level), depth - 1, True
+        found += _order_paths(meta, level)
         if len(found) > limit:
             return found, max_depth, True
     return found, max_depth, False
 
 
-def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _order_paths(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     apart, remarks = ({meta.curie(iri) for iri in iris} for iris in (_APART, _remarks(meta)))
 
     def rank(text: str) -> tuple[int, int, str]:

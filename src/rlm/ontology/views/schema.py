@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.views import ranking
-from rlm.ontology.views.sense import joined, listed
+from rlm.ontology.views.sense import join_lines, list_line
 
 BUDGET = 400
 _MEMBERS = 4
@@ -19,14 +19,14 @@ _MEMBERS = 4
 def schema_constraints(meta: GraphMeta, budget: int = BUDGET) -> str:
     """The lines, never longer than `budget` characters; empty when the schema says nothing."""
     names = _Names(meta)
-    disjoint = listed("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
-    avoid = joined(list(_avoid(meta, names))[:2], budget * 45 // 100)
+    disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
+    avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
     tail = [line for line in (disjoint, *avoid.split("\n")) if line]
     room = budget - sum(len(line) + 1 for line in tail)
-    links = joined(_links(meta, names), room)
+    links = join_lines(_links(meta, names), room)
     if "\n" not in links:  # a heading alone
         links = ""
-    return joined([*links.split("\n"), *tail], budget)
+    return join_lines([*links.split("\n"), *tail], budget)
 
 
 class _Names:
@@ -95,5 +95,5 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
         known = sorted(meta.deprecated, key=lambda iri: (not meta.replaced_by.get(iri), iri))
         uses = {iri: names(meta.replaced_by[iri][0]) for iri in known if meta.replaced_by.get(iri)}
         shown = (f"{names(iri)} (use {uses[iri]})" if iri in uses else names(iri) for iri in known)
-        line = listed(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
+        line = list_line(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
         yield line or "Avoid deprecated terms"

@@ -68,7 +68,7 @@ class NameHit(NamedTuple):
     entry: NameEntry
 
 
-class Wanted(NamedTuple):
+class SearchText(NamedTuple):
     """What is looked for, in the forms that it is compared in."""
 
     raw: str
@@ -77,7 +77,7 @@ class Wanted(NamedTuple):
     stems: tuple[str, ...]
 
     @classmethod
-    def of(cls, query: str) -> Wanted:
+    def of(cls, query: str) -> SearchText:
         if not query.strip():
             raise OntologyError("nothing to search for: give a name or a piece of one")
         raw = " ".join(query.split())[:QUERY_CHARS]
@@ -102,11 +102,11 @@ class NameIndex:
         yield NameEntry.of(iri, "localname", name_of(iri))
         yield NameEntry.of(iri, "iri", self.meta.curie(iri))
 
-    def find(self, wanted: Wanted, fields: Collection[str]) -> list[NameHit]:
+    def find(self, wanted: SearchText, fields: Collection[str]) -> list[NameHit]:
         """Every match but the fuzzy ones."""
-        return _matching(wanted, (entry for entry in self.entries if entry.field in fields))
+        return _find_matches(wanted, (entry for entry in self.entries if entry.field in fields))
 
-    def find_fuzzy(self, wanted: Wanted, fields: Collection[str]) -> list[NameHit]:
+    def find_fuzzy(self, wanted: SearchText, fields: Collection[str]) -> list[NameHit]:
         """Names whose words, or which as one word, are a slip or two away."""
         names = [entry for entry in self.entries if entry.field in fields and entry.field != "iri"]
         words = {word for entry in names for word in entry.stems.split()}
@@ -129,12 +129,12 @@ def _near(word: str, words: Iterable[str]) -> dict[str, int]:
     return {other: edits for other, edits in measured if edits <= allowed}
 
 
-def _matching(wanted: Wanted, entries: Iterable[NameEntry]) -> list[NameHit]:
+def _find_matches(wanted: SearchText, entries: Iterable[NameEntry]) -> list[NameHit]:
     hows = ((match(wanted, entry), entry) for entry in entries)
     return [NameHit(how, 0, entry) for how, entry in hows if how is not None]
 
 
-def match(wanted: Wanted, entry: NameEntry) -> int | None:
+def match(wanted: SearchText, entry: NameEntry) -> int | None:
     """How strongly a name matches, 0 the best; None when it does not. No slips in spelling."""
     if entry.field == "iri":
         if wanted.raw in (entry.text, entry.joined):
@@ -165,8 +165,8 @@ def search_entity(
     """The best hits, each as uri, curie, label, kind, match_type and match_in; at most 25."""
     if how.search_in not in SEARCH_IN:
         raise OntologyError(f"search_in is {how.search_in!r}; it can be {', '.join(SEARCH_IN)}")
-    limit, meta = bounded(how.limit, MOST_HITS), index.meta
-    wanted, fields = Wanted.of(query), SEARCH_IN[how.search_in]
+    limit, meta = check_limit(how.limit, MOST_HITS), index.meta
+    wanted, fields = SearchText.of(query), SEARCH_IN[how.search_in]
     hits = index.find(wanted, fields)
     partial = meta.sampled or not meta.individuals.complete
     if partial and sum(hit.how == 0 for hit in hits) < limit:
@@ -177,10 +177,12 @@ def search_entity(
         best.setdefault(hit.entry.iri, hit)
     shown = list(best.values())[:limit]
     labels = labels_of(engine, meta, (hit.entry.iri for hit in shown))
-    return [_shown(meta, hit, pick(labels.get(hit.entry.iri, ()), how.lang)) for hit in shown]
+    return [_show_hit(meta, hit, pick(labels.get(hit.entry.iri, ()), how.lang)) for hit in shown]
 
 
-def _ask(engine: Engine, meta: GraphMeta, wanted: Wanted, fields: Collection[str]) -> list[NameHit]:
+def _ask(
+    engine: Engine, meta: GraphMeta, wanted: SearchText, fields: Collection[str]
+) -> list[NameHit]:
     """Hits among everything that the engine holds: labels, then the IRIs of what has a type."""
     entries: list[NameEntry] = []
     for field, predicates in (("label", v.LABELS), ("alternative", v.ALTERNATIVES)):
@@ -198,7 +200,7 @@ def _ask(engine: Engine, meta: GraphMeta, wanted: Wanted, fields: Collection[str
             iri = row["s"]["v"]
             own = {"localname": name_of(iri), "iri": meta.curie(iri)}
             entries += [NameEntry.of(iri, field, own[field]) for field in own if field in fields]
-    return _matching(wanted, entries)
+    return _find_matches(wanted, entries)
 
 
 def _rank(meta: GraphMeta, hit: NameHit) -> tuple[Any, ...]:
@@ -209,7 +211,7 @@ def _rank(meta: GraphMeta, hit: NameHit) -> tuple[Any, ...]:
     return (*strength, v.is_machinery(entry.iri), standing, *name)
 
 
-def _shown(meta: GraphMeta, hit: NameHit, label: str | None) -> dict[str, Any]:
+def _show_hit(meta: GraphMeta, hit: NameHit, label: str | None) -> dict[str, Any]:
     entry = hit.entry
     label = label or name_of(entry.iri)
     found: dict[str, Any] = {
@@ -229,7 +231,7 @@ def _shown(meta: GraphMeta, hit: NameHit, label: str | None) -> dict[str, Any]:
     return found
 
 
-def bounded(limit: int, most: int) -> int:
+def check_limit(limit: int, most: int) -> int:
     """A limit within its cap. Raises OntologyError for what is no positive number."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise OntologyError(f"limit is {limit!r}; it must be a whole number from 1 to {most}")

@@ -27,15 +27,15 @@ def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
-    named = [_named(meta, iri, lang) for iri in key_classes(meta, 30)]
-    classes = listed("Key classes: ", named, room * 55 // 100)
+    named = [_name_term(meta, iri, lang) for iri in key_classes(meta, 30)]
+    classes = list_line("Key classes: ", named, room * 55 // 100)
     room -= len(classes) + 1 if classes else 0
-    named = [_named(meta, iri, lang) for iri in key_properties(meta, 30)]
-    properties = listed("Key properties: ", named, room - 1)
-    return joined([title, counts, classes, properties, prefixes, labels], budget)
+    named = [_name_term(meta, iri, lang) for iri in key_properties(meta, 30)]
+    properties = list_line("Key properties: ", named, room - 1)
+    return join_lines([title, counts, classes, properties, prefixes, labels], budget)
 
 
-def listed(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
+def list_line(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
     """A line with as many items as fit; empty when not even one does."""
     line = ""
     for item in items:
@@ -46,7 +46,7 @@ def listed(head: str, items: Iterable[str], room: int, separator: str = ", ") ->
     return line
 
 
-def joined(lines: Iterable[str], budget: int) -> str:
+def join_lines(lines: Iterable[str], budget: int) -> str:
     """The lines that fit, in order, each whole."""
     text = ""
     for line in lines:
@@ -61,7 +61,7 @@ def _title(meta: GraphMeta) -> str:
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
-def _named(meta: GraphMeta, iri: str, lang: str | None) -> str:
+def _name_term(meta: GraphMeta, iri: str, lang: str | None) -> str:
     label = pick(meta.labels.get(iri, ()), lang)
     short = meta.curie(iri)
     return f'{short} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else short
@@ -75,7 +75,7 @@ def _prefixes(meta: GraphMeta) -> str:
     named = reversed(meta.namespaces.items())
     by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
     known = (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space)
-    return listed("Prefixes: ", known, 130)
+    return list_line("Prefixes: ", known, 130)
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:

@@ -87,7 +87,7 @@ def predicate_frequency(
     meta: GraphMeta, *, limit: int = 20, lang: str | None = None
 ) -> list[dict[str, Any]]:
     """Every predicate, rdf:type and rdfs:label too: this is about statements, not the schema."""
-    most = list(meta.pred_freq.items())[: search.bounded(limit, MOST_PREDICATES)]
+    most = list(meta.pred_freq.items())[: search.check_limit(limit, MOST_PREDICATES)]
     return [
         {"predicate": meta.curie(iri), "count": count, "label": cut(meta.label(iri, lang), 80)}
         | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
