@@ -183,6 +183,36 @@ def test_an_import_that_goes_down_is_fine(module, source):
 
 
 @pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.ontology.meta.builder", "from rlm.ontology.engine.local import LocalEngine"),
+        ("rlm.ontology.engine.child", "def f():\n    from rlm.ontology.views.search import match"),
+        ("rlm.ontology.query.bind", "from rlm.ontology.meta import graph_meta"),
+        ("rlm.ontology.remote.sample", "from ..views import links"),
+        ("rlm.ontology.terms", "from rlm.ontology.query import lexer"),
+        ("rlm.ontology", "from rlm.ontology.open import open_engine"),
+        ("rlm.ontology.novelty", "from rlm.ontology import terms"),
+    ],
+)
+def test_an_import_between_subrooms_that_goes_up_is_found(module, source):
+    assert house.wrong_subroom_imports(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.ontology.views.search", "from rlm.ontology.engine.protocol import Engine"),
+        ("rlm.ontology.views.search", "from rlm.ontology.views.links import source"),
+        ("rlm.ontology.engine.local", "from rlm.ontology.meta.graph_meta import GraphMeta"),
+        ("rlm.ontology.labels", "from rlm.ontology import vocabulary"),
+        ("rlm.tools.sparql", "from rlm.ontology.views.links import source"),
+    ],
+)
+def test_an_import_between_subrooms_that_goes_down_is_fine(module, source):
+    assert not house.wrong_subroom_imports(source, module)
+
+
+@pytest.mark.parametrize(
     "source", ["os.environ['A']", "os.getenv('A')", "from os import environ as e"]
 )
 def test_a_read_of_the_environment_is_found(source):

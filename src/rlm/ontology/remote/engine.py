@@ -25,7 +25,7 @@ from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.bind import bind_values
 from rlm.ontology.query.guard import Checked, check_query
 from rlm.ontology.query.limit import enforce_limit
-from rlm.ontology.query.prefixing import declarations, unbound
+from rlm.ontology.query.prefixes import declarations, unbound
 from rlm.ontology.remote import addresses, results
 from rlm.ontology.remote.endpoints import Endpoint
 from rlm.ontology.remote.line import Ask, Broken, Deadline, Heard
