@@ -136,6 +136,10 @@ class NotFound(StoreError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class NotSupported(StoreError, NotImplementedError):
+    """This kind of store does not have that part; the message says which kind does."""
+
+
 class StoreLocked(StoreError):
     """Another process holds the write lock and did not let go in time."""
 

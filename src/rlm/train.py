@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlm import agent
-from rlm.agent.accept import check_language, check_log_dir
+from rlm.agent.parts import check_language, check_log_dir
 from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
 from rlm.learning.insights_stats import own_end
@@ -36,8 +36,7 @@ UNKIND = "other"
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What one task came to. `earlier`: it was done before and not run again, so it taught nothing
-    new."""
+    """What one task came to. `earlier`: it was done before and not run again."""
 
     task_id: str
     kind: str
@@ -126,14 +125,14 @@ def train(
     """
     spec = replace(spec or RunSpec(), store=store, **choices)
     lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
-    chosen = chosen_tasks(lesson, tasks)
+    chosen = choose_tasks(lesson, tasks)
     outcomes: list[TaskOutcome] = []
     stopped = ""
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         model = spec.client.model if spec.client is not None else ""
         content = check_lesson(lesson, spec.log_dir, spec.client)
-        done = _done(store, lesson, model) if resume else {}
+        done = _find_done(store, lesson, model) if resume else {}
         try:
             for place, task in enumerate(chosen, 1):
                 ref = TaskRef(lesson.id, task.id, task_hash(lesson, task, content))
@@ -191,7 +190,7 @@ def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
 # -- before anything is spent
 
 
-def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
+def choose_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
     """The tasks that `which` names: train, held_out or all. ConfigError when there is none."""
     if which not in ("train", "held_out", "all"):
         raise ConfigError(f"tasks is {which!r}: use train, held_out or all")
@@ -237,7 +236,7 @@ def task_hash(lesson: Curriculum, task: Task, content: str) -> str:
 # -- what was done before
 
 
-def _done(
+def _find_done(
     store: MemoryBackend, lesson: Curriculum, model: str
 ) -> Mapping[tuple[str, str], LearningRow]:
     """The newest judged run of each task by this model, by task and hash."""

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.llm.offline.client import FOUND, OfflineClient, least, next_reply, question_in
-from rlm.llm.offline.text.answer import WHAT_IT_IS
-from rlm.llm.offline.text.said import tidy
+from rlm.llm.offline.client import OfflineClient, least, next_reply, question_in
+from rlm.llm.offline.text.planner import FOUND
+from rlm.llm.offline.text.said import WHAT_IT_IS, tidy
 from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.types import Message
-from rlm.loop.limits import Limits
 from rlm.loop.parse import parse_reply
 from rlm.loop.prompts import LAST_CALL, ContextCard, first_message, system_prompt, turn_message
-from rlm.loop.types import CodeBlock
+from rlm.loop.types import CodeBlock, Limits
 from rlm.sandbox import REPLResult
 
 TEXT = "The fort was built in 1742.\nThe magic number is 42817.\n"

@@ -10,7 +10,7 @@ import pytest
 from graph_runs import ask, listed, opened
 
 from rlm.llm.offline.asked import understand
-from rlm.llm.offline.asked.concepts import Concepts, concepts_asked
+from rlm.llm.offline.asked.kinds import Concepts, concepts_asked
 from rlm.ontology.open import open_engine
 
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from rlm.context.l2_memories import pack
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import plan_of
-from rlm.llm.offline.graph.kinds import query_for
-from rlm.llm.offline.graph.prompt import Entry, entries_in, read_prompt, tools_in
+from rlm.llm.offline.graph.answers import query_for
+from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of, read_prompt, tools_in
 from rlm.llm.offline.graph.sparql import read_query
 from rlm.llm.types import Message
 from rlm.ontology.open import open_engine

@@ -8,141 +8,22 @@ import functools
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
+import house
 import pytest
 
-LEVELS = (
-    ("errors", "config", "clock", "frames", "kernel", "_version"),
-    ("handles", "llm", "sandbox", "ontology", "retrieval"),
-    ("store", "loop"),
-    ("tools", "context", "learning", "packs"),
-    ("agent", "service", "train", "evaluate"),
-    ("cli", "mcp_server", "dashboard", "__main__"),
-)
-LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-STRANGERS = (1, 2)
-"""On these levels no room knows its neighbour."""
-SIBLINGS = {
-    "context": (),
-    "learning": ("context",),
-    "packs": ("learning", "context"),
-    "tools": ("learning", "context"),
-}
-"""Where rooms of one level may know each other: in this direction, so that there is no cycle."""
-NOT_KNOWN = {"agent": ("packs",)}
-"""Rooms below that are none of a room's business."""
-OFFLINE = "rlm.llm.offline"
-OPENS_OFFLINE = "rlm.llm.open"
-"""The only module outside of `llm.offline` that may import it: elsewhere a client says what it is."""
-EDGE = len(LEVELS) - 1
 MAX_LINES = 500
 WORKERS = ("rlm.packs.mill", "rlm.sandbox.child.main")
-
-Finding = tuple[int, str]
-
-
-@functools.cache
-def tree_of(source: str) -> ast.Module:
-    return ast.parse(source)
 
 
 @functools.cache
 def nodes(source: str) -> list[ast.AST]:
     """Every node of a module, read once for all the rules."""
-    return list(ast.walk(tree_of(source)))
+    return list(ast.walk(house.parse(source)))
 
 
-def room_of(module: str) -> str:
-    """`rlm.store.gate` lives in `store`; the package itself is ''."""
-    return module.split(".")[1] if "." in module else ""
-
-
-def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Finding]:
-    """Every module of rlm that is imported, with its line; those for type checkers too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (
-                (node.lineno, alias.name)
-                for alias in node.names
-                if alias.name.split(".")[0] == "rlm"
-            )
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = module.split(".")
-                kept = len(parts) - node.level + is_package
-                base = ".".join([*parts[:kept], *([base] if base else [])])
-            if base == "rlm":
-                yield from ((node.lineno, f"rlm.{alias.name}") for alias in node.names)
-            elif base == "rlm.llm" and any(alias.name == "offline" for alias in node.names):
-                yield node.lineno, OFFLINE
-            elif base.startswith("rlm."):
-                yield node.lineno, base
-
-
-def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list[Finding]:
-    """Imports that do not go down. The package's own `__init__` is the public API and may name
-    anything."""
-    if module == "rlm":
-        return []
-    room = room_of(module)
-    if room not in LEVEL:
-        return [
-            (
-                1,
-                (
-                    f"{module} is in no level of the house: add the room to docs/design.md and to"
-                    " this test"
-                ),
-            )
-        ]
-    level, found = LEVEL[room], []
-    for line, target in imported(tree_of(source), module, is_package=is_package):
-        other = room_of(target)
-        if _is_offline(target) and module != OPENS_OFFLINE and not _is_offline(module):
-            found.append((line, f"{module} imports {target}: ask the client instead"))
-            continue
-        if other == room:
-            continue
-        if other not in LEVEL:  # a public name, taken from the package itself
-            if level != EDGE:
-                found.append(
-                    (
-                        line,
-                        f"{module} takes {target!r} from the public API: import it from its room",
-                    )
-                )
-        elif (
-            LEVEL[other] > level
-            or (LEVEL[other] == level and level in STRANGERS)
-            or other in NOT_KNOWN.get(room, ())
-            or (other in SIBLINGS and other not in SIBLINGS.get(room, SIBLINGS))
-        ):
-            found.append((line, f"{module} imports {target}"))
-    return found
-
-
-def _is_offline(module: str) -> bool:
-    return module == OFFLINE or module.startswith(f"{OFFLINE}.")
-
-
-def cycles(edges: dict[str, set[str]]) -> list[str]:
-    """Pairs of rooms that reach each other through imports, over however many rooms."""
-    reached = {room: set(others) for room, others in edges.items()}
-    for _ in edges:
-        for room, others in reached.items():
-            reached[room] = others.union(*(reached.get(other, set()) for other in others))
-    return sorted(
-        f"{room} and {other} know each other"
-        for room, others in reached.items()
-        for other in others
-        if room < other and room in reached.get(other, set())
-    )
-
-
-def environment_reads(source: str) -> list[Finding]:
+def environment_reads(source: str) -> list[house.Finding]:
     found = []
     for node in nodes(source):
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
@@ -153,7 +34,7 @@ def environment_reads(source: str) -> list[Finding]:
     return found
 
 
-def prints_and_exits(source: str) -> list[Finding]:
+def prints_and_exits(source: str) -> list[house.Finding]:
     found = []
     for node in nodes(source):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in (
@@ -178,16 +59,12 @@ def prints_and_exits(source: str) -> list[Finding]:
 @pytest.fixture(scope="module")
 def modules(root: Path) -> dict[str, tuple[Path, str]]:
     """Dotted name to file and source."""
-    found = {}
-    for path in sorted((root / "src" / "rlm").rglob("*.py")):
-        parts = list(path.relative_to(root / "src").with_suffix("").parts)
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = (path, path.read_text("utf-8"))
+    found = house.read_modules(root)
     assert len(found) > 20
-    return found
+    return {name: (module.path, module.source) for name, module in found.items()}
 
 
-def shown(path: Path, root: Path, found: list[Finding]) -> list[str]:
+def shown(path: Path, root: Path, found: list[house.Finding]) -> list[str]:
     return [f"{path.relative_to(root)}:{line}: {what}" for line, what in found]
 
 
@@ -195,19 +72,13 @@ def test_imports_go_down(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
         wrong += shown(
-            path, root, wrong_imports(source, name, is_package=path.name == "__init__.py")
+            path, root, house.wrong_imports(source, name, is_package=path.name == "__init__.py")
         )
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_two_rooms_know_each_other(modules):
-    edges: dict[str, set[str]] = {}
-    for name, (path, source) in modules.items():
-        if name != "rlm":
-            found = imported(tree_of(source), name, is_package=path.name == "__init__.py")
-            others = {room_of(target) for _, target in found} & LEVEL.keys()
-            edges.setdefault(room_of(name), set()).update(others - {room_of(name)})
-    assert not cycles(edges)
+def test_no_two_rooms_know_each_other(root):
+    assert house.cycles(house.edges_between(house.read_modules(root))) == []
 
 
 def test_only_config_reads_the_environment(modules, root):
@@ -221,7 +92,7 @@ def test_only_config_reads_the_environment(modules, root):
 def test_only_the_command_line_prints_and_exits(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
-        if room_of(name) in ("cli", "__main__") or name == "rlm.sandbox.child.builtins":
+        if house.room_of(name) in ("cli", "__main__") or name == "rlm.sandbox.child.builtins":
             continue  # the second is `exit()` as the sandboxed code knows it
         found = shown(path, root, prints_and_exits(source))
         # A worker must end without running its parent's clean-up; nothing else may.
@@ -232,7 +103,7 @@ def test_only_the_command_line_prints_and_exits(modules, root):
 def test_only_the_sqlite_store_and_packs_know_the_driver(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
-        if name.startswith("rlm.store.sqlite") or room_of(name) in ("packs", "cli"):
+        if name.startswith("rlm.store.sqlite") or house.room_of(name) in ("packs", "cli"):
             continue
         for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
@@ -279,7 +150,7 @@ def test_no_module_is_too_long(modules, root):
     ],
 )
 def test_an_import_that_goes_up_is_found(module, source):
-    assert wrong_imports(source, module)
+    assert house.wrong_imports(source, module)
 
 
 @pytest.mark.parametrize(
@@ -308,14 +179,7 @@ def test_an_import_that_goes_up_is_found(module, source):
     ],
 )
 def test_an_import_that_goes_down_is_fine(module, source):
-    assert not wrong_imports(source, module)
-
-
-def test_a_cycle_is_found_over_several_rooms():
-    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [
-        "a and b know each other", "a and c know each other", "b and c know each other",
-    ]  # fmt: skip
-    assert not cycles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
+    assert not house.wrong_imports(source, module)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.parts import Parts
+from rlm.agent.parts import RunParts
 from rlm.agent.recall import Recalled
 from rlm.agent.spec import RunSpec
 from rlm.handles import Meter
@@ -20,7 +20,7 @@ from rlm.learning.grounding import ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
-from rlm.loop import RLMIteration, RLMLogger, RLMResult, run_loop
+from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import Trace
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
@@ -45,7 +45,7 @@ class Attempt:
         self,
         stack: ExitStack,
         spec: RunSpec,
-        parts: Parts,
+        parts: RunParts,
         run: Run,
         recalled: Recalled,
         *,
@@ -67,6 +67,7 @@ class Attempt:
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
+        self._artifact: dict[str, Any] | None = None
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
@@ -93,7 +94,7 @@ class Attempt:
                 trace=self.trace,
                 prefixes=None if self.graph is None else self.graph.meta.prefixes,
             )
-            if hasattr(memory, "graph"):
+            if "graph" not in memory.lacks:
                 box = box | graph_tools(memory, self.meter, recalled=repeats)
         if self.graph is not None:
             box = box | sparql_tools(
@@ -118,9 +119,9 @@ class Attempt:
             "trajectory_id": self.trajectory.trajectory_id,
             "ontology_name": self.run.ontology_name,
             "ontology_path": self.run.ontology_path,
-            "memory_k": self.spec.wanted,
+            "memory_k": self.spec.recall_k,
             "memories": self.recalled.ids,
-            "packs": self.store.pack_names(),
+            "packs": sorted({p.name for p in self.store.packs() if p.rolled_back_at is None}),
         }
         folder = Path(self.spec.log_dir).expanduser()
         logger = stack.enter_context(RLMLogger(folder, scrub=_scrub_text, extra=extra))
@@ -156,9 +157,9 @@ class Attempt:
         with ExitStack() as stack:
             log = self._open_log(stack)
             try:
-                self.result = run_loop(
-                    self.query, self.context, spec, self.handles, self.meter, log
-                )
+                self.result = LoopRun(
+                    self.query, self.context, spec, self.handles, self.meter, logger=log
+                ).complete()
             except BaseException as exc:
                 reason = f"failed: {type(exc).__name__}: {exc}"[:500]
                 self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
@@ -173,16 +174,12 @@ class Attempt:
         """The verdict: what can be checked first, then the model where one is asked."""
         if self.spec.verify is not None and self.graph is not None and self.result.converged:
             self.verdict = check_answer(
-                self.result.answer,
-                self.spec.verify,
-                self.graph.engine,
-                self.graph.meta,
-                self.query,
+                self.result.answer, self.spec.verify, self.graph.engine, self.graph.meta, self.query
             )
         self.judgment = judge_trajectory(
             self.artifact(),
             client=self.judge_client(),
-            grounding=self._ungrounded(),
+            grounding=self._find_ungrounded(),
             verdict=self.verdict,
             usage=self.result.usage,
         )
@@ -197,7 +194,7 @@ class Attempt:
         ended_early = self.result.error is not None or not self.result.converged
         return self.models.root if self.speaks and not ended_early else None
 
-    def _ungrounded(self) -> list[str]:
+    def _find_ungrounded(self) -> list[str]:
         blocks = [block for turn in self.result.iterations for block in turn.code_blocks]
         return ungrounded(
             self.result.answer,
@@ -227,16 +224,19 @@ class Attempt:
     # -- what is kept
 
     def artifact(self) -> dict[str, Any]:
+        """What happened, in short; made once, after the loop has ended."""
         result = self.result
-        return extract_trajectory_artifact(
-            self.query,
-            result.answer,
-            result.iterations,
-            result.ns,
-            converged=result.converged,
-            trace=self.trace,
-            reason=result.reason,
-        )
+        if self._artifact is None:
+            self._artifact = extract_trajectory_artifact(
+                self.query,
+                result.answer,
+                result.iterations,
+                result.ns,
+                converged=result.converged,
+                trace=self.trace,
+                reason=result.reason,
+            )
+        return self._artifact
 
     def record(self, others: Sequence[str] = ()) -> Trajectory:
         """The trajectory as it is stored. `others` are further attempts of the same run."""

@@ -1,23 +1,39 @@
-"""`run`: one question, from what memory knows of it to what it teaches."""
+"""`run`: one question, from what memory knows of it to what it teaches.
+
+There may be several attempts at it (MaTTS, memory-aware test-time scaling, RB-24). In parallel,
+each is given other memories, and a model's own variety does the rest. In sequence, each is told
+what the last one answered and what the judge said. What the attempts have in common and where they
+differ is what `learn` distils.
+"""
 
 from __future__ import annotations
 
+import re
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from rlm.agent.accept import check_lang, check_question
 from rlm.agent.attempt import Attempt, OnStep
 from rlm.agent.learn import Learned, learn
-from rlm.agent.parts import Parts
+from rlm.agent.parts import RunParts, check_lang, check_question
 from rlm.agent.recall import recall
-from rlm.agent.scaling import Scaling, best_of, hint_after
 from rlm.agent.spec import AgentResult, Context, RunSpec
-from rlm.errors import ConfigError, ModelError
+from rlm.errors import ConfigError, ModelError, RLMError
 from rlm.llm import Usage
+from rlm.loop import RLMIteration
+from rlm.store.identity import normalize
 from rlm.store.types import Run
+
+MOST_ATTEMPTS = 16
+WORKERS = 4
+HINT_ANSWER_CHARS = 200
+HINT_REASON_CHARS = 120
+_FORM = re.compile(r"(parallel|sequential):([1-9]\d?)")
 
 
 def run(
@@ -66,7 +82,7 @@ def run_spec(spec: RunSpec) -> AgentResult:
         raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
     Scaling.of(spec.scaling)
     with ExitStack() as stack:
-        parts = Parts.open(stack, spec)
+        parts = RunParts.open(stack, spec)
         if spec.on_start is not None:
             spec.on_start(parts.models.root.model)
         return AgentRun(stack, spec, parts).run()
@@ -78,7 +94,7 @@ class AgentRun:
 
     stack: ExitStack
     spec: RunSpec
-    parts: Parts
+    parts: RunParts
     lineage: Callable[[], Mapping[str, Any]] = dict
     """What else the provenance of a new memory says."""
     record: Run = field(init=False)
@@ -124,7 +140,7 @@ class AgentRun:
             spec.query,
             parts.store,
             parts.graph,
-            spec.wanted,
+            spec.recall_k,
             lang=spec.lang,
             skip=skip,
             text=parts.context is not None,
@@ -133,8 +149,7 @@ class AgentRun:
         return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
-        """Store all that there is, or nothing. The best attempt goes first; it carries what was
-        learnt."""
+        """Store all that there is, or nothing. The best attempt carries what was learnt."""
         if not attempts:
             return _NOTHING
         ordered = best_of(attempts)
@@ -193,8 +208,7 @@ def _ask_and_judge(attempt: Attempt, on_step: OnStep | None) -> None:
 
 
 def _raise_refused(attempts: list[Attempt]) -> None:
-    """A server that refuses the very first call has no such model: an error, not a run. One that is
-    down may be."""
+    """A server that refuses the very first call has no such model: an error, not a run."""
     if not any(attempt.result.iterations for attempt in attempts):
         for attempt in attempts:
             if type(attempt.result.error) is ModelError:
@@ -204,3 +218,98 @@ def _raise_refused(attempts: list[Attempt]) -> None:
 _NOTHING = AgentResult(
     "", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, ""
 )
+
+
+# -- several attempts
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How many attempts, and how."""
+
+    parallel: bool = False
+    k: int = 1
+
+    @classmethod
+    def of(cls, text: str | None) -> Self:
+        """`parallel:K` or `sequential:K`; None is one attempt."""
+        if text is None:
+            return cls()
+        match = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None or int(match[2]) > MOST_ATTEMPTS:
+            raise ConfigError(
+                f"scaling is {text!r}: use parallel:K or sequential:K, K from 1 to {MOST_ATTEMPTS}"
+            )
+        return cls(match[1] == "parallel", int(match[2]))
+
+    def run_all(
+        self,
+        made: list[Attempt],
+        work: Callable[[Attempt, OnStep | None], None],
+        on_step: OnStep | None,
+        done: list[Attempt],
+    ) -> None:
+        """All attempts at once, into `done` in order. Raises when all failed, or a callback did."""
+        stop, lock = threading.Event(), threading.Lock()
+
+        def step(turn: RLMIteration) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            if on_step is not None:
+                with lock:
+                    on_step(turn)
+
+        failed: list[Exception] = []
+        raised: Exception | None = None
+        with ThreadPoolExecutor(min(WORKERS, len(made))) as pool:
+            waiting = [pool.submit(work, attempt, step) for attempt in made]
+            while waiting:
+                try:
+                    waiting[0].result()
+                except (
+                    KeyboardInterrupt
+                ):  # ours while waiting, or an attempt's own: all of them end, and are kept
+                    stop.set()
+                    if not waiting[0].done():
+                        continue
+                except RLMError as exc:  # one that fails takes none of the others with it
+                    failed.append(exc)
+                except Exception as exc:  # a caller's own
+                    raised = raised or exc
+                    stop.set()
+                waiting.pop(0)
+        done.extend(made)
+        if raised is not None or len(failed) == len(made):
+            raise raised or failed[0]
+
+
+def best_of(attempts: list[Attempt]) -> list[Attempt]:
+    """The best first: judged right, answered as most others did, in the fewest turns."""
+    votes = Counter(_answer(attempt) for attempt in attempts if attempt.result.converged)
+    return sorted(
+        attempts,
+        key=lambda attempt: (
+            not attempt.succeeded,
+            {"high": 0, "medium": 1, "low": 2}.get(
+                attempt.judgment.confidence if attempt.judgment else "", 3
+            ),
+            -votes[_answer(attempt)],
+            len(attempt.result.iterations),
+        ),
+    )
+
+
+def _answer(attempt: Attempt) -> str:
+    return normalize(attempt.result.answer)
+
+
+def hint_after(attempt: Attempt) -> str:
+    """What the next attempt is told of the last one. Data, not orders: both are quoted and cut."""
+    answer = " ".join(attempt.result.answer.split())[:HINT_ANSWER_CHARS] or "(none)"
+    reason = " ".join((attempt.judgment.reason if attempt.judgment else "not judged").split())[
+        :HINT_REASON_CHARS
+    ]
+    return (
+        f"An earlier attempt at this question answered {answer!r}; the check said {reason!r}. "
+        "Look again by yourself, correct what is wrong, and answer."
+    )

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.accept import check_language
 from rlm.agent.loop import AgentRun
-from rlm.agent.parts import Graph, Models, Parts
+from rlm.agent.parts import Graph, Models, RunParts, check_language
 from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
@@ -29,6 +28,20 @@ from rlm.tools.mount import VIEWS
 Answered = tuple[str, list[RLMIteration], dict[str, Any], list[MemoryItem]]
 SENSE_CHARS = 600
 DATASET_NAME = "session"
+
+
+class Namespace(dict[str, Any]):
+    """What a caller gave a run, and what the run's code left. Given to another run, only what the
+    caller put there goes in: every run has a REPL of its own."""
+
+    def __init__(self, given: Mapping[str, Any], left: Mapping[str, Any]) -> None:
+        super().__init__({**given, **left})
+        self._left = {name: value for name, value in left.items() if name not in given}
+
+    def own(self) -> dict[str, Any]:
+        """Without what the code left."""
+        left = self._left
+        return {n: value for n, value in self.items() if n not in left or value is not left[n]}
 
 
 def retrieve_memories(store: MemoryBackend, task: str, k: int = 3) -> list[MemoryItem]:
@@ -52,13 +65,15 @@ def rlm_run_with_memory(
     the new memories.
 
     `ns` may hold what `setup_ontology_context` mounted: its ontology is asked by the usual tools.
-    Functions in it become tools, plain values variables; anything else stays outside. With
+    Functions in it become tools, plain values variables; anything else stays outside. All of it is
+    in the namespace that comes back too, which can be given to the next call. With
     `persist_dataset`, the snapshot at `dataset_path` is loaded before the run and saved after it,
     if it was changed, and new memories name it. `kwargs` are fields of `RunSpec`.
     """
     if persist_dataset and dataset_path is None:
         raise ConfigError("persist_dataset needs a dataset_path: where the snapshot lies")
-    graph, tools, values = _split_namespace(ns or {})
+    given = ns.own() if isinstance(ns, Namespace) else dict(ns or {})
+    graph, tools, values = _split_namespace(given)
     tools = tools | Toolbox(dict(kwargs.pop("tools", {})))
     spec = RunSpec(
         query=query, memory_k=k, enable_extraction=enable_memory_extraction, ns=values, **kwargs
@@ -71,7 +86,7 @@ def rlm_run_with_memory(
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
             tools = tools | dataset_tools(dataset, Meter())
         spec = replace(spec, tools=tools.functions, patient=tools.patient)
-        job = AgentRun(stack, spec, Parts(models, memory_store, graph, context))
+        job = AgentRun(stack, spec, RunParts(models, memory_store, graph, context))
         if dataset is not None and dataset_path is not None:
             path = str(Path(dataset_path).expanduser().absolute())
             job.lineage = lambda: {"dataset": path} if dataset.changed or dataset.saved else {}
@@ -80,7 +95,7 @@ def rlm_run_with_memory(
     return (
         found.answer,
         found.result.iterations,
-        found.result.ns,
+        Namespace(given, found.result.ns),
         [item for item in new if item is not None],
     )
 

@@ -95,7 +95,7 @@ class RunSpec(LoopSpec):
             )
 
     @property
-    def wanted(self) -> int:
+    def recall_k(self) -> int:
         """How many memories are asked for."""
         return self.memory_k if self.recall else 0
 

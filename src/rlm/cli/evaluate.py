@@ -1,5 +1,4 @@
-"""`rlm eval`: does memory help? The same tasks without it, with the shipped packs, and with what
-training taught."""
+"""`rlm eval`: does memory help? The same tasks without it, with packs, and after training."""
 
 from __future__ import annotations
 
@@ -12,15 +11,15 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import command, count, new_group, scaling_option
-from rlm.cli.limits import limit_options, take_limits
 from rlm.cli.output import one_line, print_json, print_table, print_text
+from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
 from rlm.cli.train import INTERRUPTED, check_spec, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
     from rlm.evaluate import Evaluation, Measured
-    from rlm.evaluate.report import Difference, Summary
+    from rlm.evaluate.report import ArmDifference, Summary
     from rlm.train import TaskOutcome
 
 app = new_group("Measuring.")
@@ -112,8 +111,7 @@ def evaluate(
 
 
 def _check_writable(path: Path) -> None:
-    """Whether the report can be written at the end, before hours are spent. An old one is not
-    touched yet."""
+    """Whether the report can be written, before hours are spent. An old one is not touched."""
     there = path.exists()
     if path.is_dir() or (there and not os.access(path, os.W_OK)):
         raise ConfigError(f"--html {path} cannot be written: name a file")
@@ -163,7 +161,7 @@ def _print_tables(made: Evaluation) -> None:
             output.talk(f"leakage, {arm}: {one_line(flag)}")
 
 
-def _gap(gap: Difference) -> tuple[object, ...]:
+def _gap(gap: ArmDifference) -> tuple[object, ...]:
     (low, high), (steps_low, steps_high) = gap.success_interval, gap.steps_interval
     return (
         gap.arm,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlm.cli import output
 from rlm.cli.command import Decorator, command, count, lang_option, new_group, with_options, words
-from rlm.cli.ontology_query import SOURCE, opened, query, waiting
+from rlm.cli.ontology_query import SOURCE, opened, query
 from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, OntologyError
@@ -51,7 +52,7 @@ def _views(session: Session, source: str, format_: str | None, lang: str | None)
             )
         elif note := missing_language(views.meta.languages, lang):
             session.talk(note)
-        with waiting("asking"):
+        with output.waiting("asking"):
             yield views
 
 

@@ -18,7 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,30 +73,15 @@ def opened(
     from rlm.ontology.engine.protocol import EngineLimits
     from rlm.ontology.open import open_engine
 
-    with waiting(doing(source)):
+    with output.opening(source):
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())
     with closing(engine):
         for note in getattr(engine, "notes", ()):
             session.talk(note)
         if with_meta:
-            with waiting(doing(source)):
+            with output.opening(source):
                 engine.meta()
         yield engine
-
-
-def waiting(what: str) -> AbstractContextManager[object]:
-    """A bar, if it takes long."""
-    return output.progress(what, patience_s=output.PATIENCE_S)
-
-
-def doing(source: str) -> str:
-    """What a bar says while a source is opened."""
-    path = Path(source).expanduser()
-    return (
-        f"loading {path.name} (the next time it is cached)"
-        if path.is_file()
-        else f"asking {source}"
-    )
 
 
 @SOURCE
@@ -198,7 +183,7 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
 def _asked(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
     from rlm.ontology.query.lexer import PNAME
 
-    with waiting("asking"):
+    with output.waiting("asking"):
         try:
             return engine.query(asked.text, limit=limit, timeout_s=timeout)
         except QueryTimeout as exc:

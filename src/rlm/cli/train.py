@@ -11,8 +11,8 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import scaling_option
-from rlm.cli.limits import limit_options, take_limits
 from rlm.cli.output import one_line, print_json, print_table
+from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     """
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
-    from rlm.train import check_lesson, chosen_tasks
+    from rlm.train import check_lesson, choose_tasks
     from rlm.train import train as teach
 
     lesson = read_curriculum(curriculum)
-    total = len(chosen_tasks(lesson, "train"))
+    total = len(choose_tasks(lesson, "train"))
     spec = RunSpec(limits=take_limits(given), **given)
     check_lesson(lesson, spec.log_dir, check_spec(spec))  # before the store is made
     print_odd_tags(session, lesson)
@@ -64,8 +64,8 @@ def print_odd_tags(session: Session, lesson: Curriculum) -> None:
 
 
 def check_spec(spec: RunSpec) -> Client:
-    """The client, closed; raises where it or the scaling means nothing, before anything is made."""
-    from rlm.agent.scaling import Scaling
+    """The client, closed. Raises where it or the scaling means nothing."""
+    from rlm.agent.loop import Scaling
     from rlm.llm import open_client
 
     Scaling.of(spec.scaling)
@@ -111,8 +111,8 @@ def _print_report(session: Session, report: TrainReport) -> None:
     elif report.outcomes:
         lines = report.kinds()
         rows = [
-            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}", f"{each.steps:.1f}",
-             each.new_memories)
+            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}",
+             f"{each.steps:.1f}", each.new_memories)
             for each in [*lines, *([summary("all", report.outcomes)] if len(lines) > 1 else [])]
         ]  # fmt: skip
         print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)

@@ -8,9 +8,8 @@ something new.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from rlm.context.budget import clip, fit
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
@@ -57,15 +56,18 @@ def format_memories_for_injection(
     """
     if not memories:
         return ""
-    parts = [_entry(number, item, 1_000, max_bullets) for number, item in enumerate(memories, 1)]
+    parts = [
+        _entry(number, item, 1_000, max_bullets, heading="Key points:")
+        for number, item in enumerate(memories, 1)
+    ]
     return f"{RECALLED_HEADING}\n{ASSESS}\n\n" + "\n\n".join(parts)
 
 
-def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
-    """One memory in at most `most` characters."""
+def _entry(number: int, item: MemoryItem, most: int, max_bullets: int, *, heading: str = "") -> str:
+    """One memory in at most `most` characters, its steps below a heading if there is one."""
     avoid = "Avoid: " if item.outcome == "failure" or item.source_type == "failure" else ""
     title = clip(f"### {number}. {avoid}{item.title}", most)
-    left = most - len(title) - 1
+    left = most - len(title) - 1 - (len(heading) + 1 if heading else 0)
     lines = [title]
     steps = bullets(item.content)[:max_bullets]
     spare = left - sum(len(step) + 3 for step in steps) - 1
@@ -76,7 +78,7 @@ def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
         lines.append(described)
         left -= len(described) + 1
     if steps and left > 30:
-        lines.append(fit(_steps(steps, left), left))
+        lines += [heading, fit(_steps(steps, left), left)]
     return "\n".join(line for line in lines if line)
 
 
@@ -98,3 +100,27 @@ def bullets(content: str) -> list[str]:
     if found:
         return found
     return [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", content) if part.strip()]
+
+
+def clip(text: str, most: int) -> str:
+    """At most `most` characters of one line; cut at a word where one ends in the last third."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    if most < 2:
+        return line[: max(most, 0)]
+    cut = line[: most - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:") + "…"
+
+
+def fit(lines: Iterable[str], most: int) -> str:
+    """As many whole lines as fit, up to the first that does not."""
+    kept: list[str] = []
+    left = most
+    for line in lines:
+        if len(line) + bool(kept) > left:
+            break
+        left -= len(line) + bool(kept)
+        kept.append(line)
+    return "\n".join(kept)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm import clock
-from rlm.agent.scaling import Scaling
+from rlm.agent.loop import Scaling
 from rlm.agent.spec import AgentResult, RunSpec
 from rlm.errors import ConfigError, ModelError
 from rlm.evaluate.report import Evaluation, InPrompt, Measured
@@ -34,7 +34,7 @@ from rlm.train import (
     OnTask,
     TrainReport,
     check_lesson,
-    chosen_tasks,
+    choose_tasks,
     run_task,
     train,
     with_client,
@@ -70,7 +70,7 @@ def evaluate(
     """
     lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
     _check(lesson, arms, trials)
-    tasks = chosen_tasks(lesson, "held_out" if held_out_only else "all")
+    tasks = choose_tasks(lesson, "held_out" if held_out_only else "all")
     spec = replace(spec or RunSpec(), **choices)
     Scaling.of(spec.scaling)
     with ExitStack() as stack:
@@ -107,7 +107,7 @@ def _check(lesson: Curriculum, arms: Sequence[str], trials: int) -> None:
     if isinstance(trials, bool) or not isinstance(trials, int) or not 1 <= trials <= MOST_TRIALS:
         raise ConfigError(f"trials is {trials!r}: use a whole number from 1 to {MOST_TRIALS}")
     if "trained" in arms:
-        chosen_tasks(lesson, "train")
+        choose_tasks(lesson, "train")
 
 
 def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
@@ -217,10 +217,10 @@ class _Suite:
                 if arm == "off":
                     spec = replace(spec, recall=False, memory_tools=False)
                 result = run_task(self.lesson, task, spec)
-                return _measured(task, arm, trial, result, time.monotonic() - started)
+                return _measure(task, arm, trial, result, time.monotonic() - started)
 
 
-def _measured(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
+def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
     verdict, leakage, usage = result.judgment or {}, result.leakage, result.usage
     return Measured(
         arm=arm,

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
 from rlm.llm.http import same_host
-from rlm.llm.scripted import ScriptedClient
 from rlm.llm.types import Client, is_language_model
 
 if TYPE_CHECKING:
@@ -168,6 +167,8 @@ def _scripted(named: str) -> Client:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"the script {path} cannot be read: {exc}") from exc
+    from rlm.llm.scripted import ScriptedClient
+
     return ScriptedClient(_replies(text, path))
 
 

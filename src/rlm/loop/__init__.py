@@ -6,14 +6,14 @@ Prompts carry handles, never payloads. See `rlm.loop.prompts` for what is said t
 log.
 """
 
-from rlm.loop.limits import Limits
 from rlm.loop.logger import RLMLogger, read_log
-from rlm.loop.run import rlm_run, rlm_steps, run_loop
-from rlm.loop.types import CodeBlock, LoopSpec, RLMIteration, RLMResult, SubCall
+from rlm.loop.run import LoopRun, rlm_run, rlm_steps
+from rlm.loop.types import CodeBlock, Limits, LoopSpec, RLMIteration, RLMResult, SubCall
 
 __all__ = [
     "CodeBlock",
     "Limits",
+    "LoopRun",
     "LoopSpec",
     "RLMIteration",
     "RLMLogger",
@@ -22,5 +22,4 @@ __all__ = [
     "read_log",
     "rlm_run",
     "rlm_steps",
-    "run_loop",
 ]

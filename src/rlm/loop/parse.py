@@ -182,8 +182,7 @@ class _Reader:
         return Block(_dedent(self.lines[begin:end], fence.indent), closed)
 
     def _skip_other(self, fence: _Fence) -> None:
-        """Pass a block that is no code; a FINAL in it counts only where the reply says nothing
-        else."""
+        """Pass a block that is no code; a FINAL in it counts where the reply says nothing else."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if _closes(line, fence):
@@ -238,8 +237,7 @@ def _before_mark(line: str, fence: _Fence) -> str | None:
 
 
 def _in_comment_or_string(line: str) -> bool:
-    """Whether the end of this line, which begins outside of strings, is in a comment or an open
-    string."""
+    """Whether this line, which begins outside of strings, ends in a comment or an open string."""
     inside = ""
     for lexeme in _LEXEME.finditer(line):
         found = lexeme.group()
@@ -253,8 +251,7 @@ def _in_comment_or_string(line: str) -> bool:
 
 
 def _string_state(line: str, inside: str) -> str:
-    """The triple quote that is open behind this line, or ''; `inside` is the one open in front of
-    it."""
+    """The triple quote that is open behind this line, or ''; `inside` is open in front of it."""
     if not inside and '"""' not in line and "'''" not in line:
         return ""
     single = ""
@@ -274,8 +271,7 @@ def _string_state(line: str, inside: str) -> str:
 
 
 def _dedent(lines: list[str], indent: int) -> str:
-    """Take the fence's indentation off, and what every line has in common where the first line has
-    any."""
+    """Take off the fence's indentation, and what all lines share where the first has any."""
     if indent:
         lines = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     filled = [line for line in lines if line.strip()]

@@ -4,14 +4,16 @@ The payload of the context is never among them: a prompt names handles and sizes
 only what the model's own code printed. Lines that other programs read (the `offline` client plans
 from its prompt alone) keep their form:
 
-    Question: <the question; further lines of it are indented by two spaces> Context: <key> (<n>
-    characters, <m> lines)               one text Context: context (<n> characters, <m> lines) in
-    <k> texts, a list|dict     several; then, for the first few,
-    - context[<index or key>]: <key> (<n> characters) Output of block <i>:
-      then what it printed, cut; `(nothing)` when it is empty Error in block <i> (<kind>):
-      then the message Note: <what was odd> Variables: <name>, <name>, … Turn <i> of <n>. This is
-      the last turn.                                   in the message that asks for the answer at
-      the end
+    Question: <the question; further lines of it are indented by two spaces>
+    Context: <key> (<n> characters, <m> lines)            one text
+    Context: context (<n> characters, <m> lines) in <k> texts, a list|dict     several; then some of
+    - context[<index or key>]: <key> (<n> characters)
+    Output of block <i>:              then what it printed, cut; `(nothing)` when it is empty
+    Error in block <i> (<kind>):      then the message
+    Note: <what was odd>
+    Variables: <name>, <name>, …
+    Turn <i> of <n>.
+    This is the last turn.            in the message that asks for the answer at the end
 
 A message of outputs holds one `Output of block` part per block that was run, in order. Cut output
 has a line `[… <n> characters cut …]` where something is missing.
@@ -25,9 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm.llm import Message
-from rlm.loop.limits import Limits
 from rlm.loop.parse import clean
-from rlm.loop.types import CodeBlock
+from rlm.loop.types import CodeBlock, Limits
 from rlm.sandbox import REPLResult
 
 QUESTION_CHARS = 4_000

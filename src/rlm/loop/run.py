@@ -13,15 +13,14 @@ reached ends the run with what there is; a fault of ours raises.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import ConfigError, LimitExceeded, ModelAuthError, ModelError, RLMError
 from rlm.handles import Meter, Store
 from rlm.llm import Client
-from rlm.loop.limits import Budget, Limits
 from rlm.loop.parse import Final, Parsed, clean, parse_reply
 from rlm.loop.prompts import (
     LAST_CALL,
@@ -33,9 +32,9 @@ from rlm.loop.prompts import (
     system_prompt,
     turn_message,
 )
-from rlm.loop.queries import Queries
+from rlm.loop.queries import Budget, Queries
 from rlm.loop.session import ReplSession
-from rlm.loop.types import INTERRUPTED, CodeBlock, LoopSpec, RLMIteration, RLMResult
+from rlm.loop.types import INTERRUPTED, CodeBlock, Limits, LoopSpec, RLMIteration, RLMResult
 from rlm.loop.values import Context, as_text, place_context
 
 if TYPE_CHECKING:
@@ -51,23 +50,19 @@ def rlm_run(
     *,
     client: Client,
     max_iters: int | None = None,
-    store: Store | None = None,
-    meter: Meter | None = None,
-    logger: RLMLogger | None = None,
     **choices: Any,
 ) -> RLMResult:
     """Answer a question over a context of any length.
 
-    The context goes behind handles, in `store`; no prompt holds it. `ns` are further variables of
-    the REPL. `max_iters` (30) goes before the one in `limits`. `choices` are the other fields of
-    `LoopSpec`. A run that ends without an answer of the model's own has `converged=False` and a
-    `reason`; that is no error. Raises ModelAuthError when the very first call is refused, and
-    SandboxError when there is no REPL to be had. What `on_step` raises is passed on.
+    The context goes behind handles; no prompt holds it. `ns` are further variables of the REPL.
+    `max_iters` (30) goes before the one in `limits`. `choices` are the other fields of `LoopSpec`,
+    and `store`, `meter` and `logger` to use in place of new ones. A run that ends without an answer
+    of the model's own has `converged=False` and a `reason`; that is no error. Raises ModelAuthError
+    when the very first call is refused, and SandboxError when there is no REPL to be had. What
+    `on_step` raises is passed on.
     """
-    spec = LoopSpec(client=client, ns=ns or {}, max_iters=max_iters, **choices)
-    with ExitStack() as stack:
-        handles = stack.enter_context(Store()) if store is None else store
-        return run_loop(query, context, spec, handles, meter or Meter(), logger)
+    with _open_run(query, context, ns, client=client, max_iters=max_iters, **choices) as run:
+        return run.complete()
 
 
 def rlm_steps(
@@ -79,37 +74,27 @@ def rlm_steps(
     **choices: Any,
 ) -> Steps:
     """The same run, turn by turn. The generator's value (`StopIteration.value`) is the result."""
-    spec = LoopSpec(client=client, ns=ns or {}, **choices)
-    with Store() as handles:
-        run = LoopRun(query, context, spec, handles, Meter())
+    with _open_run(query, context, ns, client=client, **choices) as run:
         yield from run.steps()
         return run.finish()
 
 
-def run_loop(
+@contextmanager
+def _open_run(
     query: str,
     context: Context,
-    spec: LoopSpec,
-    handles: Store,
-    meter: Meter,
+    ns: Mapping[str, Any] | None,
+    *,
+    store: Store | None = None,
+    meter: Meter | None = None,
     logger: RLMLogger | None = None,
-) -> RLMResult:
-    """Run the loop to its end, as `rlm_run` does."""
-    run = LoopRun(query, context, spec, handles, meter, logger=logger)
-    with closing(run.steps()) as steps:
-        try:
-            for iteration in steps:
-                if spec.on_step is not None:
-                    spec.on_step(iteration)
-        except KeyboardInterrupt:  # in the callback: the turns see to their own
-            if run.session is None:  # it has not begun
-                raise
-            run.stop(INTERRUPTED)
-        except BaseException as exc:
-            run.stop(f"failed: {type(exc).__name__}")
-            run.finish()
-            raise
-    return run.finish()
+    **choices: Any,
+) -> Iterator[LoopRun]:
+    """A run; handles that were not given are closed with it."""
+    spec = LoopSpec(ns=ns or {}, **choices)
+    with ExitStack() as stack:
+        handles = stack.enter_context(Store()) if store is None else store
+        yield LoopRun(query, context, spec, handles, meter or Meter(), logger=logger)
 
 
 class LoopRun:
@@ -164,6 +149,23 @@ class LoopRun:
 
     # -- the turns
 
+    def complete(self) -> RLMResult:
+        """Run to the end. Ctrl-C ends it with what there is; what a callback raises is raised."""
+        with closing(self.steps()) as steps:
+            try:
+                for iteration in steps:
+                    if self.spec.on_step is not None:
+                        self.spec.on_step(iteration)
+            except KeyboardInterrupt:  # in the callback: the turns see to their own
+                if self.session is None:  # it has not begun
+                    raise
+                self.stop(INTERRUPTED)
+            except BaseException as exc:
+                self.stop(f"failed: {type(exc).__name__}")
+                self.finish()
+                raise
+        return self.finish()
+
     def steps(self) -> Generator[RLMIteration, None, None]:
         """Every turn as it is done. Afterwards the result is what `finish` gives."""
         try:
@@ -177,8 +179,7 @@ class LoopRun:
                 raise  # the run that asked ends; one whose REPL was not there yet has not begun
             self._keep_current()
             self.stop(INTERRUPTED)
-            if self.session is not None:
-                self.result.ns = self.session.described()
+            self.result.ns = dict(self.session.descriptions)
         except RLMError as exc:
             self.stop(f"failed: {exc}")
             self.finish()
@@ -293,8 +294,7 @@ class LoopRun:
             )
 
     def _ask_for_the_answer(self, session: ReplSession) -> None:
-        """The last call, when the turns have run out. What it says is kept; the run has not
-        converged by it."""
+        """The last call, when the turns have run out. The run has not converged by it."""
         if self.budget.spent():
             return
         begun, prompt = time.monotonic(), self.history.messages(last=LAST_CALL)
@@ -320,17 +320,11 @@ class LoopRun:
 
     def deeper(self, question: str, context: Context) -> str:
         """Answer a question over a context one level down, within the same budget."""
-        spec = replace(self.spec, ns={})
+        spec, depth = replace(self.spec, ns={}), self.depth + 1
         child = LoopRun(
-            question,
-            context,
-            spec,
-            self.handles,
-            self.meter,
-            budget=self.budget,
-            depth=self.depth + 1,
+            question, context, spec, self.handles, self.meter, budget=self.budget, depth=depth
         )
-        for _ in child.steps():
+        for _ in child.steps():  # not `complete`: Ctrl-C ends the whole run
             pass
         result = child.finish()
         if result.converged:

@@ -6,11 +6,57 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rlm.errors import ConfigError
 from rlm.llm import Client, Message, Usage
-from rlm.loop.limits import Limits
 from rlm.sandbox import REPLResult, SandboxLimits
 
 INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use, sub-calls and recursion included. None means no limit."""
+
+    max_iters: int = 30
+    wall_s: float | None = None
+    max_tokens: int | None = None
+    """Input and output tokens of every model call together."""
+    max_cost_usd: float | None = None
+    """Holds only where the model's price is known."""
+    max_errors: int = 5
+    """Turns in a row in which nothing worked."""
+    max_output_chars: int = 20_000
+    """What the model is shown of one block's output."""
+    max_depth: int = 1
+    """How deep `rlm_query` may recurse; the run itself is at depth 0."""
+    max_blocks: int = 50
+    """Code blocks of one reply that are run."""
+    batch_workers: int = 8
+    max_llm_calls: int = 500
+    """Every model call: turns, sub-calls and the turns of recursive runs."""
+
+    def __post_init__(self) -> None:
+        for name in (
+            "max_iters",
+            "max_errors",
+            "max_output_chars",
+            "max_blocks",
+            "batch_workers",
+            "max_llm_calls",
+        ):
+            _check(name, getattr(self, name), least=1)
+        _check("max_depth", self.max_depth, least=0)
+        for name in ("wall_s", "max_tokens", "max_cost_usd"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(
+                    f"{name} is {value!r}: give a number above 0, or None for no limit"
+                )
+
+
+def _check(name: str, value: object, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"{name} is {value!r}: give a whole number of at least {least}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +85,14 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class RLMIteration:
-    """One turn: the messages that the model got, its reply, and what its code did."""
+    """One turn: the messages that the model got, its reply, and what its code did.
 
-    number: int
-    prompt: list[Message]
-    response: str
+    A prompt that is plain text stands for one message of the user.
+    """
+
+    number: int = 1
+    prompt: list[Message] = field(default_factory=list)
+    response: str = ""
     code_blocks: list[CodeBlock] = field(default_factory=list)
     final_answer: str | None = None
     iteration_time: float = 0.0
@@ -51,6 +100,10 @@ class RLMIteration:
     """What was odd about the reply, as the model was told."""
     attempt: int = 0
     """Which of several attempts at one question, from 1; 0 for the only one."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.prompt, str):
+            self.prompt = [{"role": "user", "content": self.prompt}]
 
 
 @dataclass(slots=True)

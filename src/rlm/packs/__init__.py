@@ -26,7 +26,7 @@ from rlm.packs.transfer import (
     verify_pack,
 )
 from rlm.store.generality import score_generalization
-from rlm.store.sqlite.packs import PackRow
+from rlm.store.types import PackRow
 
 __all__ = [
     "CandidatesReport",

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlm.errors import HandleError
 from rlm.handles import Meter, Ref, Store, View
-from rlm.handles.reader import position
+from rlm.handles.wire import position
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
 PART_CHARS = 500

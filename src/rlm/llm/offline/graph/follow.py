@@ -11,19 +11,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import Plan
-from rlm.llm.offline.graph.kinds import (
+from rlm.llm.offline.graph.answers import (
     CHECKS,
     IN_STATS,
     JOINING,
     NONE_IF,
     PROBES,
     base_kind,
+    below,
+    counting,
+    included,
+    listing,
     literal,
     query_for,
     searched_types,
+    widened,
 )
-from rlm.llm.offline.graph.saying import below, counting, included, listing, widened
+from rlm.llm.offline.graph.prompt import Plan
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     OLD_ROOTS,
