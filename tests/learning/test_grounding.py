@@ -10,8 +10,6 @@ from rlm.handles import Meter, Store
 from rlm.learning.grounding import (
     FAILED_CALL,
     NO_EVIDENCE,
-    code_of,
-    evidence_of,
     iris_in,
     ungrounded,
 )
@@ -27,6 +25,10 @@ pytestmark = pytest.mark.req("PM-04")
 PROV = "http://www.w3.org/ns/prov#"
 BOUND = {"prov": PROV, "ex": "http://a.example/x/", "": "http://a.example/default#"}
 AGENT = PROV + "Agent"
+
+
+def printed_by(turns):
+    return [block.result.stdout for turn in turns for block in turn.code_blocks]
 
 
 @pytest.mark.parametrize(
@@ -330,5 +332,14 @@ def test_a_run_over_an_ontology(harbour, answer, left):
         )
     assert result.converged
     turns, bound = result.iterations, harbour.meta().namespaces
-    assert ungrounded(result.answer, evidence_of(turns), bound, trace, code=code_of(turns)) == left
-    assert ungrounded(result.answer, evidence_of(turns), Prefixes(bound), trace) == left
+    assert (
+        ungrounded(
+            result.answer,
+            printed_by(turns),
+            bound,
+            trace,
+            code=[block.code for turn in turns for block in turn.code_blocks],
+        )
+        == left
+    )
+    assert ungrounded(result.answer, printed_by(turns), Prefixes(bound), trace) == left

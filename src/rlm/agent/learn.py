@@ -10,7 +10,7 @@ from typing import Any
 from rlm.agent.attempt import Attempt
 from rlm.learning import dedup
 from rlm.learning.confidence import confirm_signal, followed_of, signals_for
-from rlm.learning.extract import extract_contrast, extract_memories
+from rlm.learning.extract import extract_contrast
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
 
@@ -92,15 +92,13 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
         "question": best.query,
         "task_type": next(iter(best.spec.task_types), ""),
         "ontology": None if graph is None else graph.name,
-        "prefixes": None if graph is None else graph.meta.prefixes,
+        "prefixes": {} if graph is None else graph.meta.prefixes,
         "provenance": provenance,
         "session": best.trajectory.trajectory_id,
         "recalled": best.repeats,
         "usage": best.result.usage,
     }
     verdicts = [attempt.judgment for attempt in attempts if attempt.judgment is not None]
-    if len(attempts) == 1:
-        return extract_memories(best.artifact(), verdicts[0], trace=best.trace, **known)
     artifacts = [attempt.artifact() for attempt in attempts]
     return extract_contrast(
         artifacts, verdicts, traces=[attempt.trace for attempt in attempts], **known

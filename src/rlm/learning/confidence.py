@@ -116,15 +116,12 @@ def signals_for(
     *,
     reads: bool = True,
 ) -> list[Signal]:
-    """What a judged run says about the memories that stood in its prompt, in the order of the
-    prompt.
+    """What a judged run says about the memories of its prompt, in the order of the prompt.
 
-    One that was followed shares the fate of the run. One that was taken up and left again was not
-    helpful. When a run succeeds and says that it used none, they did not apply; when a model says
-    nothing it may have used them, and they share a little of its fate: but not with a program that
-    does not read them unless it says so (`reads` False). What only stood in a prompt and was not
-    taken up loses a little, so that a place there has to be earned; but not what a team or an
-    organisation shares: one project's questions do not speak for the others.
+    One that was followed shares the fate of the run; one that was taken up and left again was not
+    helpful. Those of a model that says nothing share a little of its fate, but not those of a
+    program that says what it reads (`reads` False). What was not taken up loses a little, so that a
+    place in prompts has to be earned; but not what a team or an organisation shares.
     """
     said = uses is not None and uses.said
     if judgment is None or not (said or reads):
@@ -139,30 +136,28 @@ def signals_for(
     return found
 
 
+_SILENT = {
+    True: (SILENT_SUCCESS, "task_succeeded", "its run succeeded and did not say what it used"),
+    False: (SILENT_FAILURE, "not_helpful", "its run failed and did not say what it used"),
+}
+_FOLLOWED = {
+    True: (TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"),
+    False: (NOT_HELPFUL, "not_helpful", "followed by a run that failed"),
+}
+
+
 def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str, str] | None:
     if uses is None:
-        if success:
-            return (
-                SILENT_SUCCESS,
-                "task_succeeded",
-                "in the prompt of a run that succeeded and did not say what it used",
-            )
-        return (
-            SILENT_FAILURE,
-            "not_helpful",
-            "in the prompt of a run that failed and did not say what it used",
-        )
+        return _SILENT[success]
     if number in uses.followed:
-        if success:
-            return TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"
-        return NOT_HELPFUL, "not_helpful", "followed by a run that failed"
+        return _FOLLOWED[success]
     if number in uses.abandoned:
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
-    if success and not uses.followed:
-        return NOT_APPLIED, "not_applied", "a run that succeeded used none"
-    return (
-        (PASSED_OVER, "passed_over", "a run that succeeded used another one") if success else None
-    )
+    if not success:
+        return None
+    if uses.followed:
+        return PASSED_OVER, "passed_over", "a run that succeeded used another one"
+    return NOT_APPLIED, "not_applied", "a run that succeeded used none"
 
 
 def confirm_signal(memory_id: str) -> Signal:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.learning.calls import LINKING
 from rlm.learning.extract_calls import CallReading
-from rlm.learning.extract_llm import contrast_llm, extract_llm
+from rlm.learning.extract_llm import extract_llm
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
 from rlm.llm import OFFLINE_UNANSWERED, Client, Usage, is_language_model
@@ -25,59 +26,85 @@ MOST_ITEMS = 3
 _CALL = re.compile(r"`([^`]*)`")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What is known when lessons are drawn from the runs of one task."""
+
+    client: Client | None = None
+    question: str = ""
+    task_type: str = ""
+    """The kind of task, where a caller or a curriculum said it."""
+    ontology: str | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Those of the ontology."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Added to that of every item: trajectory_id, run_id, …"""
+    session: str | None = None
+    recalled: RecalledLike | None = None
+    """What the runs were given from memory."""
+    tools: frozenset[str] = TOOLS
+    """Those that a procedure may name."""
+    usage: Usage | None = None
+    """What the model used is added to it."""
+
+    def lessons(
+        self,
+        artifacts: Sequence[Mapping[str, Any]],
+        judgments: Sequence[Judgment],
+        traces: Sequence[Trace | None],
+    ) -> list[MemoryItem]:
+        """A model's lessons; where there is none, or none that can be used, those of the calls."""
+        readings = [
+            CallReading.of_run(
+                artifact,
+                trace,
+                question=self.question,
+                ontology=self.ontology,
+                prefixes=self.prefixes,
+                said=self.task_type,
+            )
+            for artifact, trace in zip(artifacts, traces, strict=True)
+        ]
+        specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
+        gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
+        found = gate.admit(self._ask(artifacts, judgments, readings) or [])
+        if not any(item.trust == "unverified" for item in found):
+            # Our own words hold nothing of the run, and may say what is known already.
+            own = Gate(self.tools, prefixes=self.prefixes)
+            found = [*own.admit(_lessons_of_calls(readings, judgments)), *found]
+        for item in found:
+            item.provenance = {"source": "extracted", **self.provenance, **item.provenance}
+            item.session_id = self.session
+        return found[:MOST_ITEMS]
+
+    def _ask(
+        self,
+        artifacts: Sequence[Mapping[str, Any]],
+        judgments: Sequence[Judgment],
+        readings: Sequence[CallReading],
+    ) -> list[MemoryItem] | None:
+        client = self.client
+        if client is None or not is_language_model(client):
+            return None
+        if not any(map(_is_worth_asking, artifacts, readings)):
+            return None
+        return extract_llm(artifacts, judgments, readings, client=client, usage=self.usage)
+
+
 def extract_memories(
-    artifact: Mapping[str, Any],
-    judgment: Judgment,
-    *,
-    client: Client | None = None,
-    trace: Trace | None = None,
-    question: str = "",
-    task_type: str = "",
-    ontology: str | None = None,
-    prefixes: Mapping[str, str] | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    session: str | None = None,
-    recalled: RecalledLike | None = None,
-    tools: frozenset[str] = TOOLS,
-    usage: Usage | None = None,
+    artifact: Mapping[str, Any], judgment: Judgment, *, trace: Trace | None = None, **known: Any
 ) -> list[MemoryItem]:
     """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never
-    trusted.
-
-    `task_type` is the kind of task, where a caller or a curriculum said it; `prefixes` are those of
-    the ontology; `provenance` is added to that of every item (trajectory_id, run_id, …); `recalled`
-    knows what the run was given from memory; `tools` are those that a procedure may name. What the
-    model used is added to `usage`. Never raises for what a model does.
-    """
-    reading = CallReading.of_run(
-        artifact, trace, question=question, ontology=ontology, prefixes=prefixes, said=task_type
-    )
-    gate = Gate(tools, _specifics(artifact, reading), prefixes or {}, recalled)
-    found: list[MemoryItem] | None = None
-    if client is not None and is_language_model(client) and _is_worth_asking(artifact, reading):
-        found = extract_llm(artifact, judgment, client=client, reading=reading, usage=usage)
-    admitted = gate.admit(found or [])
-    if not any(item.trust == "unverified" for item in admitted):
-        # Nothing that can be used: the calls themselves speak.
-        admitted = [*_own_gate(gate).admit(reading.lessons(judgment)), *admitted]
-    return _stamp(admitted, provenance, session)
+    trusted. `known` are fields of `Extraction`. Never raises for what a model does."""
+    return Extraction(**known).lessons([artifact], [judgment], [trace])
 
 
 def extract_contrast(
     artifacts: Sequence[Mapping[str, Any]],
     judgments: Sequence[Judgment],
     *,
-    client: Client | None = None,
     traces: Sequence[Trace | None],
-    question: str = "",
-    task_type: str = "",
-    ontology: str | None = None,
-    prefixes: Mapping[str, str] | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    session: str | None = None,
-    recalled: RecalledLike | None = None,
-    tools: frozenset[str] = TOOLS,
-    usage: Usage | None = None,
+    **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what the successful ones did and the failed
     ones did not.
@@ -87,26 +114,10 @@ def extract_contrast(
     """
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
-    question = question or str(artifacts[0].get("task") or "")
-    known: dict[str, Any] = {"question": question, "ontology": ontology, "prefixes": prefixes}
-    readings = [
-        CallReading.of_run(*each, said=task_type, **known)
-        for each in zip(artifacts, traces, strict=True)
-    ]
-    specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
-    gate = Gate(tools, specifics, prefixes or {}, recalled)
-    found: list[MemoryItem] | None = None
-    asked = any(reading.calls for reading in readings)
-    if client is not None and is_language_model(client) and asked:
-        found = contrast_llm(artifacts, judgments, client=client, readings=readings, usage=usage)
-    admitted = gate.admit(found or [])
-    if not any(item.trust == "unverified" for item in admitted):
-        lessons = _contrast_lessons(readings, judgments)
-        admitted = [*_own_gate(gate).admit(lessons), *admitted]
-    return _stamp(admitted, provenance, session)
+    return Extraction(**known).lessons(artifacts, judgments, traces)
 
 
-def _contrast_lessons(
+def _lessons_of_calls(
     readings: Sequence[CallReading], judgments: Sequence[Judgment]
 ) -> list[MemoryItem]:
     """The lessons of the shortest success, and of a failure that did what no success did."""
@@ -122,11 +133,6 @@ def _contrast_lessons(
             if not any(old.outcome == item.outcome or _took(old, item) for old in found)
         ]
     return found
-
-
-def _own_gate(gate: Gate) -> Gate:
-    """The gate for our own words: they hold nothing of the run, and may say what is known."""
-    return Gate(gate.tools, prefixes=gate.prefixes)
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
@@ -155,12 +161,3 @@ def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[s
     if 20 < len(answer) <= 200:
         found.add(answer)
     return frozenset(name for name in found if name)
-
-
-def _stamp(
-    items: Sequence[MemoryItem], provenance: Mapping[str, Any] | None, session: str | None
-) -> list[MemoryItem]:
-    for item in items:
-        item.provenance = {"source": "extracted", **(provenance or {}), **item.provenance}
-        item.session_id = session
-    return list(items)[:MOST_ITEMS]

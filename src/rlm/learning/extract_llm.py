@@ -26,7 +26,7 @@ from rlm.learning.extract_prompts import (
 from rlm.learning.gates import TOOLS
 from rlm.learning.json_request import Build, ask_json, parse_json
 from rlm.learning.kinds import TaskKind
-from rlm.llm import Client, Usage
+from rlm.llm import Client, Message, Usage
 from rlm.store.generality import hardcoded
 from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
 
@@ -38,35 +38,23 @@ TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
 
 
 def extract_llm(
-    artifact: Mapping[str, Any],
-    judgment: Judgment,
-    *,
-    client: Client,
-    reading: CallReading,
-    usage: Usage | None = None,
-) -> list[MemoryItem] | None:
-    """The items that a model wrote; None when it cannot be asked or read."""
-    found = ask_for_items(
-        lambda share: extract_messages(artifact, judgment, reading.calls, share=share),
-        client,
-        usage,
-    )
-    return None if found is None else _items(found, reading, success=judgment.is_success)
-
-
-def contrast_llm(
     artifacts: Sequence[Mapping[str, Any]],
     judgments: Sequence[Judgment],
+    readings: Sequence[CallReading],
     *,
     client: Client,
-    readings: Sequence[CallReading],
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
-    """The same for several runs of one task: what the good ones did and the others did not."""
-    traces = [reading.calls for reading in readings]
-    found = ask_for_items(
-        lambda share: contrast_messages(artifacts, judgments, traces, share=share), client, usage
-    )
+    """The items that a model wrote of one run, or of several runs of one task; None when it cannot
+    be asked or read."""
+
+    def build(share: float) -> list[Message]:
+        calls = [reading.calls for reading in readings]
+        if len(artifacts) == 1:
+            return extract_messages(artifacts[0], judgments[0], calls[0], share=share)
+        return contrast_messages(artifacts, judgments, calls, share=share)
+
+    found = ask_for_items(build, client, usage)
     if found is None:
         return None
     best = next((at for at, judgment in enumerate(judgments) if judgment.is_success), None)

@@ -19,7 +19,6 @@ from rlm.errors import RLMError
 from rlm.learning.values import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
 from rlm.loop.trace import ToolCall, Trace
-from rlm.loop.types import RLMIteration
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Prefixes
 
@@ -107,21 +106,6 @@ def _trim(iri: str) -> str:
 # -- evidence
 
 
-def evidence_of(iterations: Iterable[RLMIteration]) -> list[str]:
-    """What the blocks of a run printed."""
-    return [
-        block.result.stdout
-        for turn in iterations
-        for block in turn.code_blocks
-        if block.result.stdout.strip()
-    ]
-
-
-def code_of(iterations: Iterable[RLMIteration]) -> list[str]:
-    """The code of a run: what it spells out itself it has not found."""
-    return [block.code for turn in iterations for block in turn.code_blocks]
-
-
 def ungrounded(
     answer: str,
     evidence_texts: Iterable[str],
@@ -133,8 +117,7 @@ def ungrounded(
     engine: Engine | None = None,
     bare: bool = True,
 ) -> list[str]:
-    """What in the answer nothing stands behind: its IRIs that were not seen, in short form and
-    sorted; [] is good.
+    """The IRIs of an answer that were not seen, in short form and sorted; [] is good.
 
     An answer that says something when no tool was called and nothing was printed gives
     [NO_EVIDENCE]. `code` is the code that ran: with a trace, what it printed of its own literals is

@@ -1,11 +1,10 @@
-"""Whether an answer is right, asked of the ontology: the query's result is held against what the
-answer says.
+"""Whether an answer is right: the result of a query is held against what the answer says.
 
-    set            the IRIs in the answer are those of the query, no more and no less contains_all
-    the answer names all of them; others may be there count          the number in the answer is the
-    query's: the one number of its one row, else how many rows it has boolean        the answer says
-    yes or no, as the ASK does absent         the answer says that there is no such thing, and names
-    no IRI
+    set           the IRIs in the answer are those of the query, no more and no less
+    contains_all  the answer names all of them; others may be there
+    count         the number in the answer is the query's: of its one row, else how many rows
+    boolean       the answer says yes or no, as the ASK does
+    absent        the answer says that there is no such thing, and names no IRI
 
 A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label,
 alternative label or local name that only one term has. What the question itself names may be
@@ -266,11 +265,9 @@ def _compare_names(given: _Given, expected: Values, *, exactly: bool) -> Verdict
 
 
 def _empty(given: _Given) -> Verdict:
-    extra = given.drop_asked(given.iris - given.vocabularies)
+    extra = given.short_names(given.drop_asked(given.iris - given.vocabularies))
     if extra:
-        return Verdict(
-            False, "nothing is expected, but the answer names terms", extra=given.short_names(extra)
-        )
+        return Verdict(False, "nothing is expected, but the answer names terms", extra=extra)
     if says_none(given.answer):
         return Verdict(True, "there is nothing to name and the answer says so")
     return Verdict(False, "there is nothing to name, but the answer does not say so")
