@@ -79,6 +79,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "logs list": (),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
+    "completion": ("bash",),
 }
 
 BOATS = """

@@ -108,8 +108,13 @@ def shared() -> Iterator[Path]:
 
 
 AS_NOBODY = """
-import contextlib, io, os, sys
+import contextlib, io, os, pkgutil, sys
+from importlib import import_module
+import rlm
 from rlm.cli import main
+for room in ("cli", "store", "retrieval", "packs"):
+    for module in pkgutil.walk_packages([f"{rlm.__path__[0]}/{room}"], f"rlm.{room}."):
+        import_module(module.name)
 args = sys.argv[1:]
 with contextlib.redirect_stdout(io.StringIO()):
     main(["memory", "search", "subclasses", *args[-2:]]), main(["doctor", *args[-2:]])
@@ -210,7 +215,7 @@ def test_the_agent_is_called_by_its_own_name(called: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and done.stderr.endswith("; see `rlm-agent run --help`\n"), (
+    assert done.returncode == 2 and done.stderr.endswith("ee `rlm-agent run --help`\n"), (
         done.stderr
     )
 

@@ -29,8 +29,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _start_fast()
     args = list(sys.argv[1:] if argv is None else argv)
     try:
+        from rlm import config
         from rlm.cli.app import run
 
+        if argv is None and (request := config.completion_request()):
+            from rlm.cli.completion import complete
+
+            return complete(request)
         ours = argv is None and sys.argv[0].replace("\\", "/").rpartition("/")[2].startswith(AGENT)
         code = run(args, AGENT if ours else "rlm")
         sys.stdout.flush()  # a reader that went away is noticed here, not at the interpreter's exit

@@ -9,6 +9,7 @@ left byte for byte.
 from __future__ import annotations
 
 import importlib.util
+import shlex
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -64,12 +65,19 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)
     else:
-        named = session.db is not None
-        detail = "there is none yet: `rlm memory add` makes it"
-        report["checks"].append(Check("file", not named, detail, "check --db" if named else None))
+        report["checks"].append(_no_file(session))
     report["ok"] = all(check.ok for check in report["checks"])
     report["checks"] = [asdict(check) for check in report["checks"]]
     return report
+
+
+def _no_file(session: Session) -> Check:
+    """A new machine has no store, which is no fault; a folder that --db misspells is one."""
+    folder = session.path.parent
+    if session.db is not None and not folder.is_dir():
+        fix = f"mkdir -p {shlex.quote(str(folder))}, or check the spelling of --db"
+        return Check("file", False, f"there is no folder {folder}", fix)
+    return Check("file", True, "nothing is stored yet: `rlm memory add` makes the store")
 
 
 def _file(path: Path, exists: bool) -> dict[str, Any]:

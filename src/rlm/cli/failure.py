@@ -75,9 +75,13 @@ def _flushed(code: int, *, as_json: bool) -> int:
 
 
 def _usage(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".") or "no command was given"
     context = getattr(error, "ctx", None)
-    hint = f"; see `{context.command_path} --help`" if context is not None else ""
-    return f"{error.format_message().rstrip('.') or 'no command was given'}{hint}"
+    if context is None:
+        return message
+    return (
+        f"{message}{' See' if message.endswith('?') else '; see'} `{context.command_path} --help`"
+    )
 
 
 def _say(kind: str, message: str, *, as_json: bool) -> None:

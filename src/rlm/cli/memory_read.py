@@ -32,8 +32,11 @@ def search(
     explain: bool,
     outcome: str | None,
     ontology: str | None,
-) -> None:
-    """Find the memories that help with a task, best first. A single - reads the task from stdin."""
+) -> int:
+    """Find the memories that help with a task, best first.
+
+    A single - reads the task from stdin. The exit code is 1 when nothing is found.
+    """
     task = read_stdin() if query == ("-",) else " ".join(query)
     hits: list[Hit] = []
     if not session.lacks_store():
@@ -42,7 +45,7 @@ def search(
             session.talk(f"nothing found{_why_not(session, task)}")
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
-        return
+        return 0 if hits else 1
     rows = [
         (f"{hit.score:.3f}", hit.item.memory_id, hit.item.title, hit.item.description)
         for hit in hits
@@ -52,6 +55,7 @@ def search(
             print_text(f"{number}. {row[1]}  {row[2]}\n   {row[3]}\n   {hit.why}")
     elif rows:
         print_table(("score", "id", "title", "description"), rows, prose=("title", "description"))
+    return 0 if hits else 1
 
 
 def _why_not(session: Session, task: str) -> str:

@@ -102,6 +102,14 @@ def talk(message: str) -> None:
     print(plain(message), file=sys.stderr)
 
 
+def ask(question: str) -> bool:
+    """Whether a person at the terminal says yes; False where nobody is there to be asked."""
+    import click
+
+    both = sys.stdin.isatty() and sys.stderr.isatty()
+    return both and click.confirm(plain(question), err=True)
+
+
 def _write(line: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     if encoding.lower().replace("-", "") != "utf8":

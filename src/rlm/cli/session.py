@@ -70,8 +70,7 @@ class Session:
         return "://" not in self.settings.memory_db and not self.path.exists()
 
     def lacks_store(self) -> bool:
-        """Whether there is no file yet; says so. A command that lists has then nothing to list, and
-        says no more."""
+        """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
         if missing and self.db is not None and not self.path.parent.is_dir():
             self._require()  # a folder that is not there either is a slip in what was typed
@@ -90,9 +89,22 @@ class Session:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
+        self._require_folder()
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
             yield store
+
+    def _require_folder(self) -> None:
+        """A folder that `--db` names and that is missing is a slip, unless a person says otherwise."""
+        folder = self.path.parent
+        if self.db is None or "://" in self.db or folder.is_dir():
+            return
+        if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
+            return
+        quoted = shlex.quote(str(folder))
+        raise ConfigError(
+            f"--db {self.db}: there is no folder {folder}: `mkdir -p {quoted}`, or check the spelling"
+        )
 
     @contextmanager
     def changing(self) -> Iterator[Store]:
