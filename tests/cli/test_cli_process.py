@@ -135,7 +135,8 @@ sys.exit(main(args))
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: Path) -> None:
     db = shared / "store.db"
-    home = {"HOME": str(shared / "home"), "RLM_PROJECT": "p"}
+    shutil.copytree(SOURCE, shared / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    home = {"HOME": str(shared / "home"), "RLM_PROJECT": "p", "PYTHONPATH": str(shared / "src")}
     assert (
         run(
             "memory",
@@ -153,7 +154,7 @@ def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: P
     db.chmod(0o444)
 
     def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
-        """Load everything as root, whose interpreter it is, and only then become somebody else."""
+        """Load every module as root, whose interpreter it is, and only then become somebody else."""
         line = [sys.executable, "-c", AS_NOBODY, *args, "--db", str(db)]
         return subprocess.run(
             line, env=environment(**home), capture_output=True, text=True, timeout=60, cwd="/"
