@@ -7,8 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,24 +97,6 @@ def test_ctrl_c_ends_with_130_and_no_traceback(db: str, tmp_path: Path) -> None:
     assert not Path(db).exists()
 
 
-def open_to_all(folder: Path) -> bool:
-    """Whether every user may enter a folder."""
-    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))
-
-
-@pytest.fixture
-def shared() -> Iterator[Path]:
-    """A folder that another user may look into; pytest's own are closed, and so may TMPDIR be."""
-    places = [Path(name) for name in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")]
-    place = next((each for each in places if each.is_dir() and open_to_all(each)), None)
-    if place is None:
-        pytest.skip("no folder for temporary files is open to other users")
-    folder = Path(tempfile.mkdtemp(prefix="rlm-cli-", dir=place))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
 AS_NOBODY = """
 import contextlib, io, os, pkgutil, sys
 from importlib import import_module
@@ -133,10 +114,14 @@ sys.exit(main(args))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: Path) -> None:
-    db = shared / "store.db"
-    shutil.copytree(SOURCE, shared / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    home = {"HOME": str(shared / "home"), "RLM_PROJECT": "p", "PYTHONPATH": str(shared / "src")}
+def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(open_folder: Path) -> None:
+    db = open_folder / "store.db"
+    shutil.copytree(SOURCE, open_folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    home = {
+        "HOME": str(open_folder / "home"),
+        "RLM_PROJECT": "p",
+        "PYTHONPATH": str(open_folder / "src"),
+    }
     assert (
         run(
             "memory",
@@ -225,9 +210,7 @@ def test_the_agent_is_called_by_its_own_name(called: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and done.stderr.endswith("ee `rlm-agent run --help`\n"), (
-        done.stderr
-    )
+    assert done.returncode == 2 and done.stderr.endswith("ee `rlm-agent run --help`\n"), done.stderr
 
 
 def test_help_loads_no_store() -> None:
