@@ -22,9 +22,11 @@ GC_THRESHOLD = 50_000
 20 ms."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code. Every error is mapped here, by
-    `failure.report`."""
+def main(argv: Sequence[str] | None = None, *, called: str | None = None) -> int:
+    """Run one command line and return its exit code. `failure.report` maps every error.
+
+    `called` is the name of the program, for help and hints.
+    """
     if argv is None:  # this process is ours
         _start_fast()
     args = list(sys.argv[1:] if argv is None else argv)
@@ -36,8 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             from rlm.cli.completion import complete
 
             return complete(request)
-        ours = argv is None and sys.argv[0].replace("\\", "/").rpartition("/")[2].startswith(AGENT)
-        code = run(args, AGENT if ours else "rlm")
+        if called is None and argv is None:
+            called = sys.argv[0].replace("\\", "/").rpartition("/")[2]
+        code = run(args, AGENT if (called or "").startswith(AGENT) else "rlm")
         sys.stdout.flush()  # a reader that went away is noticed here, not at the interpreter's exit
         return code
     except BaseException as exc:
