@@ -24,6 +24,7 @@ import pkgutil
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -233,7 +234,7 @@ def _starts_rlm(node: ast.AST) -> bool:
     for part in ast.walk(node):
         parts = part.args if isinstance(part, ast.Call) else getattr(part, "elts", [])
         words = [each.value if isinstance(each, ast.Constant) else None for each in parts]
-        if ("-m", "rlm") in zip(words, words[1:], strict=False):
+        if ("-m", "rlm") in pairwise(words):
             return True
     return False
 

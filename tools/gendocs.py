@@ -8,8 +8,9 @@ time, no path, no width of a terminal, no wording of an installed library.
 
 The requirement matrix joins docs/requirements.toml with the marks `@pytest.mark.req("ID")` in
 tests/. A mark counts when its test goes through a public door (tools/doors.py); the others are
-listed at the end of the page. A mark that names no row is an error, and so is a row that was proven and has lost its last
-test: writing refuses too, so a proof cannot vanish unseen. `--forget ID` lets one go on purpose.
+listed at the end of the page. A mark that names no row is an error, and so is a row that was proven
+and has lost its last test: writing refuses too, so a proof cannot vanish unseen. `--forget ID` lets
+one go on purpose.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ class Stale(Exception):
 
 
 # -- the requirement matrix
-# ----------------------------------------------------------------------------
 
 
 @dataclass
@@ -221,7 +221,6 @@ def _row(name: str, text: str, proofs: list[str]) -> str:
 
 
 # -- the command line
-# ------------------------------------------------------------------------------------
 
 
 CLI_PREFACE = """\
@@ -341,7 +340,6 @@ def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
 
 
 # -- the schema
-# ------------------------------------------------------------------------------------------
 
 FTS5_SHADOWS = ("data", "idx", "content", "docsize", "config")
 KINDS = {"table": "Tables", "index": "Indexes", "view": "Views", "trigger": "Triggers"}
@@ -379,7 +377,6 @@ def schema_page() -> str:
 
 
 # -- settings, errors, names
-# -----------------------------------------------------------------------------
 
 
 def settings_page() -> str:
@@ -478,7 +475,7 @@ def draw_tree(tree: list[tuple[int, str]]) -> list[str]:
 
 
 def errors_page() -> str:
-    """The tree, drawn from the classes. Raises Stale when the one in errors.py tells another story."""
+    """The tree, drawn from the classes. Raises Stale when the one in errors.py differs."""
     from rlm import errors
 
     tree = error_tree()
@@ -611,7 +608,6 @@ def _first_line(text: str | None) -> str:
 
 
 # -- writing
-# ---------------------------------------------------------------------------------------------
 
 PAGES: dict[str, Callable[[], str]] = {
     "requirements.md": requirements_page,

@@ -20,7 +20,7 @@ Getter = Callable[[str], Any]
 def lazy_names(
     package: str, homes: Mapping[str, Iterable[str]]
 ) -> tuple[Getter, Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package whose modules `homes` hold these names."""
+    """`__getattr__`, `__dir__` and `__all__` of a package whose modules `homes` hold the names."""
     home_of = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
