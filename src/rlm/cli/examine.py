@@ -42,8 +42,7 @@ PARTS = (
 
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
-    """The report. Raises only for settings that cannot be used and for a store that somebody else
-    locks."""
+    """The report. Raises only for bad settings and for a store that somebody else locks."""
     config_file = config.config_path()
     exists = session.path.exists()
     report: dict[str, Any] = {
@@ -142,8 +141,7 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
 
 
 def _damage(path: Path) -> Check | None:
-    """Read every page without the right to write; what is wrong, if it is not safe to open the file
-    as usual."""
+    """What is wrong where it is not safe to open the file as usual; every page is read."""
     with connection.mapped(path), closing(_open_untouched(path)) as file:
         found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
         schema = integrity.check_untouched(file) if found == ["ok"] else None
@@ -155,7 +153,7 @@ def _damage(path: Path) -> Check | None:
 
 
 def _open_untouched(path: Path) -> apsw.Connection:
-    """A reader that leaves no file behind. With nobody else at the file, SQLite need not share it."""
+    """A reader that leaves no file behind; SQLite shares the file only where somebody uses it."""
     shared = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
     name = f"file:{quote(str(path.resolve()))}?{'mode=ro' if shared else 'immutable=1'}"
     return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
@@ -183,8 +181,7 @@ def _model(store: Store) -> Check:
 
 
 def _repair_schema(session: Session) -> list[str]:
-    """Make anew what the schema lacks and can be made; the store is opened again after, as it then
-    is."""
+    """Make anew what the schema lacks and can be made."""
     with session.reading() as store:
         if not isinstance(store, SQLiteMemoryBackend) or store.db.read_only:
             return []

@@ -45,7 +45,7 @@ def _toml(value: Any) -> str:
 
 
 def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
-    """The changes against `item`, as `update` takes them. ValidationError says what cannot be read."""
+    """The changes against `item`, as `update` takes them. Raises ValidationError."""
     import tomllib
 
     parts = text.replace("\r\n", "\n").lstrip().split(f"{FENCE}\n", 2)

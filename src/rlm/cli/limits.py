@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rlm.cli.command import Decorator
+from rlm.cli.command import Decorator, with_options
 
 _NAMES = {
     "max_iters": "max_iters",
@@ -18,10 +18,9 @@ _NAMES = {
 
 
 def limit_options(each: str = "") -> Decorator:
-    """The five options; `each` says what they hold for where one command makes several runs: " of a
-    task"."""
+    """The five options; `each` says what a limit holds for where there are several runs."""
     above_zero = click.FloatRange(0, min_open=True)
-    made = (
+    options = (
         click.option(
             "--max-iters", type=click.IntRange(1), metavar="N", help=f"Steps at most{each} (30)."
         ),
@@ -47,13 +46,7 @@ def limit_options(each: str = "") -> Decorator:
             help=f"Dollars at most{each}, where the price is known.",
         ),
     )
-
-    def decorate(function: Any) -> Any:
-        for option in reversed(made):
-            function = option(function)
-        return function
-
-    return decorate
+    return with_options(options)
 
 
 def taken_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:

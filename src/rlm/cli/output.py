@@ -52,8 +52,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def encode_json(value: Any) -> str:
-    """One line of JSON with real letters; what could steer a terminal is escaped, which JSON
-    allows."""
+    """One line of JSON with real letters; what could steer a terminal is escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -81,11 +80,9 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
 def print_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()
 ) -> None:
-    """A table on a terminal, tab-separated lines elsewhere, the first with the names of the
-    columns.
+    """A table on a terminal; elsewhere tab-separated lines, the first with the names of the columns.
 
-    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one, so that a
-    program finds each where it always is.
+    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one.
     """
     cells = [[one_line(value) for value in row] for row in rows]
     if sys.stdout.isatty():
@@ -98,7 +95,7 @@ def print_table(
 
 
 def talk(message: str) -> None:
-    """A remark to the person, on stderr."""
+    """A message to the person, on stderr."""
     print(plain(message), file=sys.stderr)
 
 
@@ -126,8 +123,7 @@ def progress(
     patience_s: float = PATIENCE_S,
     threads: bool = True,
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done. On a terminal a bar appears when patience
-    runs out.
+    """Yields a function that is told how much is done; on a terminal a bar appears after a while.
 
     Without `threads` it appears, and moves, only when that function is called: for work that forks.
     A total that takes time to find is a function, called when the bar appears.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Store = SQLiteMemoryBackend | MemoryStore
 
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
-"""What keeps a command that only reads from writing, and is no reason for it to fail."""
+"""What keeps a command that only reads from writing its access counts; it need not fail for it."""
 
 
 @dataclass(frozen=True)
@@ -95,28 +95,26 @@ class Session:
             yield store
 
     def _require_folder(self) -> None:
-        """A folder that `--db` names and that is missing is a slip, unless a person says otherwise."""
+        """A missing folder in `--db` is a slip, unless a person says otherwise."""
         folder = self.path.parent
         if self.db is None or "://" in self.db or folder.is_dir():
             return
         if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
             return
-        quoted = shlex.quote(str(folder))
+        make = f"mkdir -p {shlex.quote(str(folder))}"
         raise ConfigError(
-            f"--db {self.db}: there is no folder {folder}: `mkdir -p {quoted}`, or check the spelling"
+            f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
         )
 
     @contextmanager
     def changing(self) -> Iterator[Store]:
-        """The store of a command that changes what it names: a missing file is NotFound and is not
-        made."""
+        """The store of a command that changes what is there: a missing file is NotFound."""
         self._require()
         with self.store() as store:
             yield store
 
     def _adopt(self, store: Store, *, wait_s: float | None = None) -> None:
-        """A repository that got its first origin is a project with a new name: what it knew comes
-        along."""
+        """A repository that got its first origin has a new name: its memories come along."""
         former = None if self.settings.project else config.git_local_name()
         adopt = getattr(store, "adopt_project", None)
         if former is not None and adopt is not None and adopt(former, wait_s=wait_s):
@@ -124,10 +122,10 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[Store]:
-        """The store of a command that changes nothing: a missing file is NotFound and is not made.
+        """The store of a command that changes nothing: a missing file is NotFound.
 
-        Access counts are written at the end if that is possible at once, and are dropped otherwise:
-        a search must not fail, or wait, because somebody else writes or the disk is full.
+        Access counts are written at the end if that is possible at once, and dropped otherwise: a
+        search must not fail, or wait, because somebody else writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
@@ -143,7 +141,7 @@ class Session:
                 store.close()
 
     def talk(self, message: str) -> None:
-        """A remark on stderr; with `--json` there is none."""
+        """A message on stderr; with `--json` nothing is said."""
         if not self.json:
             output.talk(message)
 
@@ -156,8 +154,7 @@ def together(store: Store) -> AbstractContextManager[object]:
 
 
 def elsewhere(store: Store, table: str) -> str:
-    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none. A JSON
-    store has none."""
+    """`; 38 in another project: --project NAME`; empty where there are none, as in a JSON store."""
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
     from rlm.store.sqlite.listing import other_projects
 
