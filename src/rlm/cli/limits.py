@@ -15,38 +15,25 @@ _NAMES = {
     "max_tokens": "max_tokens",
     "max_cost_usd": "max_cost",
 }
+_ABOVE_ZERO = click.FloatRange(0, min_open=True)
+_OPTIONS = (
+    ("--max-iters", click.IntRange(1), "N", "Steps at most{each} (30)."),
+    ("--max-depth", click.IntRange(0), "N", "How deep rlm_query may recurse (1)."),
+    ("--timeout", _ABOVE_ZERO, "S", "Seconds at most{each_or_all}."),
+    ("--max-tokens", click.IntRange(1), "N", "Tokens at most{each}, all calls together."),
+    ("--max-cost", _ABOVE_ZERO, "USD", "Dollars at most{each}, where the price is known."),
+)
 
 
 def limit_options(each: str = "") -> Decorator:
     """The five options; `each` says what a limit holds for where there are several runs."""
-    above_zero = click.FloatRange(0, min_open=True)
-    options = (
-        click.option(
-            "--max-iters", type=click.IntRange(1), metavar="N", help=f"Steps at most{each} (30)."
-        ),
-        click.option(
-            "--max-depth",
-            type=click.IntRange(0),
-            metavar="N",
-            help="How deep rlm_query may recurse (1).",
-        ),
-        click.option(
-            "--timeout", type=above_zero, metavar="S", help=f"Seconds at most{each or ' in all'}."
-        ),
-        click.option(
-            "--max-tokens",
-            type=click.IntRange(1),
-            metavar="N",
-            help=f"Tokens at most{each}, all calls together.",
-        ),
-        click.option(
-            "--max-cost",
-            type=above_zero,
-            metavar="USD",
-            help=f"Dollars at most{each}, where the price is known.",
-        ),
+    texts = {"each": each, "each_or_all": each or " in all"}
+    return with_options(
+        [
+            click.option(name, type=kind, metavar=metavar, help=doc.format(**texts))
+            for name, kind, metavar, doc in _OPTIONS
+        ]
     )
-    return with_options(options)
 
 
 def taken_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:

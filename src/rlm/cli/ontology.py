@@ -228,7 +228,7 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
 def relations(session: Session, name: str, limit: int, **given: Any) -> int:
     """Show what NAME points to, and what points to it.
 
-    Some of every predicate; where there is more, the counts are told. NAME is given as for
+    Some of every predicate; where there is more, the counts are shown. NAME is given as for
     `describe`.
     """
     with _views(session, given) as views:
