@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rlm._version import __version__
-from rlm.cli.command import ROOT_OPTIONS, Group, with_options
+from rlm.cli.command import ROOT_OPTIONS, LazyGroup, with_options
 from rlm.cli.session import Session
 
 MEMORY = {
@@ -21,7 +21,7 @@ MEMORY = {
     "stats": "rlm.cli.memory_read:stats",
     "train": "rlm.cli.train:train",
 }
-memory = Group("memory", help="Add, find and change memories.", homes=MEMORY)
+memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
 ROOT = {
     "run": "rlm.cli.run:run",
     "memory": "rlm.cli.app:memory",
@@ -37,7 +37,7 @@ ROOT = {
 GROUPS = ("memory", "graph", "ontology", "pack", "logs")
 
 
-@click.group(cls=Group, homes=ROOT)
+@click.group(cls=LazyGroup, homes=ROOT)
 @with_options(ROOT_OPTIONS)
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context

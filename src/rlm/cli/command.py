@@ -85,7 +85,7 @@ class Command(click.Command):
                     formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-class Group(click.Group):
+class LazyGroup(click.Group):
     """A group that imports a command's module when its name is on the line, and knows near misses.
 
     `homes` says where: `module` for another group, `module:function` for a command.
@@ -143,9 +143,9 @@ class Group(click.Group):
         return [f"{ctx.command_path} {each} {inner}" for each, inner in below if inner in meant]
 
 
-def new_group(doc: str) -> Group:
+def new_group(doc: str) -> LazyGroup:
     """A group of commands."""
-    return Group(help=doc)
+    return LazyGroup(help=doc)
 
 
 def command(group: click.Group, name: str) -> Callable[[Callable[..., int | None]], click.Command]:

@@ -80,7 +80,7 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
 def print_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()
 ) -> None:
-    """A table on a terminal; elsewhere tab-separated lines, the first with the names of the columns.
+    """A table on a terminal; elsewhere tab-separated lines below the names of the columns.
 
     Only the columns named in `prose` wrap. A pipe gets every column, also an empty one.
     """
