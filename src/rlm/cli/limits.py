@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rlm.cli.command import Decorator, with_options
+from rlm.cli.command import Decorator
 
 _NAMES = {
     "max_iters": "max_iters",
@@ -15,25 +15,45 @@ _NAMES = {
     "max_tokens": "max_tokens",
     "max_cost_usd": "max_cost",
 }
-_ABOVE_ZERO = click.FloatRange(0, min_open=True)
-_OPTIONS = (
-    ("--max-iters", click.IntRange(1), "N", "Steps at most{each} (30)."),
-    ("--max-depth", click.IntRange(0), "N", "How deep rlm_query may recurse (1)."),
-    ("--timeout", _ABOVE_ZERO, "S", "Seconds at most{each_or_all}."),
-    ("--max-tokens", click.IntRange(1), "N", "Tokens at most{each}, all calls together."),
-    ("--max-cost", _ABOVE_ZERO, "USD", "Dollars at most{each}, where the price is known."),
-)
 
 
 def limit_options(each: str = "") -> Decorator:
-    """The five options; `each` says what a limit holds for where there are several runs."""
-    texts = {"each": each, "each_or_all": each or " in all"}
-    return with_options(
-        [
-            click.option(name, type=kind, metavar=metavar, help=doc.format(**texts))
-            for name, kind, metavar, doc in _OPTIONS
-        ]
+    """The five options; `each` says what they hold for where one command makes several runs: " of a
+    task"."""
+    above_zero = click.FloatRange(0, min_open=True)
+    made = (
+        click.option(
+            "--max-iters", type=click.IntRange(1), metavar="N", help=f"Steps at most{each} (30)."
+        ),
+        click.option(
+            "--max-depth",
+            type=click.IntRange(0),
+            metavar="N",
+            help="How deep rlm_query may recurse (1).",
+        ),
+        click.option(
+            "--timeout", type=above_zero, metavar="S", help=f"Seconds at most{each or ' in all'}."
+        ),
+        click.option(
+            "--max-tokens",
+            type=click.IntRange(1),
+            metavar="N",
+            help=f"Tokens at most{each}, all calls together.",
+        ),
+        click.option(
+            "--max-cost",
+            type=above_zero,
+            metavar="USD",
+            help=f"Dollars at most{each}, where the price is known.",
+        ),
     )
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(made):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def taken_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
