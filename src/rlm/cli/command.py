@@ -86,7 +86,7 @@ class Command(click.Command):
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module when its name is on the line, and knows near misses.
+    """A group that imports a command's module when its name is on the line, and suggests near misses.
 
     `homes` says where: `module` for another group, `module:function` for a command.
     """
@@ -139,7 +139,7 @@ class LazyGroup(click.Group):
             if isinstance(group, click.Group)
             for inner in group.list_commands(ctx)
         ]
-        meant = get_close_matches(name, {inner for _, inner in below}, n=1)
+        meant = get_close_matches(name, sorted({inner for _, inner in below}), n=1)
         return [f"{ctx.command_path} {each} {inner}" for each, inner in below if inner in meant]
 
 
