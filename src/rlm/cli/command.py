@@ -86,7 +86,7 @@ class Command(click.Command):
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module when its name is on the line, and suggests near misses.
+    """A group that imports a command when its name is on the line, and suggests near misses.
 
     `homes` says where: `module` for another group, `module:function` for a command.
     """
