@@ -2,7 +2,7 @@
 
 A requirement is proven by what a person, a program or a model can call. Public is what `rlm` or a
 room (`rlm.store`, `rlm.tools`, …) names in `__all__`, wherever it is imported from, and the command
-line: `rlm.cli.main`, or a process started with `-m rlm`.
+line: `rlm.cli.main`, or a process started with `-m rlm`, or a script with `import rlm`.
 
 `Doors(root).reached(path, test)` reads the test's own code, the helpers that it calls and the
 fixtures that it asks for, and follows each name to what it stands for. A test counts when
@@ -21,6 +21,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from functools import cached_property
@@ -230,8 +231,12 @@ def _is_fixture(node: ast.stmt) -> bool:
 
 
 def _starts_rlm(node: ast.AST) -> bool:
-    """Whether `-m rlm` stands in a list or a call here."""
+    """Whether `-m rlm` stands in a list or a call here, or a script that imports the package."""
     for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            if re.search(r"^(import rlm$|from rlm import )", part.value, re.MULTILINE):
+                return True
+            continue
         parts = part.args if isinstance(part, ast.Call) else getattr(part, "elts", [])
         words = [each.value if isinstance(each, ast.Constant) else None for each in parts]
         if ("-m", "rlm") in pairwise(words):

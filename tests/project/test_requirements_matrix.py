@@ -88,6 +88,8 @@ DOORS = {
     "the command line": "from rlm.cli import main\ndef test_one():\n    main(['doctor'])",
     "a process": "import subprocess, sys\nLINE = [sys.executable, '-m', 'rlm']\n"
     "def test_one():\n    subprocess.run(LINE)",
+    "a script": "import subprocess, sys\nSCRIPT = 'import rlm\\nrlm.open_store(1)'\n"
+    "def test_one():\n    subprocess.run([sys.executable, '-c', SCRIPT])",
     "a helper": "import rlm\ndef made():\n    return rlm.open_store('x')\ndef test_one():\n    made()",
     "a fixture": "import rlm\n@pytest.fixture\ndef store():\n    return rlm.open_store('x')\n"
     "def test_one(store):\n    store.add(1)",
