@@ -234,7 +234,7 @@ def _starts_rlm(node: ast.AST) -> bool:
     """Whether `-m rlm` stands in a list or a call here, or a script that imports the package."""
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            if re.search(r"^(import rlm$|from rlm import )", part.value, re.MULTILINE):
+            if re.search(r"^(import (\w+, )*rlm$|from rlm import )", part.value, re.MULTILINE):
                 return True
             continue
         parts = part.args if isinstance(part, ast.Call) else getattr(part, "elts", [])
