@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from cli_running import Run
 
 from rlm import MemoryItem, open_store
@@ -82,14 +81,3 @@ def test_nothing_changes_when_one_of_the_names_is_wrong(
     assert [entry["memory_id"] for entry in rlm("memory", "review", "--db", db, "--json").json] == [
         waiting
     ]
-
-
-@pytest.mark.parametrize("key", ["quarantined_because", "quarantine_reason"])
-def test_the_reason_of_every_gate_is_shown(rlm: Run, db: str, key: str) -> None:
-    """The write gate and the gates of learning write it under names of their own."""
-    with open_store(db, embedder="none") as store:
-        held = MemoryItem("Held", "d", "c", trust="quarantined", provenance={key: "it is too bold"})
-        store.add(held)
-    assert rlm("memory", "review", "--db", db, "--project", "local", "--json").json[0][
-        "reason"
-    ] == ("it is too bold")

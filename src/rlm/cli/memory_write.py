@@ -256,10 +256,12 @@ def _approve(store: Store, item: MemoryItem) -> bool:
 
 
 def _reason(item: MemoryItem) -> str:
-    """Why it is in quarantine: what the gate wrote down, or where it came from."""
-    for key in ("quarantined_because", "quarantine_reason"):
-        if because := item.provenance.get(key):
-            return str(because)
+    because = item.provenance.get("quarantined_because")
+    if because:
+        return str(because)
     pack = item.provenance.get("pack")
-    unsigned = f"from the pack {pack}, which no trusted key signed"
-    return unsigned if pack else f"from {item.origin}, not yet reviewed"
+    return (
+        f"from the pack {pack}, which no trusted key signed"
+        if pack
+        else f"from {item.origin}, not yet reviewed"
+    )
