@@ -52,13 +52,13 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "tenant": asdict(session.tenant),
         "engine": {"store": session.kind, "sqlite": apsw.sqlite_lib_version()},
         "counts": {},
-        "packs": _shipped(),
+        "packs": _shipped_packs(),
         "fixed": [],
         "checks": [_engine()],
         "missing": [
             {"name": name, "for": use, "pip": line}
             for name, use, line in PARTS
-            if not _installed(name)
+            if not _is_installed(name)
         ],
     }
     if exists:
@@ -90,13 +90,13 @@ def _file(path: Path, exists: bool) -> dict[str, Any]:
     }
 
 
-def _shipped() -> dict[str, str]:
+def _shipped_packs() -> dict[str, str]:
     from rlm.packs import shipped_packs
 
     return {name: str(path) for name, path in shipped_packs().items()}
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 

@@ -32,29 +32,31 @@ def list_(session: Session, limit: int) -> None:
         if not found:
             session.talk(f"no run is kept here yet: `rlm run` keeps every one{others}")
     if session.json:
-        print_json([_to_dict(run, made) for run, made in found])
+        print_json([_to_dict(run, trajectory) for run, trajectory in found])
     elif found:
         headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
-        print_table(headers, [_row(run, made) for run, made in found], prose=("question",))
+        print_table(
+            headers, [_row(run, trajectory) for run, trajectory in found], prose=("question",)
+        )
 
 
-def _to_dict(run: Run, made: Trajectory) -> dict[str, Any]:
+def _to_dict(run: Run, trajectory: Trajectory) -> dict[str, Any]:
     return {
-        "trajectory_id": made.trajectory_id,
-        "created_at": made.created_at,
+        "trajectory_id": trajectory.trajectory_id,
+        "created_at": trajectory.created_at,
         "model": run.model,
-        "query": made.task_query,
-        "iterations": made.iteration_count,
-        "converged": made.converged,
-        "log_path": made.rlm_log_path,
+        "query": trajectory.task_query,
+        "iterations": trajectory.iteration_count,
+        "converged": trajectory.converged,
+        "log_path": trajectory.rlm_log_path,
     }
 
 
-def _row(run: Run, made: Trajectory) -> tuple[object, ...]:
-    when = made.created_at[:16].replace("T", " ")
-    answered = "yes" if _is_answered(made) else "no"
-    steps = made.iteration_count
-    return made.trajectory_id, when, run.model or "", steps, answered, made.task_query
+def _row(run: Run, trajectory: Trajectory) -> tuple[object, ...]:
+    when = trajectory.created_at[:16].replace("T", " ")
+    answered = "yes" if _is_answered(trajectory) else "no"
+    steps = trajectory.iteration_count
+    return trajectory.trajectory_id, when, run.model or "", steps, answered, trajectory.task_query
 
 
 @command(app, "show")
@@ -92,23 +94,27 @@ def show(session: Session, run: str, full: bool) -> None:
         print_text(line)
 
 
-def _show_stored(session: Session, run: Run, made: Trajectory) -> None:
+def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
     """What the store knows of a run without a log."""
     if session.json:
-        print_json({"run": asdict(run), "trajectory": asdict(made)})
+        print_json({"run": asdict(run), "trajectory": asdict(trajectory)})
         return
-    how = "answered" if _is_answered(made) else "not answered"
-    if not made.converged:
-        how = f"not finished: {made.artifact.get('reason', '')}"
+    how = "answered" if _is_answered(trajectory) else "not answered"
+    if not trajectory.converged:
+        how = f"not finished: {trajectory.artifact.get('reason', '')}"
     lines = [
-        f"question  {one_line(made.task_query)}",
+        f"question  {one_line(trajectory.task_query)}",
         f"model     {one_line(run.model or '?')}",
-        f"ended     {one_line(how)}, {made.iteration_count} steps",
+        f"ended     {one_line(how)}, {trajectory.iteration_count} steps",
     ]
-    for step in made.artifact.get("key_steps", []):
+    for step in trajectory.artifact.get("key_steps", []):
         lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}"]
         lines += [f"        {one_line(step.get('outcome', ''))}"]
-    lines += ["", "answer:", *(f"  {part}" for part in (made.final_answer or "").splitlines())]
+    lines += [
+        "",
+        "answer:",
+        *(f"  {part}" for part in (trajectory.final_answer or "").splitlines()),
+    ]
     for line in lines:
         print_text(line)
     session.talk("no log was written of this run: --log-dir DIR keeps one")
@@ -158,8 +164,10 @@ def _part(title: str, text: str, *, full: bool) -> list[str]:
     return [title, *(f"  {line[:SHOWN_CHARS]}" for line in lines[:SHOWN_LINES]), *more]
 
 
-def _is_answered(made: Trajectory) -> bool:
+def _is_answered(trajectory: Trajectory) -> bool:
     """Whether there is an answer: the model finished, and did not say that it cannot."""
     from rlm.llm import OFFLINE_UNANSWERED
 
-    return made.converged and not (made.final_answer or "").startswith(OFFLINE_UNANSWERED)
+    return trajectory.converged and not (trajectory.final_answer or "").startswith(
+        OFFLINE_UNANSWERED
+    )

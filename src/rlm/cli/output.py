@@ -33,7 +33,7 @@ PATIENCE_S = 1.0
 
 def plain(text: object) -> str:
     """Any text so that a terminal shows it and does nothing else; newlines and tabs stay."""
-    return _UNSAFE.sub(_escaped, str(text))
+    return _UNSAFE.sub(_escape, str(text))
 
 
 def one_line(text: object) -> str:
@@ -46,7 +46,7 @@ def number_of(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
