@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import click
 
-from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.config import COMPLETE_VARIABLE
 
@@ -32,10 +31,7 @@ def completion(session: Session, shell: str) -> None:
     writer = get_completion_class(shell)
     assert writer is not None, shell  # click.Choice let no other name pass
     script = writer(root.command, {}, root.info_name or "rlm", COMPLETE_VARIABLE).source()
-    if session.json:
-        print_json({"shell": shell, "script": script})
-    else:
-        print_text(script.rstrip())
+    session.show({"shell": shell, "script": script}, script.rstrip())
 
 
 def complete(request: str) -> int:

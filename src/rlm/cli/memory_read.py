@@ -153,10 +153,8 @@ def stats(session: Session) -> None:
     """Count what there is, and say which engines are live."""
     with session.reading() as store:
         counts = store.stats()
-    if session.json:
-        print_json(counts)
-        return
-    print_fields([(name.replace("_", " "), _count_text(value)) for name, value in counts.items()])
+    texts = {name.replace("_", " "): _count_text(value) for name, value in counts.items()}
+    session.show_fields(counts, texts)
 
 
 def _count_text(value: Any) -> Any:

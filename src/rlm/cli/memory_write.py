@@ -75,10 +75,8 @@ def add(
     status = "added" if before is None else "restored" if before.archived_at else "existed"
     redacted = [] if stored is None else sorted(_redactions(stored) - _redactions(item))
     trust = None if stored is None else stored.trust
-    if session.json:
-        print_json({"memory_id": memory_id, "status": status, "trust": trust, "redacted": redacted})
-        return
-    print_text(memory_id)
+    document = {"memory_id": memory_id, "status": status, "trust": trust, "redacted": redacted}
+    session.show(document, memory_id)
     session.talk(MESSAGES[status])
     if redacted:
         session.talk(f"it held secrets ({', '.join(redacted)}), which were left out of the store")
@@ -120,11 +118,10 @@ def edit(
         if not changes:
             changes = _edit_form(session, old, store)
         new = store.update(old.memory_id, **changes) if changes else old
-    if session.json:
-        print_json({"memory_id": new.memory_id, "was": old.memory_id, "changed": sorted(changes)})
-        return
-    print_text(new.memory_id)
-    session.talk(f"changed {', '.join(sorted(changes))}" if changes else "nothing changed")
+    changed = sorted(changes)
+    document = {"memory_id": new.memory_id, "was": old.memory_id, "changed": changed}
+    session.show(document, new.memory_id)
+    session.talk(f"changed {', '.join(changed)}" if changes else "nothing changed")
 
 
 def _as_list(value: Any) -> Any:
@@ -179,10 +176,8 @@ def restore(session: Session, memory_id: str) -> None:
     with session.changing() as store:
         item = find_memory(store, memory_id)
         done = store.restore(item.memory_id)
-    if session.json:
-        print_json({"memory_id": item.memory_id, "status": "restored" if done else "unchanged"})
-        return
-    print_text(item.memory_id)
+    status = "restored" if done else "unchanged"
+    session.show({"memory_id": item.memory_id, "status": status}, item.memory_id)
     session.talk(f"restored: {item.title}" if done else "it was not in the archive")
 
 
@@ -206,12 +201,7 @@ def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], 
             decided["rejected"] = [each for each in bad if store.delete(each)]
         if not good and not bad:
             session.talk("nothing is in quarantine")
-    if session.json:
-        print_json(decided)
-    else:
-        for verb, ids in decided.items():
-            for each in ids:
-                print_text(f"{verb}\t{each}")
+    session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
     for each in decided["kept"]:
         hint = "`rlm memory edit` it first"
         session.talk(f"{each} repeats recalled text and stays in quarantine: {hint}")

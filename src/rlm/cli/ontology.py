@@ -318,12 +318,8 @@ def card(session: Session, **given: Any) -> None:
         sense = sense_card(views.meta, lang=given["lang"])
         schema = schema_constraints(views.meta)
         where = {"name": views.engine.name, "source": views.engine.source}
-    if session.json:
-        print_json({**where, "sense_card": sense, "schema_constraints": schema})
-        return
-    print_text(sense)
-    if schema:
-        print_text(f"\n{schema}")
+    document = {**where, "sense_card": sense, "schema_constraints": schema}
+    session.show(document, sense, *([f"\n{schema}"] if schema else []))
 
 
 command(app, "query")(query)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import command, new_group, unit, words
-from rlm.cli.output import print_fields, print_json, print_table, print_text, progress
+from rlm.cli.output import print_json, print_table, progress
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
@@ -57,10 +57,8 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
                 pack, store, level=level, trust=trust, trusted_keys=keys, on_progress=advance
             )
         archived = _count_archived(store, report.name, level) if report.present else 0
-    if session.json:
-        print_json({**report.to_dict(), "in_archive": archived})
-        return
-    print_fields(list(report.to_dict().items()))
+    values = report.to_dict()
+    session.show_fields({**values, "in_archive": archived}, values)
     if archived:
         see = f"`rlm memory list --archived --pack {report.name}`"
         session.talk(f"left in the archive: {archived:,}; see {see}")
@@ -107,15 +105,12 @@ def export(
             raise PackError("is there already: name another file, or add --force", path=str(path))
     with session.reading() as store:
         report = export_pack(store, file, **options, **_bound(threshold))
-    values = report.to_dict()
-    if session.json:
-        print_json(values)
-        return
+    values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
     if values.pop("signature_lost"):
         sign = f"`rlm pack sign {file} --key KEY`"
         session.talk(f"the pack that was here was signed, this one is not: {sign}")
-    print_fields(list({**values, "signed": "yes" if report.signed else "no"}.items()))
+    session.show_fields(report.to_dict(), values)
     for reason, count in left_out.items():
         hint = " (--all takes it too)" if reason == FROM_A_PACK else ""
         session.talk(f"left out {count}: {reason}{hint}")
@@ -134,10 +129,8 @@ def verify(session: Session, pack: str) -> int:
 
     report = verify_pack(pack, trusted_keys=session.settings.trusted_keys)
     values = report.to_dict()
-    if session.json:
-        print_json(values)
-    else:
-        print_fields([item for item in values.items() if item[1] is not False or item[0] == "ok"])
+    shown = {key: value for key, value in values.items() if value is not False or key == "ok"}
+    session.show_fields(values, shown)
     return 0 if report.ok else 1
 
 
@@ -176,11 +169,9 @@ def rollback(session: Session, pack: str) -> None:
 
     with session.store() as store:
         report = rollback_pack(store, pack)
-    if session.json:
-        print_json(report.to_dict())
-        return
     kept = ", ".join(report.kept)
-    print_fields([("name", report.name), ("archived", report.archived), ("kept", kept)])
+    fields = {"name": report.name, "archived": report.archived, "kept": kept}
+    session.show_fields(report.to_dict(), fields)
     if kept:
         session.talk("kept what was changed since the import")
 
@@ -200,10 +191,7 @@ def sign(session: Session, file: str, key: str | None, seal: bool) -> None:
     manifest = sign_pack(file, key)
     public = dict(manifest.signature or {}).get("public_key")
     values = {"name": manifest.name, "sha256": manifest.sha256, "public_key": public}
-    if session.json:
-        print_json(values)
-    else:
-        print_fields([(name.replace("_", " "), value) for name, value in values.items()])
+    session.show_fields(values, {name.replace("_", " "): each for name, each in values.items()})
 
 
 @command(app, "keygen")
@@ -213,10 +201,7 @@ def keygen(session: Session, file: str) -> None:
     from rlm.packs import generate_key
 
     public = generate_key(file)
-    if session.json:
-        print_json({"private_key": file, "public_key": public})
-        return
-    print_text(public)
+    session.show({"private_key": file, "public_key": public}, public)
     trusted = session.settings.trusted_keys
     session.talk(f"keep {file} to yourself; others add the line of {file}.pub to {trusted}")
 
@@ -243,10 +228,7 @@ def candidates(
         with session.reading() as store:
             report = write_candidates(store, file, ontology=ontology, **_bound(more["threshold"]))
         values = report.to_dict()
-    if session.json:
-        print_json(values)
-        return
-    print_fields(list(values.items()))
+    session.show_fields(values)
     if apply and values["not_mentioned"]:
         kept = f"{values['not_mentioned']:,} that the file does not mention"
         session.talk(f"left as they are: {kept}; `rlm memory rm ID` archives one")

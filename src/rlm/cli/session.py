@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.cli import output
@@ -139,6 +139,21 @@ class Session:
         finally:
             with suppress(*LOSABLE):
                 store.close()
+
+    def show(self, document: Any, *lines: str) -> None:
+        """The data of a command: one document with `--json`, these lines without."""
+        if self.json:
+            output.print_json(document)
+            return
+        for line in lines:
+            output.print_text(line)
+
+    def show_fields(self, document: Any, fields: Mapping[str, object] | None = None) -> None:
+        """The data of a command: one document with `--json`, else a field to a line."""
+        if self.json:
+            output.print_json(document)
+        else:
+            output.print_fields(list((document if fields is None else fields).items()))
 
     def talk(self, message: str) -> None:
         """A message on stderr; with `--json` nothing is said."""

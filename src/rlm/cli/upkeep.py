@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from rlm.cli.command import command, new_group
-from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ValidationError
 
@@ -27,10 +26,7 @@ def backup(session: Session, path: str, force: bool) -> None:
         raise ValidationError(f"{target} is there already: name another file, or add --force")
     with session.reading() as store:
         copy = store.backup(target)
-    if session.json:
-        print_json({"path": str(copy), "bytes": copy.stat().st_size})
-    else:
-        print_text(str(copy))
+    session.show({"path": str(copy), "bytes": copy.stat().st_size}, str(copy))
 
 
 @command(app, "doctor")
@@ -43,11 +39,7 @@ def doctor(session: Session, fix: bool) -> int:
     from rlm.cli.examine import examine
 
     report = examine(session, fix=fix)
-    if session.json:
-        print_json(report)
-    else:
-        for line in _lines(report):
-            print_text(line)
+    session.show(report, *_lines(report))
     return 0 if report["ok"] else 1
 
 
