@@ -80,6 +80,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "logs list": (),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
+    "completion": ("bash",),
 }
 
 BOATS = """

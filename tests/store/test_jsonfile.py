@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rlm.errors import StoreCorrupt, StoreError, StoreFull
+from rlm.errors import NotSupported, StoreCorrupt, StoreError, StoreFull
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
 
@@ -214,11 +214,9 @@ def test_opening_and_closing_leaves_the_file_as_it_is(tmp_path):
 
 def test_it_has_no_graph_and_says_what_has():
     store = MemoryStore()
-    assert not hasattr(store, "graph")
-    with pytest.raises(
-        AttributeError, match=r"a JSON store has no hypergraph: use an SQLite store"
-    ):
-        store.graph  # noqa: B018
+    assert "graph" in store.lacks
+    with pytest.raises(NotSupported, match=r"a JSON store has no hypergraph: use an SQLite store"):
+        store.graph.create_node("fact", "x")
 
 
 def test_a_closed_store_without_a_file_says_so_too(tmp_path, make_item):
