@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from rlm import clock
-from rlm.agent.loop import Scaling
 from rlm.agent.spec import AgentResult, RunSpec
 from rlm.errors import ConfigError, ModelError
 from rlm.evaluate.report import Evaluation, InPrompt, Measured
@@ -73,7 +72,6 @@ def evaluate(
     _check(lesson, arms, trials)
     tasks = choose_tasks(lesson, "held_out" if held_out_only else "all")
     spec = replace(spec or RunSpec(), **choices)
-    Scaling.of(spec.scaling)
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         model = spec.client.model if spec.client is not None else ""
