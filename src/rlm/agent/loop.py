@@ -107,7 +107,8 @@ class AgentRun:
             _raise_refused(attempts)
         except BaseException:
             begun = [attempt for attempt in attempts if attempt.result.iterations]
-            self._keep(begun, extract=False)
+            if begun:
+                self._keep(begun, extract=False)
             for attempt in attempts:
                 if attempt not in begun:
                     attempt.drop_log()
@@ -146,8 +147,6 @@ class AgentRun:
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
         """Store all that there is, or nothing. The best attempt carries what was learnt."""
-        if not attempts:
-            return _NOTHING
         ordered = best_of(attempts)
         store = self.parts.store
         learned = learn(ordered, store, extract=extract, lineage=self.lineage())
@@ -209,11 +208,6 @@ def _raise_refused(attempts: list[Attempt]) -> None:
         for attempt in attempts:
             if type(attempt.result.error) is ModelError:
                 raise attempt.result.error
-
-
-_NOTHING = AgentResult(
-    "", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, ""
-)
 
 
 # -- several attempts
