@@ -10,7 +10,7 @@ from typing import Any
 
 from rlm.errors import ConfigError
 from rlm.learning.verify import Verify
-from rlm.llm import OFFLINE_UNANSWERED
+from rlm.llm import is_unanswered
 from rlm.loop import Limits, LoopSpec, RLMResult
 from rlm.store.backend import MemoryBackend
 
@@ -134,7 +134,7 @@ class AgentResult:
     @property
     def answered(self) -> bool:
         """Whether there is an answer: the model finished, and did not say that it cannot."""
-        return self.converged and not self.answer.startswith(OFFLINE_UNANSWERED)
+        return self.converged and not is_unanswered(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
         """Every field but the trajectory itself, as JSON types."""

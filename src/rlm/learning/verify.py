@@ -25,7 +25,7 @@ from rlm.learning.grounding import iris_in
 from rlm.learning.names import TermNames, asked_in, named_in, names_of, nearly
 from rlm.learning.values import Values, values_in
 from rlm.learning.words import number_in, says_absent, says_none, truth_of
-from rlm.llm.types import OFFLINE_UNANSWERED
+from rlm.llm.types import is_unanswered
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import XSD
@@ -74,7 +74,7 @@ def check_answer(
     expected = _Expected(verify, engine)
     if not answer.strip():
         return Verdict(False, "there is no answer")
-    if answer.lstrip().startswith(OFFLINE_UNANSWERED):
+    if is_unanswered(answer):
         return Verdict(False, "the answer says that it is none")
     given = _Given(answer, question, engine, meta)
     if verify.compare == "count":
