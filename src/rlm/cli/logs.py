@@ -180,6 +180,6 @@ def _part(title: str, text: str, *, full: bool) -> list[str]:
 
 def _answered(made: Trajectory) -> bool:
     """Whether there is an answer: the model finished, and did not say that it cannot."""
-    from rlm.llm import is_unanswered
+    from rlm.llm import OFFLINE_UNANSWERED
 
-    return made.converged and not is_unanswered(made.final_answer or "")
+    return made.converged and not (made.final_answer or "").startswith(OFFLINE_UNANSWERED)
