@@ -44,6 +44,20 @@ def asking(query: str, title: str = "Find all subclasses of a class") -> MemoryI
     return procedure(title, FINDING, query_step(query))
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        query_step("SELECT DISTINCT ?x WHERE { ?x rdfs:domain $ENTITY_1 FILTER(ISIRI(?x)) }"),
+        "`probe_relationships(iri, predicate='rdfs:domain', direction='in')`",
+    ],
+)
+def test_what_lists_properties_counts_them_too(prov: Any, step: str) -> None:
+    """A procedure that lists may be recalled for a question that counts."""
+    item = procedure("List the properties with a given domain", FINDING, step)
+    result = ask(prov, "How many properties have the domain Agent?", [item])
+    assert uses(result)[0] == "1" and result.answer.startswith("2 properties"), result.answer
+
+
 # -- followed
 # ----------------------------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ from rlm.errors import QueryRefused
 from rlm.handles import Meter, Store
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.query.lexer import tokenize
+from rlm.ontology.query.shape import PATTERN_CHARS, pattern_of
 from rlm.tools import RecalledTexts, sparql_tools
-from rlm.tools.patterns import PATTERN_CHARS, PATTERNS_PER_RUN, pattern_of
+from rlm.tools.patterns import PATTERNS_PER_RUN
 
 pytestmark = pytest.mark.req("UT-05")
 

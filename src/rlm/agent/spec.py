@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from rlm.errors import ConfigError
 from rlm.learning.verify import Verify
-from rlm.llm import OFFLINE_UNANSWERED
+from rlm.llm import is_unanswered
 from rlm.loop import Limits, LoopSpec, RLMResult
 from rlm.store.backend import MemoryBackend
 
@@ -158,7 +158,7 @@ class AgentResult:
     @property
     def answered(self) -> bool:
         """Whether there is an answer: the model finished, and did not say that it cannot."""
-        return self.converged and not self.answer.startswith(OFFLINE_UNANSWERED)
+        return self.converged and not is_unanswered(self.answer)
 
     @property
     def success(self) -> bool:

@@ -59,13 +59,10 @@ def extract_trajectory_artifact(
     """
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
     calls = _calls_by_block([block for _, block in blocks], trace)
-    steps = [
-        _step(number, block, made) for (number, block), made in zip(blocks, calls, strict=True)
-    ]
-    failed = [
-        block.result.error is not None or _is_fault(block.result.stderr) for _, block in blocks
-    ]
-    errors = [_fault(block) for (_, block), bad in zip(blocks, failed, strict=True) if bad]
+    steps = [_step(*block, made) for block, made in zip(blocks, calls, strict=True)]
+    failed = [_is_failed(block) for _, block in blocks]
+    errors = [_fault(block) for _, block in blocks if _is_failed(block)]
+    tools = set() if trace is None else {call.tool for call in trace.calls}
     said = tidy(answer or "", ANSWER_CHARS, lines=True)
     return {
         "task": tidy(task, TASK_CHARS, lines=True),
@@ -76,9 +73,7 @@ def extract_trajectory_artifact(
         "variables_created": _variables(ns or {}),
         "errors_encountered": list(dict.fromkeys(text for text in errors if text))[:MOST_ERRORS],
         "reason": tidy(reason, REASON_CHARS),
-        "tools_used": sorted({call.tool for call in trace.calls})[:MOST_NAMES]
-        if trace is not None
-        else [],
+        "tools_used": sorted(tools)[:MOST_NAMES],
     }
 
 
@@ -109,18 +104,19 @@ def _fault(block: CodeBlock) -> str:
     return tidy(lines[-1], ERROR_CHARS) if lines else f"{block.result.error or 'error'}"
 
 
-def _is_fault(stderr: str) -> bool:
-    return "Traceback (most recent call last)" in stderr
+def _is_failed(block: CodeBlock) -> bool:
+    result = block.result
+    return result.error is not None or "Traceback (most recent call last)" in result.stderr
 
 
 def _variables(ns: Mapping[str, Any]) -> list[str]:
-    made = (
-        str(name)
-        for name, value in ns.items()
-        if not (isinstance(value, str) and value in NO_VALUES)
-    )
-    names = (name for name in made if not name.startswith("_") and name not in HOST_NAMES)
+    made = [name for name, value in ns.items() if not _is_no_value(value)]
+    names = (name for name in map(str, made) if name[:1] != "_" and name not in HOST_NAMES)
     return [tidy(name, NAME_CHARS) for name in names][:MOST_NAMES]
+
+
+def _is_no_value(value: Any) -> bool:
+    return isinstance(value, str) and value in NO_VALUES
 
 
 def tidy(text: str, most: int, *, lines: bool = False) -> str:

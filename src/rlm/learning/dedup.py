@@ -81,9 +81,8 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
     known = list(existing)
     same = next((old for old in known if old.memory_id == new.memory_id), None)
     if same is not None:
-        return Action(
-            "skip", same, f"{THERE_ALREADY} and was archived" if same.archived_at else THERE_ALREADY
-        )
+        archived = " and was archived" if same.archived_at else ""
+        return Action("skip", same, THERE_ALREADY + archived)
     if new.quarantine_reason == REPEATS:
         return Action("skip", None, REPEATS)
     near = [old for old in known if not old.archived_at and _comparable(new, old)]
@@ -97,9 +96,9 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
 
 
 def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
-    return (normalize(new.title), normalize(new.description)) == (
-        normalize(old.title),
-        normalize(old.description),
+    return all(
+        normalize(getattr(new, name)) == normalize(getattr(old, name))
+        for name in ("title", "description")
     )
 
 
@@ -128,16 +127,13 @@ def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
     of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
-    of_others = (
-        old.level != new.level
-    )  # a run of one project does not rewrite what a team or an org shares
+    of_others = old.level != new.level  # one project does not rewrite what a team or org shares
     if not _is_failure(new) and _is_failure(old):
         kept = of_a_person or of_others
         return None if kept else Action("replace", old, "a success takes the place of a failure")
-    if (
-        _is_failure(new) != _is_failure(old)
-        or content_similarity(new.content, old.content) < CONTENT_ALIKE
-    ):
+    if _is_failure(new) != _is_failure(old):
+        return None
+    if content_similarity(new.content, old.content) < CONTENT_ALIKE:
         return None
     if of_a_person:
         return Action("skip", old, "a person or a pack says the same")

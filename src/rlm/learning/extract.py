@@ -17,7 +17,7 @@ from rlm.learning.extract_calls import CallReading
 from rlm.learning.extract_llm import extract_llm
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
-from rlm.llm import OFFLINE_UNANSWERED, Client, Usage, is_language_model
+from rlm.llm import Client, Usage, is_language_model, is_unanswered
 from rlm.loop.trace import Trace
 from rlm.ontology.terms import Prefixes, local_name
 from rlm.store.types import Judgment, MemoryItem
@@ -146,7 +146,7 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
 def _is_worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
     done = bool(reading.calls or artifact.get("key_steps"))
-    return done and not reading.answer.startswith(OFFLINE_UNANSWERED)
+    return done and not is_unanswered(reading.answer)
 
 
 def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:

@@ -19,7 +19,7 @@ from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
 from rlm.learning.kinds import TWO_TERMS, YES_NO, TaskKind, is_of_a_thesaurus, kind_of
 from rlm.learning.words import says_absent
-from rlm.llm.types import OFFLINE_UNANSWERED
+from rlm.llm.types import is_unanswered
 from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.terms import Prefixes
 from rlm.store.types import Judgment, MemoryItem, Scope
@@ -91,7 +91,7 @@ class CallReading:
 
     def lessons(self, judgment: Judgment) -> list[MemoryItem]:
         """A procedure of a success, and at most one lesson of what went wrong."""
-        if not self.calls or self.answer.startswith(OFFLINE_UNANSWERED):
+        if not self.calls or is_unanswered(self.answer):
             return []
         tags = self.kind.tags
         if judgment.is_success:

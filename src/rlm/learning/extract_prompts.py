@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rlm.learning.json_request import object_schema
 from rlm.learning.prompts import clip_ends, mark_data, show_run
 from rlm.llm import Message
 from rlm.loop.trace import ToolCall
@@ -79,33 +80,18 @@ again by the same \
 rules. Reply with nothing but one JSON object: \
 {{"items": [{{"title": …, "description": …, "steps": […], "general": …}}]}}."""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "items": {
-            "type": "array",
-            "maxItems": MOST_ITEMS,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "title": {"type": "string", "minLength": 1, "maxLength": 80},
-                    "description": {"type": "string", "minLength": 1, "maxLength": 160},
-                    "steps": {
-                        "type": "array",
-                        "items": {"type": "string", "minLength": 1, "maxLength": 300},
-                        "minItems": 1,
-                        "maxItems": 4,
-                    },
-                    "general": {"type": "boolean"},
-                },
-                "required": ["title", "description", "steps", "general"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["items"],
-    "additionalProperties": False,
-}
+
+def _text(most: int) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": most}
+
+
+_ITEM = object_schema(
+    title=_text(80),
+    description=_text(160),
+    steps={"type": "array", "items": _text(300), "minItems": 1, "maxItems": 4},
+    general={"type": "boolean"},
+)
+SCHEMA = object_schema(items={"type": "array", "maxItems": MOST_ITEMS, "items": _ITEM})
 
 
 def extract_messages(

@@ -21,7 +21,6 @@ from rlm.learning.insights_stats import (
     MemoryRuns,
     RunCounts,
     RunTally,
-    Stratum,
     TaskKey,
     count,
     mean_gap,
@@ -115,12 +114,9 @@ class Insights:
     def to_dict(self, limit: int | None = None) -> dict[str, Any]:
         """As JSON types, at most `limit` of each list."""
         lists = ("memories", "fewer_steps", "failing", "unused", "tasks")
-        found: dict[str, Any] = {
-            name: getattr(self, name) for name in ("trajectories", "judged", "success")
-        }
-        return found | {
-            name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists
-        }
+        found = {name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists}
+        whole = {"trajectories": self.trajectories, "judged": self.judged, "success": self.success}
+        return whole | found
 
 
 def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insights:
@@ -128,10 +124,7 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
     counts = count(store.learning_rows(limit))
     base = _Base(counts)
     items = {memory_id: store.get(memory_id) for memory_id in counts.memories}
-    found = [
-        base.memory(memory_id, seen, items[memory_id])
-        for memory_id, seen in counts.memories.items()
-    ]
+    found = [base.memory(key, seen, items[key]) for key, seen in counts.memories.items()]
     found.sort(key=lambda each: (-each.injected, -each.retrieved, each.memory_id))
     whole = _merge(counts.strata.values())
     return Insights(
@@ -148,11 +141,8 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
 
 def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     """Memories whose runs are shorter than others of their kind; the most saved first."""
-    kept = [
-        m
-        for m in found
-        if m.saved >= LEAST_SAVED and m.runs_without and m.verdict not in ("harms", "unused")
-    ]
+    useful = [m for m in found if m.verdict not in ("harms", "unused")]
+    kept = [m for m in useful if m.saved >= LEAST_SAVED and m.runs_without]
     return tuple(sorted(kept, key=lambda m: (-m.saved, m.memory_id)))
 
 
@@ -183,16 +173,12 @@ class _Base:
         rate, rate_runs, steps, step_runs = self._without(seen, mine)
         success_with = shrink(mine.successes, mine.judged, rate)
         steps_with = shrink(mine.steps, mine.timed, steps)
-        better = (
-            rate_gap(success_with, mine.judged, rate, rate_runs)
-            if mine.judged >= LEAST_RUNS
-            else 0.0
-        )
-        longer = (
-            mean_gap(steps_with, mine.timed, steps, step_runs, self.spread)
-            if mine.timed >= LEAST_RUNS
-            else 0.0
-        )
+        better = longer = 0.0
+        if mine.judged >= LEAST_RUNS:
+            better = rate_gap(success_with, mine.judged, rate, rate_runs)
+        if mine.timed >= LEAST_RUNS and step_runs:
+            longer = mean_gap(steps_with, mine.timed, steps, step_runs, self.spread)
+        unused = seen.said >= LEAST_RUNS and not seen.followed
         why_not = _why_not(item)
         return MemoryInsight(
             memory_id=memory_id,
@@ -211,11 +197,7 @@ class _Base:
             steps_with=steps_with,
             steps_without=steps,
             runs_without=step_runs,
-            verdict=_verdict(
-                better,
-                longer if step_runs else 0.0,
-                unused=seen.said >= LEAST_RUNS and not seen.followed,
-            ),
+            verdict=_verdict(better, longer, unused=unused),
             confidence=None if item is None else item.confidence,
             recalled=not why_not,
             why_not=why_not,
@@ -224,40 +206,35 @@ class _Base:
     def _without(self, seen: MemoryRuns, mine: RunTally) -> tuple[float, int, float, int]:
         """Success and steps that runs of the same kinds have without it, and of how many runs.
 
-        Every kind weighs as much as it does among the runs with the memory: one that is given to
-        hard questions is not blamed for them. Where a kind has no run without it, success is held
-        against all other runs, and steps against nothing: how long a question takes depends on its
-        kind.
+        Every kind weighs as much as among the runs with the memory: one that is given to hard
+        questions is not blamed for them. Where a kind has no run without it, success is held
+        against all other runs, and steps against nothing.
         """
-        others = RunTally()
-        others.merge(self.whole)
-        others.merge(mine, -1)
+        others = _subtract(self.whole, mine)
         usual = (others.successes + 1) / (others.judged + 2)
-        usual_steps = (
-            mine.mean_steps if mine.mean_steps is not None else self.whole.mean_steps or 0.0
-        )
+        usual_steps = mine.mean_steps
+        if usual_steps is None:
+            usual_steps = self.whole.mean_steps or 0.0
         rate = steps = 0.0
         rate_runs = step_runs = weight = 0
         for stratum, tally in seen.strata.items():
-            left = self._subtract(stratum, tally, seen.beside.get(stratum, RunTally()))
+            left = _subtract(self.strata[stratum], tally, seen.beside.get(stratum, RunTally()))
             own = tally.mean_steps if tally.mean_steps is not None else usual_steps
             rate += tally.runs * shrink(left.successes, left.judged, usual, weight=1)
             steps += tally.runs * (left.mean_steps if left.mean_steps is not None else own)
-            rate_runs, step_runs, weight = (
-                rate_runs + left.judged,
-                step_runs + left.timed,
-                weight + tally.runs,
-            )
+            rate_runs += left.judged
+            step_runs += left.timed
+            weight += tally.runs
         if not weight:
             return usual, 0, usual_steps, 0
         return rate / weight, rate_runs, steps / weight, step_runs
 
-    def _subtract(self, stratum: Stratum, *taken: RunTally) -> RunTally:
-        left = RunTally()
-        left.merge(self.strata[stratum])
-        for tally in taken:
-            left.merge(tally, -1)
-        return left
+
+def _subtract(whole: RunTally, *taken: RunTally) -> RunTally:
+    left = _merge([whole])
+    for tally in taken:
+        left.merge(tally, -1)
+    return left
 
 
 def _spread(tallies: Iterable[RunTally]) -> float:
@@ -294,16 +271,12 @@ def _tasks(store: MemoryBackend, counts: RunCounts) -> tuple[TaskInsight, ...]:
     """Every curriculum task that was run, those whose memories were of use elsewhere first."""
     made: dict[TaskKey, list[MemoryItem]] = {}
     for curriculum_id in dict.fromkeys(key[0] for key in counts.tasks):
-        for item in store.list_items(
-            provenance={"curriculum_id": curriculum_id}, limit=MOST_MEMORIES
-        ):
+        named = {"curriculum_id": curriculum_id}
+        for item in store.list_items(provenance=named, limit=MOST_MEMORIES):
             made.setdefault((curriculum_id, str(item.provenance.get("task_id"))), []).append(item)
     found = [_task(key, runs, made.get(key, []), counts) for key, runs in counts.tasks.items()]
-    return tuple(
-        sorted(
-            found, key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id)
-        )
-    )
+    found.sort(key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id))
+    return tuple(found)
 
 
 def _task(

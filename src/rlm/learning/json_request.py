@@ -34,6 +34,16 @@ T = TypeVar("T")
 Build = Callable[[float], list[Message]]
 
 
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """The JSON schema of an object that has just these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 def ask_json(
     client: Client,
     build: Build,

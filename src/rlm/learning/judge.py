@@ -18,7 +18,7 @@ from rlm.errors import RLMError
 from rlm.learning.json_request import ask_json, parse_json
 from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clip_ends, judge_messages
 from rlm.learning.verify import Verdict
-from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage, is_language_model
+from rlm.llm import Client, Message, Usage, is_language_model, is_unanswered
 from rlm.store.types import Judgment
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
@@ -70,7 +70,7 @@ def _by_rule(
         )
     if not answer:
         return _failure("the answer is empty", HIGH, ["an answer"])
-    if answer.startswith(OFFLINE_UNANSWERED):
+    if is_unanswered(answer):
         return _failure("the run says that it has no answer", HIGH, ["an answer"])
     if verdict is not None:
         unseen = f"; not seen in the evidence: {', '.join(grounding[:5])}" if grounding else ""

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rlm.learning.json_request import object_schema
 from rlm.llm import Message
 from rlm.store.sanitize import clean_text
 from rlm.store.secrets import scrub
@@ -78,17 +79,12 @@ nothing but one JSON object with "reason" (text), "missing" (a list of texts), "
 ("high", "medium" or \
 "low") and "is_success" (true or false)."""
 
-JUDGE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "minLength": 1, "maxLength": 400},
-        "missing": {"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": 8},
-        "confidence": {"type": "string", "enum": ["high", "medium", "low"]},
-        "is_success": {"type": "boolean"},
-    },
-    "required": ["reason", "missing", "confidence", "is_success"],
-    "additionalProperties": False,
-}
+JUDGE_SCHEMA = object_schema(
+    reason={"type": "string", "minLength": 1, "maxLength": 400},
+    missing={"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": 8},
+    confidence={"type": "string", "enum": ["high", "medium", "low"]},
+    is_success={"type": "boolean"},
+)
 
 _ANGLES = "<>‹›«»≪≫⋖⋗〈〉⟨⟩⟪⟫《》﹤﹥＜＞❮❯❰❱˂˃ᐸᐳᚲ⧼⧽⩹⩺⪡⪢⋘⋙❬❭"
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in _ANGLES}

@@ -25,7 +25,7 @@ from rlm.learning.grounding import iris_in
 from rlm.learning.names import TermNames, asked_in, named_in, names_of, nearly
 from rlm.learning.values import Values, values_in
 from rlm.learning.words import number_in, says_absent, says_none, truth_of
-from rlm.llm.types import OFFLINE_UNANSWERED
+from rlm.llm.types import is_unanswered
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import XSD
@@ -74,7 +74,7 @@ def check_answer(
     expected = _Expected(verify, engine)
     if not answer.strip():
         return Verdict(False, "there is no answer")
-    if answer.lstrip().startswith(OFFLINE_UNANSWERED):
+    if is_unanswered(answer):
         return Verdict(False, "the answer says that it is none")
     given = _Given(answer, question, engine, meta)
     if verify.compare == "count":
@@ -167,11 +167,8 @@ def _truth(verify: Verify, found: Answer) -> bool:
     if found.boolean is not None:
         return found.boolean
     term: dict[str, Any] = next(iter(found.rows[0].values()), {}) if len(found.rows) == 1 else {}
-    if (
-        len(found.variables) == 1
-        and term.get("dt") == XSD + "boolean"
-        and term["v"] in ("true", "false", "1", "0")
-    ):
+    is_truth = term.get("dt") == XSD + "boolean" and len(found.variables) == 1
+    if is_truth and term["v"] in ("true", "false", "1", "0"):
         return term["v"] in ("true", "1")
     raise _wrong(verify, "is no ASK, nor a row with one truth value: boolean needs one of them")
 
@@ -190,9 +187,9 @@ class _Given:
 
     def terms(self, expected: Collection[str]) -> set[str]:
         """The IRIs of the answer that count, else the terms that it names in words."""
-        counted = (
-            self.iris if self.vocabularies.intersection(expected) else self.iris - self.vocabularies
-        )
+        counted = set(self.iris)
+        if not self.vocabularies.intersection(expected):
+            counted -= self.vocabularies
         if counted.intersection(expected) or self.drop_asked(counted):
             return counted
         return counted | named_in(self.answer, _names_with(self.engine, self.meta, expected))
@@ -251,14 +248,11 @@ def _compare_names(given: _Given, expected: Values, *, exactly: bool) -> Verdict
     missing_names, extra_names = cap_names(missing_names + lost), cap_names(extra_names + others)
     wanted = len(expected.iris) + len(expected.texts)
     if not missing and not lost and not extra and not others:
-        return Verdict(
-            True, f"the answer names all {wanted}" + (" and no other" if exactly else "")
-        )
+        return Verdict(True, f"the answer names all {wanted}{' and no other' * exactly}")
     said = []
     if missing or lost:
-        said.append(
-            f"{len(missing) + len(lost)} of {wanted} missing: {', '.join(missing_names[:5])}"
-        )
+        number = len(missing) + len(lost)
+        said.append(f"{number} of {wanted} missing: {', '.join(missing_names[:5])}")
     if extra or others:
         said.append(f"{len(extra) + len(others)} not expected: {', '.join(extra_names[:5])}")
     return Verdict(False, "; ".join(said), missing_names, extra_names)
@@ -274,29 +268,22 @@ def _empty(given: _Given) -> Verdict:
 
 
 def _absent(given: _Given) -> Verdict:
-    extra = given.drop_asked(given.iris - given.vocabularies, fuzzy=False)
+    extra = given.short_names(given.drop_asked(given.iris - given.vocabularies, fuzzy=False))
     if extra:
-        return Verdict(
-            False,
-            "the thing does not exist, but the answer names terms",
-            extra=given.short_names(extra),
-        )
+        return Verdict(False, "the thing does not exist, but the answer names terms", extra=extra)
     if says_absent(given.answer):
         return Verdict(True, "the answer says that there is no such thing, as is the case")
     return Verdict(False, "the thing does not exist, but the answer does not say so")
 
 
 def _count(given: _Given, expected: Decimal) -> Verdict:
-    found = number_in(given.answer, given.question)
+    found, wanted = number_in(given.answer, given.question), [str(expected)]
     if found is None:
-        return Verdict(
-            False, f"the answer gives no plain number; it is {expected}", [str(expected)]
-        )
+        return Verdict(False, f"the answer gives no plain number; it is {expected}", wanted)
     if found == expected:
         return Verdict(True, f"the number is {expected}")
-    return Verdict(
-        False, f"the number is {expected}, the answer says {found}", [str(expected)], [str(found)]
-    )
+    why = f"the number is {expected}, the answer says {found}"
+    return Verdict(False, why, wanted, [str(found)])
 
 
 def _boolean(given: _Given, expected: bool) -> Verdict:

@@ -18,6 +18,7 @@ from rlm.llm.types import (
     Reply,
     Usage,
     is_language_model,
+    is_unanswered,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "ScriptedClient",
     "Usage",
     "is_language_model",
+    "is_unanswered",
     "language_refusal",
     "open_client",
 ]

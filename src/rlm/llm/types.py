@@ -68,6 +68,11 @@ def is_language_model(client: Client) -> bool:
     return bool(getattr(client, "is_language_model", True))
 
 
+def is_unanswered(answer: str) -> bool:
+    """Whether an answer says that it is none, as a client does that could not answer."""
+    return answer.lstrip().startswith(OFFLINE_UNANSWERED)
+
+
 class Usage:
     """Calls, tokens and cost, added up. Safe to share between threads.
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm.errors import HandleError, LimitExceeded, ValidationError
-from rlm.handles import Meter, Ref, Store, View, from_wire
+from rlm.handles import Meter, Ref, Store, View
 from rlm.learning import dedup
 from rlm.learning.extract_calls import CallReading
 from rlm.learning.gates import Gate
@@ -22,7 +22,7 @@ from rlm.store.backend import MemoryBackend
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
 from rlm.tools.memory import ORIGIN
 from rlm.tools.recalled_texts import RecalledTexts
-from rlm.tools.toolbox import Toolbox, check_text, clip
+from rlm.tools.toolbox import Toolbox, check_text, clip, result_handle
 
 LEARNT_PER_RUN = 5
 TASK_CHARS = 2_000
@@ -112,14 +112,7 @@ class _Learned:
 
     def _calls_behind(self, result: Any) -> tuple[list[ToolCall], ToolCall]:
         """The calls up to the one that made a result, and that one."""
-        if isinstance(result, Mapping):
-            result = from_wire(dict(result))
-            result = result.get("ref", result) if isinstance(result, dict) else result
-        if not isinstance(result, Ref | View | str):
-            raise HandleError(
-                "this is no handle to results: give what sparql_query returned, or its key"
-            )
-        key = self._handles.ref(result).key
+        key = self._handles.ref(result_handle(result)).key
         calls = self._calls()
         for place, call in enumerate(calls):
             if call.ok and call.tool == "sparql_query" and call.key == key:

@@ -10,23 +10,12 @@ import threading
 
 from rlm.errors import RLMError, ValidationError
 from rlm.ontology.engine.protocol import Answer, Engine
-from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.query.shape import PATTERN_CHARS, QueryPattern, declared_prefixes, pattern_of
+from rlm.ontology.query.shape import QueryPattern, pattern_of
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN
 from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import clip
-
-__all__ = [
-    "PATTERNS_PER_RUN",
-    "PATTERN_CHARS",
-    "QueryPattern",
-    "Patterns",
-    "declared_prefixes",
-    "pattern_of",
-    "procedure",
-]
 
 PATTERNS_PER_RUN = 5
 WORDS_CHARS = 200
@@ -65,9 +54,6 @@ def procedure(
     )
 
 
-# -- into memory
-
-
 class Patterns:
     """The patterns of one run on their way into memory. Thread-safe."""
 
@@ -102,7 +88,8 @@ class Patterns:
 
     def _keep(self, query: str) -> str:
         meta = self._engine.meta()
-        pattern = pattern_of(query, meta.prefixes, terms=_Terms(meta), by_place=meta.sampled)
+        terms = {*meta.classes, *meta.properties, *meta.pred_freq}
+        pattern = pattern_of(query, meta.prefixes, terms=terms, by_place=meta.sampled)
         if pattern is None:
             return "not stored: the query is no pattern that could be used again"
         self._recalled.check(pattern.text, "the pattern")
@@ -112,21 +99,8 @@ class Patterns:
             if self._memory.get(item.memory_id) is not None:
                 return f"known as {item.memory_id}"
             if self._stored >= PATTERNS_PER_RUN:
-                return (
-                    f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the"
-                    " most"
-                )
+                full = f"{PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+                return f"not stored: {full}"
             memory_id = self._memory.add(item)
             self._stored += 1
         return f"stored as {memory_id}"
-
-
-class _Terms:
-    """The words of a schema."""
-
-    def __init__(self, meta: GraphMeta) -> None:
-        self._meta = meta
-
-    def __contains__(self, iri: object) -> bool:
-        meta = self._meta
-        return iri in meta.classes or iri in meta.properties or iri in meta.pred_freq

@@ -17,20 +17,21 @@ from itertools import islice
 from typing import Any
 
 from rlm.errors import HandleError, OntologyError
-from rlm.handles import Meter, Ref, Store, View, from_wire
+from rlm.handles import Meter, Ref, Store, View
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query
 from rlm.ontology.query.lexer import IRI, PNAME
 from rlm.ontology.query.limit import enforce_limit
+from rlm.ontology.query.shape import declared_prefixes
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
-from rlm.tools.patterns import Patterns, declared_prefixes
+from rlm.tools.patterns import Patterns
 from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.sparql_peek import find_misnamed, peek
 from rlm.tools.sparql_schema import SchemaCache, SchemaReader
-from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
 from rlm.tools.views import take
 
 QUERY_ROWS = 10_000
@@ -230,13 +231,7 @@ class _SPARQL:
         return page | ({"limit_reached": True} if key in self._cut else {})
 
     def _rows(self, handle: Any) -> tuple[str, list[dict[str, str]]]:
-        if isinstance(handle, Mapping):  # as JSON has a handle, or what explain=True returned
-            handle = from_wire(dict(handle))
-            handle = handle.get("ref", handle) if isinstance(handle, dict) else handle
-        if isinstance(handle, dict):
-            raise HandleError(
-                "this is no handle to results: give what sparql_query returned, or its key"
-            )
+        handle = result_handle(handle)
         ref = self._handles.ref(handle)
         if isinstance(handle, View) and self._handles.size(handle) != ref.sz:
             raise HandleError(f"this is a part of {ref}: give the handle itself")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.errors import ValidationError
-from rlm.handles import Meter
+from rlm.errors import HandleError, ValidationError
+from rlm.handles import Meter, from_wire
 from rlm.loop.trace import render_value
 
 Tool = Callable[..., Any]
@@ -100,6 +100,18 @@ def one_line(text: str) -> str:
 
 
 # -- what a tool may be asked
+
+
+def result_handle(value: Any) -> Any:
+    """The handle of a result: itself, its key, its JSON form, or what explain=True returned."""
+    if isinstance(value, Mapping):
+        value = from_wire(dict(value))
+        value = value.get("ref", value) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        raise HandleError(
+            "this is no handle to results: give what sparql_query returned, or its key"
+        )
+    return value
 
 
 def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:
