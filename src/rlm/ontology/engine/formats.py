@@ -34,7 +34,6 @@ EXTENSIONS = {
     **dict.fromkeys((".rdf", ".rdfs", ".xml", ".owl"), "rdf-xml"),
     **dict.fromkeys((".jsonld", ".json"), "json-ld"),
 }
-QUADS = frozenset({"n-quads", "trig", "json-ld"})
 _READS_TOO = {"turtle": {"n-triples"}, "trig": {"turtle", "n-triples"}, "n-quads": {"n-triples"}}
 """A format whose parser also reads these: no reason to doubt an extension."""
 HEAD_BYTES = 64 << 10

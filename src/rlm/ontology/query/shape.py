@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rlm.errors import RLMError
-from rlm.ontology.query.guard import check_query
+from rlm.ontology.query.guard import Checked, check_query
 from rlm.ontology.query.lexer import (
     BNODE,
     IRI,
@@ -67,15 +67,12 @@ def pattern_of(
     pattern itself. Raises QueryRefused for what may not run.
     """
     checked = check_query(query)
-    tokens = checked.tokens
-    form = next(place for place, token in enumerate(tokens) if token.upper == checked.kind)
-    head = tokens[:form]
-    if any(token.upper == "BASE" for token in head):
-        return None
-    if any(token.kind == VAR and _PLACEHOLDER.fullmatch(token.text) for token in tokens):
+    head, body = split_prologue(checked)
+    unfilled = (t.kind == VAR and _PLACEHOLDER.fullmatch(t.text) for t in checked.tokens)
+    if any(token.upper == "BASE" for token in head) or any(unfilled):
         return None
     own = declared_prefixes(head)
-    made = QueryWriter(tokens[form:], Prefixes(prefixes), own, terms, by_place=by_place)
+    made = QueryWriter(body, Prefixes(prefixes), own, terms, by_place=by_place)
     try:
         text = join_tokens(list(made.words()))
     except RLMError:  # a prefix that the engine knows and we do not
@@ -83,8 +80,15 @@ def pattern_of(
     if not made.kept or "{" not in text or len(text) > PATTERN_CHARS:
         return None
     named = [*made.classes, *(name for name in made.kept if name not in made.classes)]
-    counts = any(token.upper == "COUNT" for token in tokens)
+    counts = any(token.upper == "COUNT" for token in body)
     return QueryPattern(checked.kind, text, tuple(named), made.slots, counts)
+
+
+def split_prologue(checked: Checked) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """The tokens before the query form, and those from there on."""
+    tokens = checked.tokens
+    form = next(place for place, token in enumerate(tokens) if token.upper == checked.kind)
+    return tokens[:form], tokens[form:]
 
 
 def declared_prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from rlm.errors import RLMError
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.query.lexer import IRI, LANG, PNAME, VAR, Token
-from rlm.ontology.query.shape import SHAPELY, QueryWriter, declared_prefixes, join_tokens
+from rlm.ontology.query.shape import (
+    SHAPELY,
+    QueryWriter,
+    declared_prefixes,
+    join_tokens,
+    split_prologue,
+)
 from rlm.ontology.terms import XSD, Prefixes
 from rlm.ontology.vocabulary import SKOS, is_machinery
 
@@ -47,27 +53,24 @@ def template_of(
     does not fill. None for a query with a BASE or an unknown prefix. Raises QueryRefused.
     """
     checked = check_query(query)
-    form = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
-    head = checked.tokens[:form]
+    head, body = split_prologue(checked)
     if any(token.upper == "BASE" for token in head):
         return None
-    own = declared_prefixes(head)
-    made = _Filler(checked.tokens[form:], Prefixes(prefixes), own, entities, texts)
+    made = _Filler(body, Prefixes(prefixes), declared_prefixes(head), entities, texts)
     try:
         text = join_tokens(list(made.words())).strip()
     except RLMError:
         return None
-    counts = any(token.upper == "COUNT" for token in checked.tokens)
+    counts = any(token.upper == "COUNT" for token in body)
     return QueryTemplate(checked.kind, text, tuple(made.kept), tuple(made.slots), counts)
 
 
 def names_of(query: str, prefixes: Mapping[str, str]) -> list[str]:
     """The IRIs that a query names behind its prologue, in order, each once, as far as known."""
-    checked = check_query(query)
-    form = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
-    known = Prefixes({**Prefixes(prefixes), **declared_prefixes(checked.tokens[:form])})
+    head, body = split_prologue(check_query(query))
+    known = Prefixes({**Prefixes(prefixes), **declared_prefixes(head)})
     found: dict[str, None] = {}
-    for token in checked.tokens[form:]:
+    for token in body:
         if token.kind in (IRI, PNAME):
             with suppress(RLMError):
                 found[known.expand(token.text)] = None
