@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rlm.llm import schema
-from rlm.llm.chat import Answer, Ask, ChatClient, Wire, count_of, sketch
-from rlm.llm.http import checked_key
+from rlm.llm.chat import ChatAnswer, ChatClient, Question, Wire, count_of, sketch
 from rlm.llm.prices import Price
 from rlm.llm.types import Message
+from rlm.urls import checked_key
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -86,7 +86,7 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             habits=AnthropicHabits(),
         )
 
-    def _body(self, ask: Ask, habits: AnthropicHabits) -> dict[str, Any]:
+    def _body(self, ask: Question, habits: AnthropicHabits) -> dict[str, Any]:
         system, turns = conversation(ask.messages)
         body: dict[str, Any] = {
             "model": self.model,
@@ -113,7 +113,7 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             body["system"] = system
         return body
 
-    def _read(self, found: Mapping[str, Any]) -> Answer:
+    def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
         blocks, stop, usage = found.get("content"), found.get("stop_reason"), found.get("usage")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise self._bad(f"answered without content: {sketch(found)}")
@@ -133,7 +133,7 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
             tokens_in += sum(count_of(usage, name) or 0 for name in cached)
         reason = STOPS.get(stop, stop) if isinstance(stop, str) else "stop"
-        return Answer(text, reason, tokens_in, count_of(usage, "output_tokens"))
+        return ChatAnswer(text, reason, tokens_in, count_of(usage, "output_tokens"))
 
 
 def conversation(sent: Sequence[Message]) -> tuple[str, list[Message]]:

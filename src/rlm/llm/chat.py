@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from rlm.errors import ModelBadReply, ModelError
+from rlm.errors import ModelError
+from rlm.http import ExchangeFailed, Retry
 from rlm.llm import schema
-from rlm.llm.faults import Fault
-from rlm.llm.http import MAX_REPLY_BYTES, TIMEOUT_S, Server, same_host
 from rlm.llm.prices import PRICES, Price, cost_usd
-from rlm.llm.retry import Retry
+from rlm.llm.server import MAX_REPLY_BYTES, TIMEOUT_S, ModelServer
 from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+from rlm.urls import same_host
 
 
 class Habits(Protocol):
@@ -32,7 +32,7 @@ H = TypeVar("H", bound=Habits)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Question:
     """One question. `schema` is always of an object."""
 
     messages: list[Message]
@@ -42,7 +42,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChatAnswer:
     """What was read from one. Tokens are None when the server did not count them, the cost when it
     did not say."""
 
@@ -88,7 +88,7 @@ class ChatClient(ABC, Generic[H]):
     ) -> None:
         wire = wire or Wire()
         self.model = model
-        self._server = Server(
+        self._server = ModelServer(
             base_url,
             model=model,
             headers=headers,
@@ -114,7 +114,7 @@ class ChatClient(ABC, Generic[H]):
         started = time.perf_counter()
         deadline = self._server.retry.deadline(self._timeout_s if timeout_s is None else timeout_s)
         wanted, wrapped = (None, False) if json_schema is None else schema.as_object(json_schema)
-        ask = Ask(checked(messages), max_tokens, temperature, wanted)
+        ask = Question(checked(messages), max_tokens, temperature, wanted)
         found, habits = None, self._habits
         while found is None:
             body, tried = self._body(ask, habits), habits
@@ -141,19 +141,19 @@ class ChatClient(ABC, Generic[H]):
         return f"{type(self).__name__}({self.model!r}, base_url={self._server.url!r})"
 
     @abstractmethod
-    def _body(self, ask: Ask, habits: H) -> dict[str, Any]:
+    def _body(self, ask: Question, habits: H) -> dict[str, Any]:
         """The question as this protocol writes it."""
 
     @abstractmethod
-    def _read(self, found: Mapping[str, Any]) -> Answer:
+    def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
         """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not
         promise."""
 
     def _bad(self, problem: str) -> ModelError:
-        return self._server.error(Fault(ModelBadReply, problem))
+        return self._server.error(ExchangeFailed(problem))
 
     def _reply(
-        self, found: Mapping[str, Any], ask: Ask, answer: Answer, text: str, seconds: float
+        self, found: Mapping[str, Any], ask: Question, answer: ChatAnswer, text: str, seconds: float
     ) -> Reply:
         tokens_in = (
             estimate_prompt(ask.messages) if answer.input_tokens is None else answer.input_tokens

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
-from rlm.llm.http import same_host
 from rlm.llm.scripted import ScriptedClient
 from rlm.llm.types import Client
+from rlm.urls import same_host
 
 if TYPE_CHECKING:
     from rlm.llm.chat import Wire

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rlm.llm import schema
-from rlm.llm.chat import Answer, Ask, ChatClient, Wire, count_of, sketch
-from rlm.llm.http import checked_key, same_host
+from rlm.llm.chat import ChatAnswer, ChatClient, Question, Wire, count_of, sketch
 from rlm.llm.prices import Price
 from rlm.llm.types import Message
+from rlm.urls import checked_key, same_host
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -96,7 +96,7 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
             habits=OpenAIHabits("max_completion_tokens" if own else "max_tokens", limits=not own),
         )
 
-    def _body(self, ask: Ask, habits: OpenAIHabits) -> dict[str, Any]:
+    def _body(self, ask: Question, habits: OpenAIHabits) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": ask.messages}
         if ask.max_tokens is not None:
             body[habits.tokens_field] = ask.max_tokens
@@ -114,7 +114,7 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
             body["response_format"] = {"type": "json_object"}
         return {**body, "messages": _told(ask.messages, schema.instruction(ask.schema))}
 
-    def _read(self, found: Mapping[str, Any]) -> Answer:
+    def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
         try:
             choice = found["choices"][0]
             message, stop = choice["message"], choice.get("finish_reason")
@@ -133,7 +133,7 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         usage = found.get("usage")
         # A reasoning model that ran out of tokens while it thought gives null: an empty answer, cut
         # short.
-        return Answer(
+        return ChatAnswer(
             content or "",
             stop,
             count_of(usage, "prompt_tokens"),
