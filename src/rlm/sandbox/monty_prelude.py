@@ -14,7 +14,7 @@ import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rlm.sandbox.values import TOOL_FAULTS, plain_text
+from rlm.sandbox.engine import TOOL_FAULTS, plain_text
 
 SLICE_CHARS = 20_000
 """As in the first engine: up to this a slice is a string, and a text is shown and formatted as its
@@ -398,7 +398,7 @@ class Handles:
             return None
 
 
-def readied(code: str) -> str:
+def prepare_block(code: str) -> str:
     """A block as monty runs it.
 
     `SHOW_VARS()` is given the variables where it stands: monty has no other way to tell them to a
