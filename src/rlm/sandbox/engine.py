@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from rlm.errors import RLMError, SandboxError
+from rlm.frames import plain_text
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
 
 LOST = "the REPL was started anew and its variables are lost"
@@ -157,12 +158,3 @@ def unwired(value: Any, from_wire: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [unwired(part, from_wire) for part in value]
     return value
-
-
-def plain_text(text: str) -> str:
-    """Without lone surrogates."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text

@@ -32,14 +32,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from rlm.errors import SandboxError
-from rlm.frames import BrokenFrame, encode
+from rlm.frames import BrokenFrame, encode, plain_text
 from rlm.sandbox.engine import (
     LOST,
     ReplEngine,
     RunningBlock,
     Stopped,
     check_variable_name,
-    plain_text,
     unwired,
     wired,
 )

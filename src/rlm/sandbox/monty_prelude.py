@@ -14,7 +14,8 @@ import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rlm.sandbox.engine import TOOL_FAULTS, plain_text
+from rlm.frames import plain_text
+from rlm.sandbox.engine import TOOL_FAULTS
 
 SLICE_CHARS = 20_000
 """As in the first engine: up to this a slice is a string, and a text is shown and formatted as its

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import SandboxError, SandboxUnfit
-from rlm.frames import BrokenFrame
+from rlm.frames import BrokenFrame, plain_text
 from rlm.kernel import WORKER_CPU_S
 from rlm.sandbox.engine import (
     LOST,
@@ -27,7 +27,6 @@ from rlm.sandbox.engine import (
     RunningBlock,
     Stopped,
     check_variable_name,
-    plain_text,
     unwired,
     wired,
 )

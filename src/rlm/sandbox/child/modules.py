@@ -13,6 +13,7 @@ import bisect
 import collections
 import collections.abc
 import contextlib
+import copy
 import csv
 import dataclasses
 import datetime
@@ -40,22 +41,16 @@ import urllib.parse
 from typing import Any
 
 from rlm.sandbox.child import facades, guards
-from rlm.sandbox.child.texts import Found, Parts, Text, Words
+from rlm.sandbox.child.texts import HostText, SharedObject, TextMatch, TextParts, TextWords
 
 
-class Facade:
+class Facade(SharedObject):
     """A module as the code sees it."""
 
     __slots__ = ("_name", "_parts")
 
     def __init__(self, name: str, parts: dict[str, Any]) -> None:
         self._name, self._parts = name, parts
-
-    def __copy__(self) -> Facade:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Facade:
-        return self
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -160,7 +155,7 @@ _TABLE: dict[str, tuple[Any, str]] = {
 _REPLACED: dict[str, dict[str, Any]] = {
     "__future__": {"annotations": None},
     "collections": {"namedtuple": facades.namedtuple},
-    "copy": {"copy": facades.shallow_copy, "deepcopy": facades.deep_copy},
+    "copy": {"copy": copy.copy, "deepcopy": facades.deep_copy},
     "enum": {
         name: getattr(facades, name) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
     },
@@ -190,7 +185,16 @@ guards.open_types(
     datetime.date, datetime.datetime, datetime.timedelta, datetime.time, decimal.Decimal, fractions.Fraction,
     collections.ChainMap, io.StringIO, io.BytesIO,
 )  # fmt: skip
-guards.seal_types(Facade, facades.Pattern, Text, Parts, Words, Found, dataclasses.Field)
+guards.seal_types(
+    SharedObject,
+    Facade,
+    facades.Pattern,
+    HostText,
+    TextParts,
+    TextWords,
+    TextMatch,
+    dataclasses.Field,
+)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})
 """Modules that the library imports while it works, through our importer: loaded below, and never
