@@ -96,17 +96,12 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
         if ask.temperature is not None and habits.temperature:
             body["temperature"] = ask.temperature
         if ask.schema is not None and habits.way == 0:
-            body["tools"] = [
-                {"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}
-            ]
+            tool = {"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}
+            body["tools"] = [tool]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
         elif ask.schema is not None and habits.way == 1:
-            body["output_config"] = {
-                "format": {
-                    "type": "json_schema",
-                    "schema": schema.closed(schema.unlimited(ask.schema)),
-                }
-            }
+            wanted = schema.closed(schema.unlimited(ask.schema))
+            body["output_config"] = {"format": {"type": "json_schema", "schema": wanted}}
         elif ask.schema is not None:
             system = f"{system}\n\n{schema.instruction(ask.schema)}".strip()
         if system:
@@ -117,17 +112,13 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
         blocks, stop, usage = found.get("content"), found.get("stop_reason"), found.get("usage")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise self._bad(f"answered without content: {sketch(found)}")
-        called = [
-            block
-            for block in blocks
-            if block.get("type") == "tool_use" and block.get("name") == TOOL
-        ]
-        if called:
-            text = json.dumps(called[0].get("input"), ensure_ascii=False)
+        calls = [block for block in blocks if block.get("type") == "tool_use"]
+        called = next((block for block in calls if block.get("name") == TOOL), None)
+        if called is not None:
+            text = json.dumps(called.get("input"), ensure_ascii=False)
         else:
-            text = "".join(
-                str(block.get("text") or "") for block in blocks if block.get("type") == "text"
-            )
+            texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+            text = "".join(str(part or "") for part in texts)
         tokens_in = count_of(usage, "input_tokens")
         if tokens_in is not None:  # what was read from or written to the prompt cache came in too
             cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
@@ -137,15 +128,12 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
 
 
 def conversation(sent: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The system prompt, and turns as Anthropic takes them: alternating, none empty, the user's
-    first and last.
+    """The system prompt, and alternating turns, none empty, the user's first and last.
 
-    A system message after the first turn joins the system prompt; what is said is kept, its place
-    is not.
+    A system message after the first turn joins the system prompt and loses its place.
     """
-    system = "\n\n".join(
-        m["content"] for m in sent if m["role"] == "system" and m["content"].strip()
-    )
+    systems = [message["content"] for message in sent if message["role"] == "system"]
+    system = "\n\n".join(text for text in systems if text.strip())
     turns: list[Message] = []
     for message in sent:
         role, text = message["role"], message["content"]

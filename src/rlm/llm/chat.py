@@ -1,5 +1,4 @@
-"""What the clients over HTTP have in common: ask, ask in another way if refused, read, count,
-price.
+"""What the clients over HTTP have in common: ask, ask otherwise if refused, read, count, price.
 
 `openai` and `anthropic` say how a question is written and an answer read; everything else is here.
 """
@@ -43,8 +42,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """What was read from one. Tokens are None when the server did not count them, the cost when it
-    did not say."""
+    """What was read from one. Tokens and cost are None where the server did not say."""
 
     text: str
     stop_reason: str
@@ -55,8 +53,7 @@ class ChatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a client reaches its server: how long a call may take, when to try again, what a reply
-    may weigh."""
+    """How a client reaches its server."""
 
     timeout_s: float = TIMEOUT_S
     retry: Retry = field(default_factory=Retry)
@@ -155,23 +152,22 @@ class ChatClient(ABC, Generic[H]):
     def _reply(
         self, found: Mapping[str, Any], ask: Question, answer: ChatAnswer, text: str, seconds: float
     ) -> Reply:
-        tokens_in = (
-            estimate_prompt(ask.messages) if answer.input_tokens is None else answer.input_tokens
-        )
-        tokens_out = estimate_tokens(text) if answer.output_tokens is None else answer.output_tokens
-        cost = answer.cost_usd
+        tokens_in, tokens_out, cost = answer.input_tokens, answer.output_tokens, answer.cost_usd
+        estimated = tokens_in is None or tokens_out is None
+        tokens_in = estimate_prompt(ask.messages) if tokens_in is None else tokens_in
+        tokens_out = estimate_tokens(text) if tokens_out is None else tokens_out
+        if cost is None:
+            cost = cost_usd(self.model, tokens_in, tokens_out, self._prices)
         named = found.get("model")
         return Reply(
             text=text,
             model=named if isinstance(named, str) and named else self.model,
             input_tokens=tokens_in,
             output_tokens=tokens_out,
-            cost_usd=cost_usd(self.model, tokens_in, tokens_out, self._prices)
-            if cost is None
-            else cost,
+            cost_usd=cost,
             stop_reason=answer.stop_reason,
             seconds=seconds,
-            estimated=answer.input_tokens is None or answer.output_tokens is None,
+            estimated=estimated,
         )
 
 

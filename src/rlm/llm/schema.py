@@ -1,5 +1,4 @@
-"""JSON schemas as the servers want them. Knows no server; `openai` and `anthropic` pick what they
-need."""
+"""JSON schemas as the servers want them. Knows no server."""
 
 from __future__ import annotations
 
@@ -62,11 +61,11 @@ def unlimited(schema: Any) -> Any:
         return [unlimited(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: unlimited(part) for name, part in schema.items() if not _is_limit(name, part)}
-
-
-def _is_limit(name: str, part: Any) -> bool:
-    return name in LIMITS and isinstance(part, int)  # a property may be called so
+    return {
+        name: unlimited(part)
+        for name, part in schema.items()
+        if not (name in LIMITS and isinstance(part, int))  # a property may be called so
+    }
 
 
 def closed(schema: Any) -> Any:

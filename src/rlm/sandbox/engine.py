@@ -1,4 +1,4 @@
-"""What both engines of the sealed REPL share: the count of a block, tool calls, plain values."""
+"""What every engine of the sealed REPL promises, and what both do in the same way."""
 
 from __future__ import annotations
 
@@ -44,9 +44,13 @@ class RunningBlock:
         return self.ends if self.deadline is None else min(self.ends, self.deadline)
 
 
-class ReplEngine(ABC):
-    """A REPL over one worker, which is replaced when it is lost: what the host had set is set
-    again."""
+class Repl(ABC):
+    """Code runs in a worker; state stays from block to block. Not for two threads at once.
+
+    A worker that is lost is replaced, and what the host had set is set again.
+    """
+
+    engine: str
 
     def __init__(self, surroundings: Surroundings | None, limits: SandboxLimits | None) -> None:
         self._given = surroundings or Surroundings()
@@ -54,6 +58,25 @@ class ReplEngine(ABC):
         self._set: dict[str, Any] = {}
         self._known: dict[str, str] = {}
         self._lost = False
+
+    @abstractmethod
+    def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
+        """Run one block. What the code does wrong is in the result; only faults of ours raise.
+
+        `deadline` is a time of `time.monotonic()` that also spans patient tools.
+        """
+
+    @abstractmethod
+    def set(self, name: str, value: Any) -> None:
+        """Give the code a variable; it is there again after a restart."""
+
+    @abstractmethod
+    def get(self, name: str) -> Any:
+        """A variable's value as JSON-like data; SandboxError when there is none."""
+
+    @abstractmethod
+    def variables(self) -> dict[str, str]:
+        """The code's variables, each with a short description. Tools are not among them."""
 
     @abstractmethod
     def _kill(self) -> None:

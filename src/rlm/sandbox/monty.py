@@ -35,7 +35,7 @@ from rlm.errors import SandboxError
 from rlm.frames import BrokenFrame, encode, plain_text
 from rlm.sandbox.engine import (
     LOST,
-    ReplEngine,
+    Repl,
     RunningBlock,
     Stopped,
     check_variable_name,
@@ -66,7 +66,7 @@ _OVERTIME = ("feed time limit exceeded", "turn time limit exceeded")
 _PRELUDE_FILE = "<python-input-0>"
 
 
-class MontyRepl(ReplEngine):
+class MontyRepl(Repl):
     """A REPL whose code runs in monty."""
 
     engine = "monty"
@@ -91,9 +91,10 @@ class MontyRepl(ReplEngine):
     def _start(self, saved: bytes | None = None) -> None:
         """A fresh worker, with what was saved or with what the host had set."""
         limits = {
-            "max_feed_duration_secs": self.limits.block_s, "max_memory": self.limits.memory_mb << 20,
+            "max_feed_duration_secs": self.limits.block_s,
+            "max_memory": self.limits.memory_mb << 20,
             "max_suspensions": 1 << 31,  # calls are counted here, by block
-        }  # fmt: skip
+        }
         self._thread = ThreadPoolExecutor(1, "rlm-monty")
         try:
             self._pool = self._monty.Monty(max_processes=1, checkout_timeout=ASIDE_S)
@@ -294,7 +295,7 @@ class MontyRepl(ReplEngine):
         return lambda: at.resume(answer)
 
     def _answer(self, block: RunningBlock, call: Any) -> dict[str, Any]:
-        """What a tool returns, or what went wrong as far as it concerns the code, in monty's form."""
+        """What a tool returns or what went wrong, in monty's form."""
         name, args, words = call if len(call) == 3 else ("", [], {})
         if name == "SHOW_VARS":
             return {"return_value": dict(self._known)}

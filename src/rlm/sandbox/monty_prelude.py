@@ -22,23 +22,25 @@ SLICE_CHARS = 20_000
 characters."""
 TEXT_TOOLS = ("text.read", "text.find", "text.count", "text.mark")
 MONTY_NOTE = """\
-The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or inheritance, and few modules \
-(`re`, `json`, `math`, `datetime`, `collections` and some more).
-`context` and the texts that tools return are no `str`, but work like one: `len(context)`, `context[a:b]`, \
-`x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, f-strings, and the functions of `re`. \
-Where a real `str` is needed (`json.loads`, `"".join`) use `context.read()` or `context.read(a, b)`.
-A text of very many characters is not held in the REPL, and an error says so: use only `context.read(a, b)`, \
-`context.find(x, a, b)` and `context.count(x)` on it. Call these and the tools in plain loops, not inside a function \
-that is given to `map`, `filter` or `sorted`.
+The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or \
+inheritance, and few modules (`re`, `json`, `math`, `datetime`, `collections` and some more).
+`context` and the texts that tools return are no `str`, but work like one: `len(context)`, \
+`context[a:b]`, `x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, \
+f-strings, and the functions of `re`. Where a real `str` is needed (`json.loads`, `"".join`) use \
+`context.read()` or `context.read(a, b)`.
+A text of very many characters is not held in the REPL, and an error says so: use only \
+`context.read(a, b)`, `context.find(x, a, b)` and `context.count(x)` on it. Call these and the \
+tools in plain loops, not inside a function that is given to `map`, `filter` or `sorted`.
 """
 """For the system prompt of a run in this engine."""
 
-_DELEGATED = (
-    "capitalize", "center", "encode", "expandtabs", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
-    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust",
-    "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit",
-    "split", "splitlines", "startswith", "endswith", "swapcase", "title", "upper", "zfill",
-)  # fmt: skip
+_DELEGATED = """
+    capitalize center encode expandtabs isalnum isalpha isascii isdecimal isdigit isidentifier
+    islower isnumeric isprintable isspace istitle isupper join ljust partition removeprefix
+    removesuffix replace rfind rindex rjust rpartition rsplit split splitlines startswith
+    endswith swapcase title upper zfill
+"""
+"""Methods that a text hands on to its characters."""
 _SEARCHES = ("search", "match", "fullmatch", "findall", "finditer")
 _RE_FUNCTIONS = (*_SEARCHES, "sub", "split", "compile", "Pattern")
 
@@ -53,7 +55,8 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
     class Text:
         def __init__(self, key, start, stop, dtype, prev, held, mark, fold=False):
             self.key, self.dtype, self.sz, self.prev = key, dtype, stop - start, prev
-            self._start, self._stop, self._held, self._mark, self._fold = start, stop, held, mark, fold
+            self._start, self._stop, self._held = start, stop, held
+            self._mark, self._fold = mark, fold
         def __repr__(self):
             return shown(self)
         def __str__(self):
@@ -70,14 +73,16 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
             return other + str(self) if type(other) is str else NotImplemented
         def __eq__(self, other):
             if type(other) is Text:
-                same = (self.key, self._start, self._stop) == (other.key, other._start, other._stop)
-                return same or (self.sz == other.sz and self._held is not None and self._held == other._held)
+                if (self.key, self._start, self._stop) == (other.key, other._start, other._stop):
+                    return True
+                return self.sz == other.sz and self._held is not None and self._held == other._held
             return type(other) is str and len(other) == self.sz and self._whole() == other
         def _whole(self):
             if self._held is None:
                 raise ValueError(
                     f"the text has {self.sz:,} characters and is not held in the REPL: "
-                    "use .read(start, stop), .find(x) and .count(x) on it, and work on what read() gives"
+                    "use .read(start, stop), .find(x) and .count(x) on it, "
+                    "and work on what read() gives"
                 )
             return self._held
         def __getitem__(self, place):
@@ -108,18 +113,22 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
                 return self._held[start:stop]
             parts = []
             while start < stop:
-                part = _rlm_call("text.read", [self.key, self._start + start, self._start + stop], {})[0]
+                place = [self.key, self._start + start, self._start + stop]
+                part = _rlm_call("text.read", place, {})[0]
                 if not part:
                     break
                 parts.append(part)
                 start += len(part)
             text = "".join(parts)
             return lowered(text) if self._fold else text
+        def _bounds(self, start, stop):
+            first, end = place_of(start, self.sz, 0), place_of(stop, self.sz, self.sz)
+            return self._start + first, self._start + end
         def find(self, needle, start=None, stop=None):
             needle = plain_needle(needle)
             if self._held is not None:
                 return self._held.find(needle, start, stop)
-            first, end = self._start + place_of(start, self.sz, 0), self._start + place_of(stop, self.sz, self.sz)
+            first, end = self._bounds(start, stop)
             at = _rlm_call("text.find", [self.key, needle, first, end, self._fold], {})[0]
             return at - self._start if at >= 0 else -1
         def index(self, needle, start=None, stop=None):
@@ -131,14 +140,15 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
             needle = plain_needle(needle)
             if self._held is not None or self._fold:
                 return self._whole().count(needle, start, stop)
-            first, end = self._start + place_of(start, self.sz, 0), self._start + place_of(stop, self.sz, self.sz)
+            first, end = self._bounds(start, stop)
             return _rlm_call("text.count", [self.key, needle, first, end], {})[0]
         def lower(self):
             held = self._held
             if held is not None and self.sz <= most:
                 return held.lower()
             held = None if held is None else lowered(held)
-            return Text(self.key, self._start, self._stop, self.dtype, self.prev, held, self._mark, True)
+            start, stop = self._start, self._stop
+            return Text(self.key, start, stop, self.dtype, self.prev, held, self._mark, True)
         def casefold(self):
             return self.lower()
         def strip(self, characters=None):
@@ -174,12 +184,14 @@ DELEGATED
         if len(value) == 1 and type(ref) is dict and "held" in ref:
             if ref["start"] == ref["stop"]:
                 return ""
-            return Text(ref["key"], ref["start"], ref["stop"], ref["dtype"], ref["prev"], ref["held"], ref["mark"])
+            key, start, stop, dtype = ref["key"], ref["start"], ref["stop"], ref["dtype"]
+            return Text(key, start, stop, dtype, ref["prev"], ref["held"], ref["mark"])
         return {key: made(part) for key, part in value.items()}
     def length(value, /):
         return value.sz if type(value) is Text else len(value)
     def brief(value):
-        return shown(value) if type(value) is Text and (value.sz > most or value.dtype == "results") else value
+        is_shut = type(value) is Text and (value.sz > most or value.dtype == "results")
+        return shown(value) if is_shut else value
     return Text, shown, made, length, brief
 _rlm_Text, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
     type, len, str, slice, iter, hash, list, range, dict, int
@@ -221,7 +233,9 @@ SEARCHES
         def split(self, pattern, string, maxsplit=0, flags=0):
             return real.split(inner(pattern), subject(string), maxsplit, flags)
         def compile(self, pattern, flags=0):
-            return pattern if type(pattern) is Pattern else Pattern(real.compile(subject(pattern), flags))
+            if type(pattern) is Pattern:
+                return pattern
+            return Pattern(real.compile(subject(pattern), flags))
     made = Re()
     made.Pattern, made.Match, made.escape = Pattern, real.Match, real.escape
     made.error, made.PatternError = real.error, real.PatternError
@@ -237,9 +251,13 @@ _rlm_re = _rlm_make_re(_rlm_real_re, _rlm_Text, type)
 _VALUES = """
 ToolError = RuntimeError
 _rlm_locals = locals
-def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool, Text, shown, made, re):
+def _rlm_make(
+    type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
+    Text, shown, made, re
+):
     plain_kinds = (str, int, float, bool, type(None))
-    views = ("dict_keys", "dict_values", "dict_items", "range", "deque", "list_iterator", "tuple_iterator")
+    views = ("dict_keys", "dict_values", "dict_items", "range", "deque")
+    views += ("list_iterator", "tuple_iterator")
     def plain(value, depth=0):
         kind = type(value)
         if kind in plain_kinds:
@@ -253,13 +271,16 @@ def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, in
         if kind is dict or kind.__name__ in ("Counter", "defaultdict", "OrderedDict"):
             named = {str(key): plain(part, depth + 1) for key, part in value.items()}
             if len(named) == 1 and type(named.get("$ref")) is dict:
-                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
+                raise ValueError(
+                    "a dictionary that looks like a handle cannot be given: give the handle itself"
+                )
             return named
         if kind in (list, tuple, set, frozenset) or kind.__name__ in views:
             return [plain(part, depth + 1) for part in value]
         if kind is bytes:
             return value.decode("utf-8", "replace")
-        raise TypeError(f"a {kind.__name__} cannot be given to a tool: use text, numbers, lists or dictionaries")
+        use = "use text, numbers, lists or dictionaries"
+        raise TypeError(f"a {kind.__name__} cannot be given to a tool: {use}")
     def short(value):
         kind = type(value)
         if value is None or kind in (bool, float):
@@ -312,7 +333,9 @@ def _methods(names: Sequence[str], takes: str, does: str) -> str:
 
 
 _PARTS = {
-    "DELEGATED\n": _methods(_DELEGATED, "*args, **words", "self._whole().{}(*args, **words)"),
+    "DELEGATED\n": _methods(
+        _DELEGATED.split(), "*args, **words", "self._whole().{}(*args, **words)"
+    ),
     "SEARCHES_OF_PATTERN\n": _methods(_SEARCHES, "string", "self._real.{}(subject(string))"),
     "SEARCHES\n": _methods(
         _SEARCHES, "pattern, string, flags=0", "real.{}(inner(pattern), subject(string), flags)"
@@ -331,8 +354,7 @@ GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
 
 
 class Handles:
-    """The handles on their way into one sandbox: they are given their characters, and their keys
-    are noted."""
+    """The handles that one sandbox is given, with their characters where these are few."""
 
     def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
         self._hidden, self._held_chars = hidden, held_chars
@@ -371,28 +393,30 @@ class Handles:
         self._keys.add(key)
         held = self._text(key, start, stop) if stop - start <= self._room else None
         self._room -= len(held or "")
-        mark = (
-            ""
-            if held is not None and len(held) <= SLICE_CHARS
-            else self._asked("text.mark", key, start, stop)
-        )
+        short = held is not None and len(held) <= SLICE_CHARS
+        mark = "" if short else self._ask("text.mark", key, start, stop)
         return {
-            "key": key, "start": start, "stop": stop, "dtype": str(ref.get("dtype", "text")),
-            "prev": str(ref.get("prev", "")), "held": held, "mark": mark if isinstance(mark, str) else "",
-        }  # fmt: skip
+            "key": key,
+            "start": start,
+            "stop": stop,
+            "dtype": str(ref.get("dtype", "text")),
+            "prev": str(ref.get("prev", "")),
+            "held": held,
+            "mark": mark if isinstance(mark, str) else "",
+        }
 
     def _text(self, key: str, start: int, stop: int) -> str | None:
         """The characters; None when the host does not give all of them."""
         parts, at = [], start
         while at < stop:
-            part = self._asked("text.read", key, at, stop)
+            part = self._ask("text.read", key, at, stop)
             if not isinstance(part, str) or not part:
                 return None
             parts.append(plain_text(part))
             at += len(parts[-1])
         return "".join(parts) if at == stop else None
 
-    def _asked(self, name: str, *args: Any) -> Any:
+    def _ask(self, name: str, *args: Any) -> Any:
         try:
             return self._hidden[name](*args) if name in self._hidden else None
         except TOOL_FAULTS:  # a handle of something that is gone: whoever uses it is told
@@ -419,13 +443,8 @@ def prepare_block(code: str) -> str:
         (row, column), text = token.end, ""
         if token.string == "import" and token.type == tokenize.NAME:
             (row, column), text = _stand_ins(tokens, place)
-        elif (
-            token.string == "("
-            and tokens[place + 1].string == ")"
-            and place
-            and _calls_show(tokens, place - 1)
-        ):
-            text = "locals()"
+        elif token.string == "(" and tokens[place + 1].string == ")":
+            text = "locals()" if place and _calls_show(tokens, place - 1) else ""
         if text:
             lines[row - 1] = lines[row - 1][:column] + text + lines[row - 1][column:]
     return "".join(lines)

@@ -23,7 +23,7 @@ from rlm.frames import BrokenFrame, plain_text
 from rlm.kernel import WORKER_CPU_S
 from rlm.sandbox.engine import (
     LOST,
-    ReplEngine,
+    Repl,
     RunningBlock,
     Stopped,
     check_variable_name,
@@ -55,7 +55,7 @@ main()
 is not needed here; without it a worker starts 5 ms sooner."""
 
 
-class ProcessRepl(ReplEngine):
+class ProcessRepl(Repl):
     """A REPL whose code runs in a confined process."""
 
     engine = "process"

@@ -29,7 +29,7 @@ _TAKEN = words("""
 
 
 class Out:
-    """What the code prints: up to a limit it is passed on from time to time, the rest is counted."""
+    """What the code prints: up to a limit it is passed on now and then, the rest is counted."""
 
     def __init__(self, limit: int, send: Callable[[str], None]) -> None:
         self._limit, self._send = limit, send

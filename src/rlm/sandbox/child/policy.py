@@ -320,8 +320,8 @@ class Policy(RestrictingNodeTransformer):
         if not names:
             self.error(node, "super() needs a method with self around it")
             return node
-        given = [ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())]
-        return self._guarded("_super_", given, node)
+        own, instance = ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())
+        return self._guarded("_super_", [own, instance], node)
 
     def visit_TypeAlias(self, node: Any) -> Any:
         return ast.copy_location(ast.Pass(), node)
