@@ -344,7 +344,7 @@ class Connections:
     def send(self, request: Request, deadline: Deadline) -> Response:
         """The answer, after any redirects. Raises ExchangeFailed, or what `addresses` raises."""
         if self._closed:
-            raise _closed()
+            raise _closed_failure()
         check = self._addresses
         ips = [""] if check is None else check(request.address, deadline.left_s())
         for _ in range(self._redirects + 1):
@@ -352,7 +352,7 @@ class Connections:
             points_on = response.status in REDIRECTS and "location" in response.headers
             if not (points_on and self._redirects):
                 return response
-            request = _redirected(request, response)
+            request = _follow(request, response)
         problem = f"sends us from one address to the next: more than {self._redirects} redirects"
         raise ExchangeFailed(problem)
 
@@ -381,7 +381,7 @@ class Connections:
         while True:
             left_s = deadline.left_s()
             if left_s <= 0:
-                raise _late(deadline)
+                raise _late_failure(deadline)
             connection = self._take(key)
             was_used, whole = connection.used, False
             try:
@@ -391,15 +391,15 @@ class Connections:
                 if not connection.cut:  # a body without a length ends where the connection ends
                     whole = True
                     return response
-                raise _closed() if self._closed else _late(deadline)
+                raise _closed_failure() if self._closed else _late_failure(deadline)
             except (*foreign, ValueError) as exc:
                 if isinstance(exc, httpx.RequestError):  # its own request holds the key
                     exc.request = httpx.Request(request.method, request.address.url)
                 slow = isinstance(exc, httpx.ReadTimeout | httpx.WriteTimeout)
                 if connection.cut and self._closed:
-                    raise _closed() from exc
+                    raise _closed_failure() from exc
                 if connection.cut or slow or deadline.left_s() <= 0:
-                    raise _late(deadline) from exc
+                    raise _late_failure(deadline) from exc
                 failed = failure_of(exc)
                 # A connection that was kept may have been closed by the server in the meantime.
                 if not (was_used and failed.kind == "dropped"):
@@ -445,7 +445,7 @@ def _close_all(connections: list[tuple[_Key, Connection]]) -> None:
         connections.pop()[1].close()
 
 
-def _redirected(request: Request, response: Response) -> Request:
+def _follow(request: Request, response: Response) -> Request:
     """The request that a redirect asks for; a failure when it leads to another host or port."""
     here, status = request.address, response.status
     try:
@@ -467,11 +467,11 @@ def _redirected(request: Request, response: Response) -> Request:
     return replace(request, address=there)
 
 
-def _late(deadline: Deadline) -> ExchangeFailed:
+def _late_failure(deadline: Deadline) -> ExchangeFailed:
     return ExchangeFailed(f"did not answer within {deadline.seconds:g} s", "late")
 
 
-def _closed() -> ExchangeFailed:
+def _closed_failure() -> ExchangeFailed:
     return ExchangeFailed("can no longer be asked: its client is closed, open a new one", "closed")
 
 

@@ -157,7 +157,7 @@ class WorkerProcess(Pipe):
         """`code` is run with our own package on the path and nothing else. With `keep_stderr` the
         reason of an end is read from its last words. Raises OSError when it cannot be started."""
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", _start_of() + code],
+            [sys.executable, "-I", "-S", "-X", "utf8", "-c", _prologue() + code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if keep_stderr else subprocess.DEVNULL,
@@ -231,7 +231,7 @@ class WorkerProcess(Pipe):
         )
 
 
-def _start_of() -> str:
+def _prologue() -> str:
     return _START.format(ours=str(Path(__file__).parents[1]))
 
 

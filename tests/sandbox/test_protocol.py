@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.frames import BrokenFrame
-from rlm.sandbox.protocol import checked
+from rlm.sandbox.process import check_message
 from rlm.worker import Gone, Pipe
 
 GOOD = [
@@ -37,7 +37,7 @@ def outcome(data, *, size=1 << 16):
     try:
         os.write(fed, data[:60_000])
         os.close(fed)
-        pipe = Pipe(taken, given, frame_bytes=size, parse=checked)
+        pipe = Pipe(taken, given, frame_bytes=size, parse=check_message)
         seen = []
         for _ in range(1000):
             try:
@@ -122,7 +122,7 @@ def test_any_bytes_give_a_message_or_an_end(data):
                     max_leaves=12))  # fmt: skip
 def test_any_json_gives_a_message_or_an_end(value):
     try:
-        message = checked(json.dumps(value).encode())
+        message = check_message(json.dumps(value).encode())
     except BrokenFrame:
         return
     assert isinstance(message["op"], str)

@@ -46,7 +46,7 @@ class AnthropicHabits:
     temperature: bool = True
     way: int = 0
 
-    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> AnthropicHabits | None:
+    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> AnthropicHabits | None:
         if status >= 500:
             return None
         if "temperature" in body and "temperature" in said:
@@ -100,7 +100,7 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             body["tools"] = [tool]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
         elif ask.schema is not None and habits.way == 1:
-            wanted = schema.closed(schema.unlimited(ask.schema))
+            wanted = schema.close_objects(schema.without_limits(ask.schema))
             body["output_config"] = {"format": {"type": "json_schema", "schema": wanted}}
         elif ask.schema is not None:
             system = f"{system}\n\n{schema.instruction(ask.schema)}".strip()

@@ -28,7 +28,7 @@ from typing import Any
 from rlm import errors
 from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
 from rlm.llm import diverged
-from rlm.llm.types import Client, Message, Reply, checked
+from rlm.llm.types import Client, Message, Reply, copy_messages
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
 
@@ -41,7 +41,7 @@ def request_key(request: Mapping[str, Any]) -> str:
 
 def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
     given = {name: value for name, value in zip(PARAMS, params, strict=True) if value is not None}
-    return {"messages": checked(messages), "params": given}
+    return {"messages": copy_messages(messages), "params": given}
 
 
 class RecordingClient:
@@ -272,7 +272,7 @@ def _parse(raw: bytes) -> Recorded:
 
 def _messages(found: Any) -> list[Message]:
     try:
-        return checked(found)
+        return copy_messages(found)
     except (ModelError, AttributeError) as exc:
         raise ValueError(str(exc)) from exc
 

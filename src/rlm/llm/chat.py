@@ -16,14 +16,14 @@ from rlm.http import ExchangeFailed, Retry
 from rlm.llm import schema
 from rlm.llm.prices import PRICES, Price, cost_usd
 from rlm.llm.server import MAX_REPLY_BYTES, TIMEOUT_S, ModelServer
-from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+from rlm.llm.types import Message, Reply, copy_messages, estimate_prompt, estimate_tokens
 from rlm.urls import same_host
 
 
 class Habits(Protocol):
     """How a server wants to be asked; learnt from its refusals, kept for the life of a client."""
 
-    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
+    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
         """Other habits to try after a refusal, or None when the refusal is about something else."""
 
 
@@ -111,20 +111,20 @@ class ChatClient(ABC, Generic[H]):
         started = time.perf_counter()
         deadline = self._server.retry.deadline(self._timeout_s if timeout_s is None else timeout_s)
         wanted, wrapped = (None, False) if json_schema is None else schema.as_object(json_schema)
-        ask = Question(checked(messages), max_tokens, temperature, wanted)
+        ask = Question(copy_messages(messages), max_tokens, temperature, wanted)
         found, habits = None, self._habits
         while found is None:
             body, tried = self._body(ask, habits), habits
 
             def mend(status: int, said: str, body: dict[str, Any] = body, tried: H = tried) -> bool:
                 nonlocal habits
-                habits = tried.mended(status, said, body) or tried
+                habits = tried.mend(status, said, body) or tried
                 return habits is not tried
 
             found = self._server.post(self.path, body, deadline=deadline, mend=mend)
         self._habits = habits
         answer = self._read(found)
-        text = schema.unwrapped(clean(answer.text), wrapped=wrapped)
+        text = schema.unwrap(clean(answer.text), wrapped=wrapped)
         return self._reply(found, ask, answer, text, time.perf_counter() - started)
 
     def at_home(self) -> bool:

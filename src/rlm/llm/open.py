@@ -40,7 +40,7 @@ def open_client(
     Raises ConfigError for a name that means nothing, ModelAuthError when its key is missing.
     """
     settings = settings or config.load()
-    named = (spec or settings.model or _found(settings, base_url)).strip()
+    named = (spec or settings.model or _default_model(settings, base_url)).strip()
     provider, slash, name = named.partition("/")
     if named == "offline":
         from rlm.llm.offline.client import OfflineClient
@@ -66,7 +66,7 @@ def open_client(
     )
 
 
-def _found(settings: config.Settings, base_url: str | None) -> str:
+def _default_model(settings: config.Settings, base_url: str | None) -> str:
     """The model to use when nobody named one."""
     if base_url or settings.base_url:
         raise ConfigError(

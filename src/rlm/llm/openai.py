@@ -41,7 +41,7 @@ class OpenAIHabits:
     limits: bool = True
     """Whether a schema may say how long a text or a list may be."""
 
-    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIHabits | None:
+    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIHabits | None:
         # llama-cpp-python answers 500 where it means 400.
         if "response_format" in body and self.limits and re.search("|".join(schema.LIMITS), said):
             return replace(self, limits=False)
@@ -101,7 +101,7 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         if ask.schema is None:
             return body
         if habits.way == 0:
-            wanted = ask.schema if habits.limits else schema.unlimited(ask.schema)
+            wanted = ask.schema if habits.limits else schema.without_limits(ask.schema)
             named = {"name": "answer", "schema": wanted, "strict": schema.is_strict(wanted)}
             return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
         if habits.way == 1:

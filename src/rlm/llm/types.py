@@ -155,7 +155,7 @@ def estimate_prompt(messages: Sequence[Message]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
 
 
-def checked(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+def copy_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     """A copy of the messages with role and content only. ModelError for what is no message."""
     if not messages:
         raise ModelError("a model was called without a message: give at least one")

@@ -13,6 +13,7 @@ from rlm.errors import RLMError, SandboxError
 from rlm.frames import plain_text
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
 
+MAX_LOCALS = 400
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
 """What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and
@@ -138,9 +139,9 @@ class Repl(ABC):
 
     def _run_tool(self, tool: Callable[..., Any], args: Any, words: Any) -> Any:
         """A tool's value as plain data, for arguments that came as such."""
-        made = [unwired(value, self._given.from_wire) for value in args]
-        named = {key: unwired(value, self._given.from_wire) for key, value in words.items()}
-        return wired(tool(*made, **named), self._given.to_wire)
+        made = [from_plain(value, self._given.from_wire) for value in args]
+        named = {key: from_plain(value, self._given.from_wire) for key, value in words.items()}
+        return to_plain(tool(*made, **named), self._given.to_wire)
 
     def _missing(self, name: object, known: dict[str, str]) -> SandboxError:
         listed = ", ".join(list(known)[:20]) or "none"
@@ -154,7 +155,7 @@ def check_variable_name(name: str) -> None:
         )
 
 
-def wired(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
+def to_plain(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
     """A value of the host's as plain data; TypeError for what has no such form."""
     value = to_wire(value)
     if value is None or isinstance(value, bool | int | float):
@@ -165,19 +166,19 @@ def wired(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
         raise ValueError("a value for the sandbox is nested too deep")
     if isinstance(value, dict):
         return {
-            plain_text(str(key)): wired(part, to_wire, depth + 1) for key, part in value.items()
+            plain_text(str(key)): to_plain(part, to_wire, depth + 1) for key, part in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
-        return [wired(part, to_wire, depth + 1) for part in value]
+        return [to_plain(part, to_wire, depth + 1) for part in value]
     raise TypeError(f"a {type(value).__name__} cannot go into the sandbox")
 
 
-def unwired(value: Any, from_wire: Callable[[Any], Any]) -> Any:
+def from_plain(value: Any, from_wire: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         made = from_wire(value)
         if made is not value:
             return made
-        return {key: unwired(part, from_wire) for key, part in value.items()}
+        return {key: from_plain(part, from_wire) for key, part in value.items()}
     if isinstance(value, list):
-        return [unwired(part, from_wire) for part in value]
+        return [from_plain(part, from_wire) for part in value]
     return value

@@ -35,15 +35,15 @@ from rlm.errors import SandboxError
 from rlm.frames import BrokenFrame, encode, plain_text
 from rlm.sandbox.engine import (
     LOST,
+    MAX_LOCALS,
     Repl,
     RunningBlock,
     Stopped,
     check_variable_name,
-    unwired,
-    wired,
+    from_plain,
+    to_plain,
 )
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, prepare_block
-from rlm.sandbox.protocol import MAX_LOCALS
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
 
 ASIDE_S = 20.0
@@ -302,17 +302,17 @@ class MontyRepl(Repl):
         tool = self._given.tools.get(name) if isinstance(name, str) else None
         tool = tool or self._handles.serves(name, args)
         if tool is None or not isinstance(args, list) or not isinstance(words, dict):
-            return _raised(f"there is no tool {str(name)[:80]!r}")
+            return _raise_answer(f"there is no tool {str(name)[:80]!r}")
 
         def run() -> Any:
-            given, named = self._sized(wired([args, words], same))
-            found = self._sized(self._run_tool(tool, given, named))
-            return self._handles.dressed(found)
+            given, named = self._check_size(to_plain([args, words], same))
+            found = self._check_size(self._run_tool(tool, given, named))
+            return self._handles.with_text(found)
 
         value, fault = self._call(block, name, run)
-        return {"return_value": value} if fault is None else _raised(fault)
+        return {"return_value": value} if fault is None else _raise_answer(fault)
 
-    def _sized(self, value: Any) -> Any:
+    def _check_size(self, value: Any) -> Any:
         """The value, unless it is more than may cross."""
         try:
             encode({"value": value}, self.limits.frame_bytes)
@@ -324,23 +324,23 @@ class MontyRepl(Repl):
 
     def set(self, name: str, value: Any) -> None:
         check_variable_name(name)
-        data = self._sized(wired(value, self._given.to_wire))
+        data = self._check_size(to_plain(value, self._given.to_wire))
         self._ask(*self._setting(name, data))
         self._set[name] = data
 
     def _setting(self, name: str, data: Any) -> tuple[str, dict[str, Any]]:
         """Code that gives the variable its value, and its input."""
-        value, handles = self._handles.dressed(data)
+        value, handles = self._handles.with_text(data)
         return (f"{name} = _rlm_made({name})\npass" if handles else "pass"), {name: value}
 
     def get(self, name: str) -> Any:
         found = self._ask(
-            "_rlm_told(_rlm_locals(), _rlm_given, _rlm_name)",
+            "_rlm_get(_rlm_locals(), _rlm_given, _rlm_name)",
             {"_rlm_name": plain_text(str(name))[:500]},
         )
         if not isinstance(found, list) or len(found) != 1:
             raise self._missing(name, self.variables())
-        return unwired(self._sized(wired(found[0], same)), self._given.from_wire)
+        return from_plain(self._check_size(to_plain(found[0], same)), self._given.from_wire)
 
     def variables(self) -> dict[str, str]:
         self._alive()
@@ -353,7 +353,7 @@ class MontyRepl(Repl):
 
     def _describe(self) -> dict[str, str]:
         try:
-            found = self._aside("_rlm_described(_rlm_locals(), _rlm_given)")
+            found = self._aside("_rlm_describe(_rlm_locals(), _rlm_given)")
         except self._monty.MontyRuntimeError as exc:
             if isinstance(exc.exception(), MemoryError):
                 raise Stopped("memory", "MemoryError: the variables do not fit") from exc
@@ -375,7 +375,7 @@ def _import_monty() -> Any:
         ) from exc
 
 
-def _raised(message: str) -> dict[str, Any]:
+def _raise_answer(message: str) -> dict[str, Any]:
     return {"exc_type": "RuntimeError", "message": message}
 
 

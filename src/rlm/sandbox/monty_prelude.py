@@ -300,9 +300,9 @@ def _rlm_make(
             for name, value in space.items()
             if not name.startswith("_") and not (name in given and given[name] is value)
         }
-    def described(space, given):
+    def describe(space, given):
         return {name: short(value) for name, value in list(mine(space, given).items())[:200]}
-    def told(space, given, name):
+    def get(space, given, name):
         values = mine(space, given)
         if name not in values:
             return None
@@ -310,18 +310,18 @@ def _rlm_make(
             return [plain(values[name])]
         except (TypeError, ValueError, RecursionError):
             return [short(values[name])]
-    def used(name, args, words):
+    def use_tool(name, args, words):
         found = _rlm_call(name, [plain(a) for a in args], {w: plain(words[w]) for w in words})
         return made(found[0]) if found[1] else found[0]
-    return described, told, used
-_rlm_described, _rlm_told, _rlm_used = _rlm_make(
+    return describe, get, use_tool
+_rlm_describe, _rlm_get, _rlm_use_tool = _rlm_make(
     type, _rlm_len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
     _rlm_Text, _rlm_shown, _rlm_made, _rlm_re
 )
 def SHOW_VARS(space=None):
     found = _rlm_call("SHOW_VARS", [], {})
     if space is not None:
-        found.update(_rlm_described(space, _rlm_given))
+        found.update(_rlm_describe(space, _rlm_given))
     return found
 """
 
@@ -347,7 +347,7 @@ for _mark, _code in _PARTS.items():
     PRELUDE = PRELUDE.replace(_mark, _code)
 TOOL = """
 def {name}(*args, **words):
-    return _rlm_used({name!r}, args, words)
+    return _rlm_use_tool({name!r}, args, words)
 """
 GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
 """What the prelude defines and the code may use: no variables of the code's."""
@@ -362,10 +362,10 @@ class Handles:
         self._found = False
         self._room = 0
 
-    def dressed(self, value: Any) -> tuple[Any, bool]:
+    def with_text(self, value: Any) -> tuple[Any, bool]:
         """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
         self._found, self._room = False, self._held_chars
-        value = self._walked(value)
+        value = self._walk(value)
         return value, self._found
 
     def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
@@ -375,9 +375,9 @@ class Handles:
             return self._hidden.get(name) if args[0] in self._keys else None
         return None
 
-    def _walked(self, value: Any) -> Any:
+    def _walk(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._walked(part) for part in value]
+            return [self._walk(part) for part in value]
         if not isinstance(value, dict):
             return value
         ref = value.get("$ref")
@@ -386,7 +386,7 @@ class Handles:
             if type(start) is int and type(stop) is int and 0 <= start <= stop:
                 self._found = True
                 return {"$ref": self._handle(ref, start, stop)}
-        return {key: self._walked(part) for key, part in value.items()}
+        return {key: self._walk(part) for key, part in value.items()}
 
     def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
         key = ref["key"]

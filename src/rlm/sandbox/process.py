@@ -23,24 +23,44 @@ from rlm.frames import BrokenFrame, plain_text
 from rlm.kernel import WORKER_CPU_S
 from rlm.sandbox.engine import (
     LOST,
+    MAX_LOCALS,
     Repl,
     RunningBlock,
     Stopped,
     check_variable_name,
-    unwired,
-    wired,
+    from_plain,
+    to_plain,
 )
-from rlm.sandbox.protocol import PROTOCOL_BROKEN, checked
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
-from rlm.worker import Gone, WorkerProcess, package_folder
+from rlm.worker import Gone, WorkerProcess, package_folder, parse_message
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
 """Without these a worker is not confined. Landlock is asked for too, and missing only on old
 kernels."""
 BOOT_S = 20.0
+PROTOCOL_BROKEN = "it broke the protocol"
 GRACE_S = 0.12
 """How long a worker may take to notice that its time is over."""
+_SHAPES: dict[str, dict[str, tuple[type, ...]]] = {
+    "ready": {"layers": (list,)},
+    "failed": {"error": (str,)},
+    "ok": {},
+    "missing": {},
+    "out": {"text": (str,)},
+    "call": {"name": (str,), "args": (list,), "words": (dict,)},
+    "done": {
+        "error": (str, type(None)),
+        "stderr": (str,),
+        "vars": (dict,),
+        "cut": (int,),
+        "seconds": (float, int),
+    },
+    "vars": {"vars": (dict,)},
+    "value": {"value": (object,), "plain": (bool,)},
+}
+_ERRORS = (None, "error", "refused", "timeout", "memory")
+"""What a worker may say, and the fields of it."""
 _START = """
 import gc, types
 gc.disable()
@@ -152,7 +172,7 @@ class ProcessRepl(Repl):
                 _send(worker, {"op": "run", "code": plain_text(code)})
                 done = self._serve(worker, block)
             except Gone as exc:
-                raise _stopped(exc) from exc
+                raise _reason_to_stop(exc) from exc
         except Stopped as exc:
             self._lose()
             return self._result(block, exc.kind, f"{exc.why}; {LOST}", lost)
@@ -222,7 +242,7 @@ class ProcessRepl(Repl):
 
     def set(self, name: str, value: Any) -> None:
         check_variable_name(name)
-        data = wired(value, self._given.to_wire)
+        data = to_plain(value, self._given.to_wire)
         self._ask({"op": "set", "name": name, "value": data}, "ok")
         self._set[name] = data
 
@@ -230,7 +250,7 @@ class ProcessRepl(Repl):
         answer = self._ask({"op": "get", "name": plain_text(str(name))[:500]}, "value", "missing")
         if answer["op"] == "missing":
             raise self._missing(name, self.variables())
-        return unwired(answer["value"], self._given.from_wire)
+        return from_plain(answer["value"], self._given.from_wire)
 
     def variables(self) -> dict[str, str]:
         self._known = dict(self._ask({"op": "vars"}, "vars")["vars"])
@@ -243,7 +263,7 @@ def _new_worker(frame_bytes: int) -> WorkerProcess:
         raise SandboxError("RestrictedPython is missing: pip install 'RestrictedPython>=8.5'")
     try:
         code = _START.format(language=str(folder))
-        return WorkerProcess(code, frame_bytes=frame_bytes, parse=checked)
+        return WorkerProcess(code, frame_bytes=frame_bytes, parse=check_message)
     except OSError as exc:
         raise SandboxError(f"the sandbox's worker cannot be started: {exc}") from exc
 
@@ -256,7 +276,7 @@ def _send(worker: WorkerProcess, message: dict[str, Any]) -> None:
         raise SandboxError(f"too much for the sandbox's pipe: {exc}") from exc
 
 
-def _stopped(gone: Gone) -> Stopped:
+def _reason_to_stop(gone: Gone) -> Stopped:
     if gone.late:
         return Stopped("timeout", "the worker did not answer in time")
     return Stopped("died", f"the worker is gone ({gone.how})")
@@ -267,3 +287,23 @@ def _cpu_seconds(pid: int) -> float:
     stat = Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace")
     fields = stat.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def check_message(body: bytes) -> dict[str, Any]:
+    """A message with every field that its kind has and none else; BrokenFrame for any other."""
+    message = parse_message(body)
+    shape = _SHAPES.get(message["op"])
+    if shape is None or set(message) != {"op", *shape}:
+        raise BrokenFrame(PROTOCOL_BROKEN)
+    if not all(isinstance(message[name], kinds) for name, kinds in shape.items()):
+        raise BrokenFrame(PROTOCOL_BROKEN)
+    if "vars" in message:
+        shown = list(message["vars"].items())[:MAX_LOCALS]
+        if not all(isinstance(text, str) for _, text in shown):
+            raise BrokenFrame(PROTOCOL_BROKEN)
+        message["vars"] = {name[:200]: text[:300] for name, text in shown}
+    if message["op"] == "done":
+        if message["error"] not in _ERRORS or not message["cut"] >= 0:
+            raise BrokenFrame(PROTOCOL_BROKEN)
+        message["stderr"] = message["stderr"][:20_000]
+    return message

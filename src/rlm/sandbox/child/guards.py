@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
-from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, is_hidden, private
+from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, is_hidden, private_name
 
 _INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -47,7 +47,7 @@ def attribute_name(name: Any) -> str:
     """A name that may be read or set, as it is called inside. AttributeError else."""
     if type(name) is not str:
         raise TypeError(f"an attribute's name is text, not {type(name).__name__}")
-    plain = private(name)
+    plain = private_name(name)
     if is_hidden(plain):
         raise AttributeError(f'the attribute "{name}" is not available here')
     return plain
@@ -72,7 +72,8 @@ def _is_abstract(value: Any) -> bool:
 
 
 _TUPLE_NAMES = {
-    private(name): name for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")
+    private_name(name): name
+    for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")
 }
 
 

@@ -26,7 +26,15 @@ from rlm.frames import plain_text
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
 from rlm.sandbox.child.outgoing import Outgoing
-from rlm.sandbox.child.policy import PRIVATE, Policy, Rename, TooLarge, measure, private, spelled
+from rlm.sandbox.child.policy import (
+    PRIVATE,
+    Policy,
+    Rename,
+    TooLarge,
+    display_name,
+    measure,
+    private_name,
+)
 from rlm.sandbox.child.texts import HostText, SharedObject
 
 NAMES_SHOWN = 200
@@ -67,7 +75,7 @@ class ShowVars(Tool):
     __slots__ = ()
 
     def __call__(self, *args: Any, **words: Any) -> Any:
-        return self._worker.described()
+        return self._worker.describe_variables()
 
 
 class CodeWorker:
@@ -165,7 +173,7 @@ class CodeWorker:
             elif op == "get":
                 self._tell(message["name"])
             elif op == "vars":
-                self._send({"op": "vars", "vars": self.described()})
+                self._send({"op": "vars", "vars": self.describe_variables()})
 
     # -- calls to the host -------------------------------------------------------------------------
 
@@ -244,7 +252,7 @@ class CodeWorker:
         try:
             self._tidy()
             self._out.flush()
-            shown = self.described()
+            shown = self.describe_variables()
         except MemoryError:
             self._space = {**self._given}
             error = "memory"
@@ -319,13 +327,13 @@ class CodeWorker:
                 if name.startswith("_") and self._space.get(name) is not value:
                     self._space[name] = value
 
-    def described(self) -> dict[str, str]:
+    def describe_variables(self) -> dict[str, str]:
         values = self._user_values()
         shown = list(values.items())[:NAMES_SHOWN]
-        return {plain_text(spelled(name)): plain_text(_short(value)) for name, value in shown}
+        return {plain_text(display_name(name)): plain_text(_short(value)) for name, value in shown}
 
     def _tell(self, name: str) -> None:
-        values, name = self._user_values(), private(name)
+        values, name = self._user_values(), private_name(name)
         if name not in values:
             self._send({"op": "missing"})
             return

@@ -56,7 +56,7 @@ _SPECIAL = {
 FORBIDDEN = INSPECT_ATTRIBUTES | {"mro", "gi_yieldfrom", "cr_suspended", "ag_running"}
 
 
-def private(name: str) -> str:
+def private_name(name: str) -> str:
     """The name that stands for `name` inside."""
     if name.startswith("_") and name != "_" and not name.startswith("__"):
         return PRIVATE + name.lstrip("_")
@@ -65,7 +65,7 @@ def private(name: str) -> str:
     return name
 
 
-def spelled(name: str) -> str:
+def display_name(name: str) -> str:
     """The name as the code's author wrote it."""
     plain = name
     while plain.startswith(PRIVATE):
@@ -108,13 +108,13 @@ class Rename(ast.NodeTransformer):
         for field in ("name", "asname", "arg", "attr", "id", "rest"):
             value = getattr(node, field, None)
             if isinstance(value, str) and not isinstance(node, ast.alias):
-                setattr(node, field, private(value))
+                setattr(node, field, private_name(value))
         if isinstance(node, ast.alias):
-            node.asname = private(node.asname) if node.asname else None
+            node.asname = private_name(node.asname) if node.asname else None
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            node.names = [private(name) for name in node.names]
+            node.names = [private_name(name) for name in node.names]
         elif isinstance(node, ast.MatchClass):
-            node.kwd_attrs = [private(name) for name in node.kwd_attrs]
+            node.kwd_attrs = [private_name(name) for name in node.kwd_attrs]
         return super().generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
