@@ -136,8 +136,7 @@ class RemoteEngine:
             declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS
         ).text
 
-    # -- asking
-    # ------------------------------------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------------------
 
     def _ask(self, text: str, accept: str, deadline: Deadline) -> Response:
         """A good answer, or one of our errors."""
@@ -194,8 +193,7 @@ class RemoteEngine:
             "POST", replace(address, target=self._query_url(None)), headers, text.encode("utf-8")
         )
 
-    # -- reading
-    # -----------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def _read(self, response: Response, kind: str, rows: int) -> Answer:
         if response.is_html:

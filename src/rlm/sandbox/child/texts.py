@@ -156,7 +156,7 @@ class HostText(SharedObject):
             yield from str(chunk) if isinstance(chunk, str) else chunk._whole()
 
     def chunks(self, size: int = SLICE_CHARS) -> Iterator[Any]:
-        """TextParts of `size` characters, one after another."""
+        """Parts of `size` characters, one after another."""
         if size < 1:
             raise ValueError("chunks have at least one character")
         for start in range(0, self.sz, size):
@@ -174,10 +174,7 @@ class HostText(SharedObject):
         return at - self._start if at >= 0 else -1
 
     def index(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
-        at = self.find(needle, start, stop)
-        if at < 0:
-            raise ValueError("substring not found")
-        return at
+        return _require_found(self.find(needle, start, stop))
 
     def rfind(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
         needle = _plain(needle)
@@ -194,10 +191,7 @@ class HostText(SharedObject):
         return -1
 
     def rindex(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
-        at = self.rfind(needle, start, stop)
-        if at < 0:
-            raise ValueError("substring not found")
-        return at
+        return _require_found(self.rfind(needle, start, stop))
 
     def count(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
         begin, end = self._bounds(start, stop)
@@ -219,8 +213,7 @@ class HostText(SharedObject):
         start = max(0, self.sz - max(map(len, wanted), default=0))
         return self._read(start, self.sz).endswith(suffix)
 
-    # -- the same text, seen otherwise
-    # ---------------------------------------------------------------
+    # -- the same text, seen otherwise -------------------------------------------------------------
 
     def lower(self) -> Any:
         if self.sz <= SLICE_CHARS:
@@ -400,6 +393,12 @@ def find_matches(pattern: re.Pattern[str], text: HostText) -> Iterator[Any]:
             yield TextMatch(match, at - before)
             following = max(following, at - before + match.end())
         at = following
+
+
+def _require_found(place: int) -> int:
+    if place < 0:
+        raise ValueError("substring not found")
+    return place
 
 
 def _plain(needle: Any) -> str:
