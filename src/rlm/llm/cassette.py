@@ -53,13 +53,13 @@ class RecordingClient:
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
         """Raises ModelError when the file cannot be created or has something in it."""
-        self.model, self.is_language_model = client.model, client.is_language_model
+        self.model, self.is_language_model = client.model, _is_language_model(client)
         self._client, self._tape, self._owner = client, _Tape(Path(path), overwrite=overwrite), True
 
     def beside(self, client: Client) -> RecordingClient:
         """A second model on the same cassette. Close it before this one."""
         other = object.__new__(RecordingClient)
-        other.model, other.is_language_model = client.model, client.is_language_model
+        other.model, other.is_language_model = client.model, _is_language_model(client)
         other._client, other._tape, other._owner = client, self._tape, False
         return other
 
@@ -102,6 +102,12 @@ class RecordingClient:
 
     def __repr__(self) -> str:
         return f"RecordingClient({self._client!r}, {str(self._tape.path)!r})"
+
+
+def _is_language_model(client: Client) -> bool:
+    return bool(
+        getattr(client, "is_language_model", True)
+    )  # a client of somebody else's may lack it
 
 
 class _Tape:
