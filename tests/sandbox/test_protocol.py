@@ -19,8 +19,8 @@ from rlm.worker import Gone, Pipe
 GOOD = [
     {"op": "out", "text": "hello"},
     {"op": "call", "name": "ctx_find", "args": ["a", 1, None, {"b": [1.5]}], "words": {"limit": 3}},
-    {"op": "done", "error": None, "stderr": "", "vars": {"x": "1"}, "cut": 0, "seconds": 0.1},
-    {"op": "value", "value": {"a": 1}, "plain": True},
+    {"op": "done", "error": None, "stderr": "", "vars": {"x": "1"}, "cut": 0},
+    {"op": "value", "value": {"a": 1}},
     {"op": "missing"},
 ]
 
@@ -72,17 +72,16 @@ def test_good_messages_come_through():
         {"op": "call", "name": 1, "args": [], "words": {}},
         {"op": "call", "name": "f", "args": {}, "words": {}},
         {"op": "call", "name": "f", "args": [], "words": []},
-        {"op": "done", "error": "fine", "stderr": "", "vars": {}, "cut": 0, "seconds": 0},
+        {"op": "done", "error": "fine", "stderr": "", "vars": {}, "cut": 0},
         {
             "op": "done",
             "error": None,
             "stderr": "",
             "vars": {"x": {"a": 1}},
             "cut": 0,
-            "seconds": 0,
         },
-        {"op": "done", "error": None, "stderr": "", "vars": [], "cut": 0, "seconds": 0},
-        {"op": "done", "error": None, "stderr": "", "vars": {}, "cut": -1, "seconds": 0},
+        {"op": "done", "error": None, "stderr": "", "vars": [], "cut": 0},
+        {"op": "done", "error": None, "stderr": "", "vars": {}, "cut": -1},
         {"op": "ready", "layers": "all"},
         {"op": "run", "code": "1"},
     ],

@@ -49,15 +49,9 @@ _SHAPES: dict[str, dict[str, tuple[type, ...]]] = {
     "missing": {},
     "out": {"text": (str,)},
     "call": {"name": (str,), "args": (list,), "words": (dict,)},
-    "done": {
-        "error": (str, type(None)),
-        "stderr": (str,),
-        "vars": (dict,),
-        "cut": (int,),
-        "seconds": (float, int),
-    },
+    "done": {"error": (str, type(None)), "stderr": (str,), "vars": (dict,), "cut": (int,)},
     "vars": {"vars": (dict,)},
-    "value": {"value": (object,), "plain": (bool,)},
+    "value": {"value": (object,)},
 }
 _ERRORS = (None, "error", "refused", "timeout", "memory")
 """What a worker may say, and the fields of it."""
@@ -101,12 +95,9 @@ class ProcessRepl(Repl):
 
     def _start(self) -> None:
         self._worker = worker = _new_worker(self.limits.frame_bytes)
-        tools = {
-            name: (tool.__doc__ or "").strip()[:500] for name, tool in self._given.tools.items()
-        }
         order = {
             "op": "start",
-            "tools": tools,
+            "tools": list(self._given.tools),
             "layers": list(self._wanted),
             "language": self._language,
             "memory_mb": self.limits.memory_mb,

@@ -17,7 +17,6 @@ import sys
 from rlm import kernel
 
 NOBODY = 65534
-LAYERS = ("rlimits", "no_new_privs", "landlock", "seccomp")
 _CALLS = """
     read write close fstat lseek poll ppoll mmap mprotect munmap mremap madvise brk rt_sigaction
     rt_sigprocmask rt_sigreturn sigaltstack getpid gettid futex sched_yield clock_gettime
@@ -30,9 +29,8 @@ CALLS = tuple(_CALLS.split())
 def confine(
     memory_mb: int,
     *,
-    drop_uid: bool = True,
     tied: bool = False,
-    only: frozenset[str] = frozenset(LAYERS),
+    only: frozenset[str],
 ) -> list[str]:
     """Shut this process in; the layers that took hold. `only` leaves some out, for tests.
 
@@ -46,7 +44,7 @@ def confine(
         nothing = ("FSIZE", "NPROC", "CORE", "MEMLOCK", "MSGQUEUE")
         kernel.set_limits({**memory, **{f"RLIMIT_{name}": 0 for name in nothing}})
         held.append("rlimits")
-    if drop_uid and os.geteuid() == 0:
+    if "uid" in only and os.geteuid() == 0:
         with contextlib.suppress(OSError):
             os.setgroups([])
             os.setresgid(NOBODY, NOBODY, NOBODY)

@@ -17,7 +17,6 @@ import resource
 import select
 import signal
 import sys
-import time
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
@@ -57,10 +56,10 @@ class ToolError(Exception):
 class Tool(SharedObject):
     """A function of the host's."""
 
-    __slots__ = ("_doc", "_name", "_worker")
+    __slots__ = ("_name", "_worker")
 
-    def __init__(self, worker: CodeWorker, name: str, doc: str) -> None:
-        self._worker, self._name, self._doc = worker, name, doc
+    def __init__(self, worker: CodeWorker, name: str) -> None:
+        self._worker, self._name = worker, name
 
     def __call__(self, *args: Any, **words: Any) -> Any:
         return self._worker.call(self._name, args, words)
@@ -90,26 +89,18 @@ class CodeWorker:
         self._limit = int(first["frame_bytes"])
         self._language = bool(first["language"])
         self._code_chars = int(first["code_chars"])
-        self._interrupted = False
-        self._running = False
+        self._interrupted = self._running = False
         self._block = 0
         self._sources: dict[str, list[str]] = {}
         self._out = Out(int(first["output_chars"]), self._send_output)
         self._space: dict[str, Any] = {}
         self._start_space(first["tools"])
         signal.signal(signal.SIGINT, self._on_interrupt)
-        layers = self._confine(first)
+        only, memory_mb = frozenset(first["layers"]), int(first["memory_mb"])
+        layers = confine.confine(memory_mb, tied=first["tied"], only=only) if only else []
         self._send({"op": "ready", "layers": layers})
 
-    def _confine(self, first: dict[str, Any]) -> list[str]:
-        if not first["layers"]:
-            return []
-        only = frozenset(first["layers"])
-        return confine.confine(
-            int(first["memory_mb"]), drop_uid="uid" in only, tied=first["tied"], only=only
-        )
-
-    def _start_space(self, tools: dict[str, str]) -> None:
+    def _start_space(self, tools: list[str]) -> None:
         space: dict[str, Any] = {}
         # Dataclasses look up the module of a class; this one is empty.
         sys.modules["repl"] = ModuleType("repl")
@@ -121,9 +112,9 @@ class CodeWorker:
             space["print"] = make_builtins(self._out, self._user_values)["print"]
             space["__name__"] = "repl"
         space["ToolError"] = ToolError
-        space["SHOW_VARS"] = ShowVars(self, "SHOW_VARS", "")
-        for name, doc in tools.items():
-            space[name] = Tool(self, name, doc)
+        space["SHOW_VARS"] = ShowVars(self, "SHOW_VARS")
+        for name in tools:
+            space[name] = Tool(self, name)
         self._space = space
         self._given = dict(space)
         """What was there before any code ran: no variable of the code's."""
@@ -229,7 +220,6 @@ class CodeWorker:
             del self._sources[next(iter(self._sources))]
         self._out.start()
         self._interrupted = False
-        started = time.perf_counter()
         error: str | None = None
         said, shown = "", {}
         try:
@@ -257,9 +247,8 @@ class CodeWorker:
             self._space = {**self._given}
             error = "memory"
             said = said or "MemoryError: the variables did not fit and were dropped"
-        seconds = time.perf_counter() - started
         done = {"op": "done", "error": error, "stderr": plain_text(said), "vars": shown}
-        self._send({**done, "cut": self._out.cut, "seconds": seconds})
+        self._send({**done, "cut": self._out.cut})
 
     def _compile(self, code: str, name: str) -> Any:
         if len(code) > self._code_chars:
@@ -338,9 +327,10 @@ class CodeWorker:
             self._send({"op": "missing"})
             return
         try:
-            self._send({"op": "value", "value": self._to_wire(values[name]), "plain": True})
+            data = self._to_wire(values[name])
         except (TypeError, ValueError, RecursionError, MemoryError):
-            self._send({"op": "value", "value": plain_text(_short(values[name])), "plain": False})
+            data = plain_text(_short(values[name]))
+        self._send({"op": "value", "value": data})
 
 
 def _short(value: Any) -> str:
