@@ -98,8 +98,7 @@ class Retry:
     """Exponential back-off with jitter: `first_s`, twice that, …, each between half and all of it.
 
     What a server asks for with Retry-After is waited for, up to `max_wait_s`. `when_down`: whether
-    to try again where nobody listens. `sleep`, `random` and `now` are there so that a test need not
-    wait.
+    to try again where nobody listens. With `sleep`, `random` and `now` a test need not wait.
     """
 
     tries: int = 4
@@ -207,7 +206,7 @@ class Connection:
         )
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
-        self._armed = self.cut = self.used = False
+        self.armed = self.cut = self.used = False
 
     def exchange(self, request: Request, ip: str, *, seconds: float, max_bytes: int) -> Response:
         """Raises ExchangeFailed, or whatever httpx and the socket raise."""
@@ -230,7 +229,6 @@ class Connection:
         )
         timer = threading.Timer(seconds, self.break_off)
         timer.daemon = True
-        self._armed = True
         timer.start()
         try:
             response = self._http.send(sent, stream=True)
@@ -244,7 +242,7 @@ class Connection:
         finally:
             timer.cancel()
             with self._lock:
-                self._armed = False
+                self.armed = False
         self.used = True
         return Response(response.status_code, found, body)
 
@@ -262,7 +260,7 @@ class Connection:
     def break_off(self) -> None:
         """End the exchange that is under way, from another thread."""
         with self._lock:
-            if self._armed:
+            if self.armed:
                 self.cut = True
                 self._shut()
 
@@ -343,8 +341,6 @@ class Connections:
 
     def send(self, request: Request, deadline: Deadline) -> Response:
         """The answer, after any redirects. Raises ExchangeFailed, or what `addresses` raises."""
-        if self._closed:
-            raise _closed_failure()
         check = self._addresses
         ips = [""] if check is None else check(request.address, deadline.left_s())
         for _ in range(self._redirects + 1):
@@ -408,12 +404,16 @@ class Connections:
                 self._give_back(key, connection, whole=whole)
 
     def _take(self, key: _Key) -> Connection:
+        """A connection for one exchange. From here on it can be broken off."""
         with self._lock:
+            if self._closed:
+                raise _closed_failure()
             place = next((n for n, (other, _) in enumerate(self._idle) if other == key), None)
             if place is not None:
                 connection = self._idle.pop(place)[1]
             else:
                 connection = Connection(self._trusted(key[0]), trust_env=self._addresses is None)
+            connection.armed = True
             self._busy.add(connection)
             return connection
 
