@@ -20,7 +20,6 @@ from rlm.errors import (
     ModelUnavailable,
 )
 from rlm.llm import RecordingClient, ReplayClient, Reply, ScriptedClient
-from rlm.llm.diverged import common_prefix
 from rlm.llm.openai import OpenAIClient
 
 
@@ -355,10 +354,3 @@ def test_whatever_is_recorded_is_replayed(tmp_path_factory, data, calls):
 
 def _equal(calls, number: int) -> list[int]:
     return [n for n, call in enumerate(calls) if call[:2] == calls[number][:2]]
-
-
-@given(st.text("ab", max_size=12), st.text("ab", max_size=12))
-def test_a_common_prefix_is_common_and_the_longest(one, two):
-    size = common_prefix(one, two)
-    assert one[:size] == two[:size]
-    assert size == min(len(one), len(two)) or one[size] != two[size]

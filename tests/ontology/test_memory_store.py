@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine import cache_writer, loader, parser, worker
+from rlm.ontology.engine import cache_writer, loader, parser
 from rlm.ontology.engine.cache import CacheEntry, hash_file
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
@@ -279,17 +279,6 @@ def test_a_graph_meta_is_the_same_whoever_counts(path):
     with path.open("rb") as file:
         store, _, counts = parser.parse_small(file, order, beside=True)
     assert counts is not None and scan_store(store, 100, counts) == scan_store(store, 100)
-
-
-def test_a_worker_that_may_take_little_gets_its_memory_in_small_pieces(monkeypatch):
-    given = []
-    monkeypatch.setattr(
-        worker, "_spawn", lambda environment: given.append(environment) or sys.exit(0)
-    )
-    for memory_mb in (0, 64, 512, 1024, 4096):
-        with pytest.raises(SystemExit):
-            worker.Worker(frame_bytes=1, memory_mb=memory_mb)
-    assert [bool(environment) for environment in given] == [False, False, False, True, True]
 
 
 def test_how_many_there_are_is_known_after_closing(opening):

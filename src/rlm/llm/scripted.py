@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rlm.errors import ModelError
-from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+from rlm.llm.types import Message, Reply, copy_messages, estimate_prompt, estimate_tokens
 
 Scripted = str | Exception | Callable[[list[Message]], str]
 
@@ -50,7 +50,7 @@ class ScriptedClient:
         timeout_s: float | None = None,
     ) -> Reply:
         """The next reply. Raises ModelError when there is none left."""
-        sent = checked(messages)
+        sent = copy_messages(messages)
         with self._lock:
             self.calls.append(sent)
             number, known = len(self.calls), len(self._replies)

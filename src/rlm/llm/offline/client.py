@@ -25,7 +25,7 @@ from typing import Any
 
 from rlm.llm.offline.graph.planner import graph_reply
 from rlm.llm.offline.text.said import HOW_TO_SET, OFFLINE_UNANSWERED, WHAT_IT_IS
-from rlm.llm.types import Message, Reply, checked
+from rlm.llm.types import Message, Reply, copy_messages
 
 __all__ = ["OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply", "question_in"]
 
@@ -57,7 +57,7 @@ class OfflineClient:
     ) -> Reply:
         """The next step of the plan. The same messages give the same reply; the limits of a real
         model are ignored."""
-        sent = checked(messages)
+        sent = copy_messages(messages)
         text = (
             next_reply(sent)
             if json_schema is None
