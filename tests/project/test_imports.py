@@ -14,7 +14,7 @@ import house
 import pytest
 
 MAX_LINES = 500
-WORKERS = ("rlm.packs.mill", "rlm.sandbox.child.main")
+WORKERS = ("rlm.sandbox.child.main",)
 
 
 @functools.cache
@@ -100,10 +100,11 @@ def test_only_the_command_line_prints_and_exits(modules, root):
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_the_sqlite_store_and_packs_know_the_driver(modules, root):
+def test_only_the_sqlite_store_knows_the_driver(modules, root):
+    """And `retrieval.tokens`, which calls FTS5's own tokenizer."""
     wrong = []
     for name, (path, source) in modules.items():
-        if name.startswith("rlm.store.sqlite") or house.room_of(name) in ("packs", "cli"):
+        if name.startswith("rlm.store.sqlite") or name == "rlm.retrieval.tokens":
             continue
         for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
