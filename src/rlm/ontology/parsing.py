@@ -40,6 +40,11 @@ THREAD_STACK_BYTES = 16 << 20
 T = TypeVar("T")
 _MAY_BE_BLANK = (ox.BlankNode, ox.Triple)
 _NO_GRAPH = ox.DefaultGraph()
+# Who said a fact is no fact: the provenance of a dataset of ours is read by GRAPH only.
+_UNION = (
+    "INSERT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } "
+    'FILTER(!REGEX(STR(?g), "^urn:rlm:[^:/]+:prov$")) }'
+)
 _PLAIN = ("turtle", "n-triples", "n-quads", "trig")
 _FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
@@ -139,7 +144,7 @@ def _facts(
     if (
         graphs
     ):  # asked as one, each statement once: the engine's own union has it as often as graphs say it
-        store.update("INSERT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
+        store.update(_UNION)
     triples = (
         sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH))
         if graphs
