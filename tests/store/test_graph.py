@@ -247,7 +247,7 @@ def test_bad_edges_are_refused_and_nothing_is_made(graph, kind, members, error, 
         graph.create_edge(
             kind, "l", [{"node_id": made, "role": "context"}, *members] if members else []
         )
-    assert graph.edges_of(made) == []
+    assert graph.get_links(made) == []
 
 
 @pytest.mark.req("SPEC-02.26")
@@ -383,7 +383,7 @@ def test_hostile_text_stays_text(db):
     for call in (
         lambda: db.graph.get_node(nasty),
         lambda: db.graph.search(nasty),
-        lambda: db.graph.edges_of(nasty),
+        lambda: db.graph.get_links(nasty),
     ):
         call()
     for bad in (

@@ -16,7 +16,7 @@ SHOWN = 8
 LISTED = {
     "memory": "`rlm memory list` shows what there is",
     "node": "`rlm graph list` shows what there is",
-    "edge": "`rlm graph show NODE` shows those of a node",
+    "edge": "`rlm graph edges` lists them, `rlm graph show NODE` those of a node",
 }
 
 
@@ -88,7 +88,7 @@ def _edge_ids(store: Store, text: str) -> list[str]:
 
 
 def _graph_ids(store: Store, select: str, text: str) -> list[str]:
-    from rlm.cli.session import graph_of
+    from rlm.store.graph import graph_of
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
     graph_of(store)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from rlm import config
 from rlm.cli import output
-from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
+from rlm.errors import NotFound, StoreFull, StoreLocked, StoreReadOnly
 
 if TYPE_CHECKING:
     from rlm.store.jsonfile import MemoryStore
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
-    from rlm.store.sqlite.graph import Graph
     from rlm.store.types import Tenant
 
     Store = SQLiteMemoryBackend | MemoryStore
@@ -158,12 +157,3 @@ def elsewhere(store: Store, table: str) -> str:
     most, *others = found
     where = "in another project" if not others else f"in {len(found):,} other projects, most with"
     return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
-
-
-def graph_of(store: Store) -> Graph:
-    """The hypergraph, which only SQLite has."""
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    if not isinstance(store, SQLiteMemoryBackend):
-        raise ConfigError("a JSON store has no hypergraph: give --db the path of an SQLite store")
-    return store.graph

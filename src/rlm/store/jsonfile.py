@@ -18,12 +18,13 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from rlm import clock
-from rlm.errors import NotFound
+from rlm.errors import NotFound, NotSupported
 from rlm.retrieval import bm25, rank
 from rlm.retrieval.scan import Found, scan
 from rlm.retrieval.tokens import parse_query
 from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text, why
+from rlm.store.graph import NO_GRAPH
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use
@@ -50,10 +51,8 @@ class MemoryStore(JSONDocument):
 
     @property
     def graph(self) -> NoReturn:
-        """There is none: an AttributeError, so that `hasattr` says so too."""
-        raise AttributeError(
-            "a JSON store has no hypergraph: use an SQLite store, as open_store('memory.db') opens"
-        )
+        """NotSupported, which is an AttributeError, so that `hasattr` says so too."""
+        raise NotSupported(NO_GRAPH)
 
     def _visible(self) -> list[MemoryItem]:
         self._check_open()

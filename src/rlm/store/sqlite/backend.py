@@ -31,7 +31,7 @@ from rlm.store.learning import LearningRow, apply_lessons
 from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
-from rlm.store.sqlite.graph import Graph
+from rlm.store.sqlite.graph import HyperGraph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
 from rlm.store.sqlite.sources import MEMORY, NODE
 from rlm.store.sqlite.spaces import Spaces
@@ -95,9 +95,9 @@ class SQLiteMemoryBackend:
         return Search(self.db, MEMORY, self.embedder, fts5=self.fts5)
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> HyperGraph:
         """The hypergraph of this tenant."""
-        return Graph(
+        return HyperGraph(
             self.db,
             self.spaces,
             Search(self.db, NODE, self.embedder, fts5=self.fts5),
