@@ -209,6 +209,8 @@ def history(session: Session, node_id: str | None, limit: int) -> None:
             full_id = None if node_id is None else find_node(store, node_id)
             log, changes = graph.evolution(full_id, limit), graph.confidence_history(full_id)
         changes = changes[::-1][:limit]
+        if not log:
+            session.talk("no history")
     if session.json:
         print_json(
             {

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from rlm import clock
@@ -53,9 +53,16 @@ class EvolutionReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
-        pairs = {name: list(pair) for name, pair in self.moved.items()}
-        moves = {name: list(pair) for name, pair in self.confidence.items()}
-        return {**asdict(self), "moved": pairs, "confidence": moves}
+        believed = self.confidence.items()
+        return {
+            "operation": self.operation,
+            "dry_run": self.dry_run,
+            "log_id": self.log_id,
+            "moved": [{"id": each, "from": a, "to": b} for each, (a, b) in self.moved.items()],
+            "merged": [{"id": each, "into": kept} for each, kept in self.merged.items()],
+            "confidence": [{"id": each, "before": a, "after": b} for each, (a, b) in believed],
+            "skipped": list(self.skipped),
+        }
 
 
 class GraphEvolution(ABC):
@@ -63,7 +70,7 @@ class GraphEvolution(ABC):
 
     @abstractmethod
     def atomic(self, *, write: bool) -> AbstractContextManager[Any]:
-        """One transaction; one that writes has pending access counts written at its beginning."""
+        """One transaction, with pending access counts written."""
 
     @abstractmethod
     def query_nodes(

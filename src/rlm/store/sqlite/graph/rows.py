@@ -55,8 +55,10 @@ class GraphRows:
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[apsw.Connection]:
-        """One transaction; one that writes has pending access counts written at its beginning."""
+        """One transaction, with pending access counts written before it; or within it, if it
+        writes."""
         if not write:
+            self.flush()
             with self._db.read() as connection:
                 yield connection
             return
