@@ -60,6 +60,7 @@ def test_the_history_goes_with_a_purge_and_is_the_projects_own(db, tmp_path):
     made = db.graph.create_node("fact", "x")
     db.graph.update_node(made, confidence=0.9)
     with open_store(tmp_path / "memory.db", tenant=Tenant(project="other")) as other:
+        other.graph.create_node("fact", "y")
         assert other.graph.confidence_history() == other.graph.confidence_history(made) == []
     assert db.graph.purge_node(made)
     assert db.db.value("SELECT count(*) FROM confidence_signals") == 0
@@ -217,6 +218,9 @@ def test_use_stops_decay(graph):
         assert graph.decay().confidence == {}
     with later(90):
         assert graph.decay().confidence == {made: (0.8, 0.75)}
+        graph.get_node(made)
+    with later(121):
+        assert graph.decay().confidence == {made: (0.75, 0.7)}, "it starts anew at each use"
 
 
 def test_what_falls_too_low_goes_to_the_archive_and_comes_back(graph):
