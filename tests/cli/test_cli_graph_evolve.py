@@ -130,11 +130,11 @@ def test_search_shows_snippets_and_takes_phrases(rlm: Run, db: str, add_node, gr
     (hit,) = graph("search", '"green tea" cools')
     assert hit["id"] == right
     marks = [hit["snippet"]["text"][a:b] for a, b in hit["snippet"]["marks"]]
-    assert marks == ["Green tea", "cools"]
+    assert marks == ["Green", "tea", "cools"]
     assert hit["content"][hit["snippet"]["start"] :].startswith(hit["snippet"]["text"])
     assert "…" in rlm("graph", "search", "green tea", "--db", db).out
     assert (
-        "«Green tea» «cools» fast."
+        "«Green» «tea» «cools» fast."
         in rlm("graph", "search", '"green tea"', "cools", "--db", db).out
     )
     assert "nothing found" in rlm("graph", "search", '"tea green"', "--db", db).err

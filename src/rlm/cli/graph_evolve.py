@@ -3,10 +3,7 @@ copy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,66 +13,47 @@ from rlm.cli.session import Session
 from rlm.store.graph import copy_graph, graph_of
 
 if TYPE_CHECKING:
-    from rlm.cli.session import Store
     from rlm.store.evolution import EvolutionReport
-    from rlm.store.graph import GraphStore
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
 
 
 @dry_run_option
-def consolidate(session: Session, dry_run: bool) -> None:
+def consolidate(session: Session, **options: Any) -> None:
     """Move the task tier to the session tier, equal facts and entities merged into one."""
-    _evolve(session, dry_run, lambda graph: graph.consolidate(dry_run=dry_run))
+    _evolve(session, "consolidate", **options)
 
 
 @unit("--min-confidence", "How sure it must be [0.8].")
 @count("--min-accesses", default=2, least=0, doc="How often it must have been used.")
 @dry_run_option
-def promote(
-    session: Session, min_confidence: float | None, min_accesses: int, dry_run: bool
-) -> None:
+def promote(session: Session, **options: Any) -> None:
     """Move from the session to the longterm tier what is believed and was used."""
-    sure = 0.8 if min_confidence is None else min_confidence
-    _evolve(
-        session,
-        dry_run,
-        lambda graph: graph.promote(
-            min_confidence=sure, min_accesses=min_accesses, dry_run=dry_run
-        ),
-    )
+    _evolve(session, "promote", **options)
 
 
 @unit("--per-month", "What 30 days without use cost [0.05].")
 @unit("--archive-below", "What falls below goes to the archive [0.1].")
 @dry_run_option
-def decay(
-    session: Session, per_month: float | None, archive_below: float | None, dry_run: bool
-) -> None:
+def decay(session: Session, **options: Any) -> None:
     """Lower the confidence of what is not used. Often or seldom comes to the same."""
-    cost = 0.05 if per_month is None else per_month
-    floor = 0.1 if archive_below is None else archive_below
-    _evolve(
-        session,
-        dry_run,
-        lambda graph: graph.decay(per_month=cost, archive_below=floor, dry_run=dry_run),
-    )
+    _evolve(session, "decay", **options)
 
 
 @click.argument("log_id", metavar="NUMBER", type=click.IntRange(min=1))
 @dry_run_option
-def undo(session: Session, log_id: int, dry_run: bool) -> None:
+def undo(session: Session, **options: Any) -> None:
     """Take back what consolidate, promote, decay, rm or a change of tier did.
 
     `rlm graph history` has the NUMBER. A node that was changed since is left alone.
     """
-    _evolve(session, dry_run, lambda graph: graph.undo(log_id, dry_run=dry_run))
+    _evolve(session, "undo", **options)
 
 
-def _evolve(session: Session, dry_run: bool, act: Callable[[GraphStore], EvolutionReport]) -> None:
-    opened: AbstractContextManager[Store] = session.reading() if dry_run else session.changing()
-    with opened as store:
-        report = act(graph_of(store))
+def _evolve(session: Session, operation: str, **options: Any) -> None:
+    given = {name: value for name, value in options.items() if value is not None}
+    with session.reading() if given["dry_run"] else session.changing() as store:
+        report: EvolutionReport = getattr(graph_of(store), operation)(**given)
     if session.json:
         print_json(report.to_dict())
         return
@@ -110,6 +88,6 @@ def copy(session: Session, target: str) -> None:
         with open_store(target, tenant=session.tenant, origin="cli") as other:
             copied = copy_graph(source, graph_of(other))
     if session.json:
-        print_json({"store": str(Path(target)), "copied": copied})
+        print_json({"store": target, "copied": copied})
         return
     print_text(", ".join(f"{number:,} {name}" for name, number in copied.items()))

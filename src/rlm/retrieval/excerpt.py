@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rlm.retrieval.tokens import grams, parse_query, tokens, words
 
 SNIPPET_CHARS = 160
-READ_CHARS = 50_000
-"""So much of a text is looked at for a snippet."""
+READ_CHARS, MARKS = 20_000, 200
+"""So much of a text, and so many words of the query in it, are looked at for a snippet."""
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”')
 _WORD = re.compile(r"[^\W_]+")
 
@@ -41,8 +41,12 @@ class Snippet:
     """Whether the text goes on behind it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {**asdict(self), "marks": [list(mark) for mark in self.marks]}
+        """What is needed to mark the words oneself, as JSON types."""
+        return {
+            "text": self.text,
+            "start": self.start,
+            "marks": [list(mark) for mark in self.marks],
+        }
 
     def __str__(self) -> str:
         """On one line, the words that were looked for between « and »."""
@@ -66,37 +70,33 @@ def split_phrases(query: str) -> tuple[str, tuple[Phrase, ...]]:
 
 def holds_phrases(texts: Sequence[str], phrases: Sequence[Phrase]) -> bool:
     """Whether each phrase occurs in one of the texts."""
-    read = [_words_of(text) for text in texts]
+    read = [_words_of(text) for text in texts] if phrases else []
     return all(any(_places(each, phrase) for each in read) for phrase in phrases)
 
 
 def excerpt(
     text: str, query: str, phrases: Sequence[Phrase] = (), limit: int = SNIPPET_CHARS
 ) -> Snippet:
-    """The part of a text with a phrase, or with most of the query's words, of about `limit`
+    """The part of a text with a phrase, or with most of the query's words, of at most `limit`
     characters; its beginning where it has none of them."""
     found = _words_of(text[:READ_CHARS])
-    marked: dict[int, int] = {}
-    for phrase in phrases:
-        for place in _places(found, phrase):
-            marked[found[place].start] = found[place + len(phrase) - 1].end
-    exact = sorted(marked)
+    exact = [found[place].start for phrase in phrases for place in _places(found, phrase)]
     terms = set(parse_query(query).terms)
-    held: list[tuple[int, Collection[str]]] = []
-    for word in found:
-        if common := terms.intersection(_terms_of(text[word.start : word.end])):
-            marked.setdefault(word.start, word.end)
-            held.append((word.start, common))
-    start = _window(text, exact[0] if exact else _densest(held, limit), limit)
-    end = start + limit
-    if end < len(text):
-        space = text.rfind(" ", start + limit // 2, end)
-        end = space if space > 0 else end
-    marks = [(max(a, start) - start, min(b, end) - start) for a, b in sorted(marked.items())]
-    return Snippet(
-        text[start:end], start, _disjoint([mark for mark in marks if 0 <= mark[0] < mark[1]]),
-        end < len(text),
-    )  # fmt: skip
+    known: dict[str, set[str]] = {}
+    held: dict[tuple[int, int], set[str]] = {}
+    for _, start, end in found:
+        word = text[start:end]
+        if word not in known:
+            known[word] = terms & {*tokens(word), *tokens(grams(word))}
+        if known[word]:
+            held[start, end] = known[word]
+    first = _start(text, min(exact) if exact else _densest(held, limit), limit)
+    last = first + limit
+    if last < len(text):
+        space = text.rfind(" ", first + limit // 2, last)
+        last = space if space > 0 else last
+    marks = ((start - first, end - first) for start, end in held if first <= start and end <= last)
+    return Snippet(text[first:last], first, tuple(marks), last < len(text))
 
 
 def _words_of(text: str) -> list[_Word]:
@@ -122,40 +122,19 @@ def _fits(wanted: str, word: str) -> bool:
     return wanted == word or (unicodedata.category(wanted[0]) == "Lo" and wanted in word)
 
 
-def _terms_of(word: str) -> set[str]:
-    """The stems of a word and of its parts, as a query has them."""
-    return {*tokens(word), *tokens(grams(word))}
+def _densest(held: dict[tuple[int, int], set[str]], limit: int) -> int:
+    """Where the window with the most different terms begins."""
+    starts = list(held)[:MARKS]
+
+    def count_terms(place: tuple[int, int]) -> int:
+        near = (held[each] for each in starts if 0 <= each[0] - place[0] < limit * 3 // 4)
+        return len(set[str]().union(*near))
+
+    return max(starts, key=count_terms, default=(0, 0))[0]
 
 
-def _densest(held: Sequence[tuple[int, Collection[str]]], limit: int) -> int:
-    """Where a window with the most different terms begins."""
-    best, best_count = 0, 0
-    for index, (start, _) in enumerate(held):
-        inside: set[str] = set()
-        for place, terms in held[index:]:
-            if place - start > limit * 3 // 4:
-                break
-            inside.update(terms)
-        if len(inside) > best_count:
-            best, best_count = start, len(inside)
-    return best
-
-
-def _window(text: str, match: int, limit: int) -> int:
+def _start(text: str, match: int, limit: int) -> int:
     """Where a window around a match begins: a little before it, at a word, and not beyond need."""
     start = max(0, min(match - limit // 4, len(text) - limit))
-    if start == 0:
-        return 0
     space = text.find(" ", start, match)
-    return space + 1 if space >= 0 else match
-
-
-def _disjoint(marks: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Marks in order, those that overlap joined."""
-    joined: list[tuple[int, int]] = []
-    for start, end in marks:
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return tuple(joined)
+    return 0 if start == 0 else space + 1 if space >= 0 else match
