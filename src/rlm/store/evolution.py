@@ -10,7 +10,7 @@ Written against a few primitives that a backend supplies; this module knows no d
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -18,8 +18,9 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
+from rlm.store.graph import GraphStore
 from rlm.store.identity import normalize
-from rlm.store.types import TIERS, ConfidenceChange, Edge, Evolution, Node
+from rlm.store.types import TIERS, ConfidenceChange, Evolution, Node
 from rlm.store.values import natural, unit
 
 MERGED_TYPES = ("entity", "fact")
@@ -65,7 +66,7 @@ class EvolutionReport:
         }
 
 
-class GraphEvolution(ABC):
+class GraphEvolution(GraphStore):
     """The operations, for a graph that supplies the primitives."""
 
     @abstractmethod
@@ -73,27 +74,12 @@ class GraphEvolution(ABC):
         """One transaction, with pending access counts written."""
 
     @abstractmethod
-    def query_nodes(
-        self,
-        type: str | None = None,
-        tier: str | None = None,
-        min_confidence: float | None = None,
-        limit: int = 100,
-    ) -> list[Node]: ...
-
-    @abstractmethod
     def read_nodes(self, node_ids: Iterable[str]) -> dict[str, Node]:
         """Those that exist, by id; no access is counted."""
 
     @abstractmethod
-    def get_links(self, node_id: str) -> list[Edge]: ...
-
-    @abstractmethod
     def read_events(self, log_id: int) -> list[Evolution]:
         """The line of this number, then those that are parts of it or undo it."""
-
-    @abstractmethod
-    def confidence_history(self, node_id: str | None = None) -> list[ConfidenceChange]: ...
 
     @abstractmethod
     def put_fields(self, node_id: str, **values: Any) -> None:
@@ -324,7 +310,7 @@ def _decayed(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> 
     spent = sum(
         change.before - change.after
         for change in done
-        if clock.parse_iso(change.at).timestamp() * 1000 >= since
+        if clock.parse_iso(change.at).timestamp() * 1000 > since
     )
     due = round(per_month * months - spent, 6)
     return max(0.0, round(node.confidence - due, 6)) if due > 0 else node.confidence

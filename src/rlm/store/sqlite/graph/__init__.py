@@ -11,7 +11,7 @@ from rlm.errors import ValidationError
 from rlm.retrieval.excerpt import excerpt, holds_phrases, split_phrases
 from rlm.store import gate
 from rlm.store.evolution import GraphEvolution
-from rlm.store.graph import GraphStore, NodeHit
+from rlm.store.graph import NodeHit
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters
 from rlm.store.sqlite.graph.search import FoundNode, NodeFilter, search_nodes
 from rlm.store.sqlite.graph.transfer import GraphTransfer
@@ -65,8 +65,3 @@ class HyperGraph(GraphTransfer, GraphEvolution):
             return search_nodes(
                 self._search, connection, space, query, limit, only, explain=explain
             )
-
-
-def _check(graph: HyperGraph) -> GraphStore:
-    """It keeps the contract; mypy reads this."""
-    return graph
