@@ -35,6 +35,7 @@ NAMES = [
     "Node",
     "NotFound",
     "NotRDF",
+    "NotSupported",
     "OntologyError",
     "PackError",
     "QueryRefused",

@@ -138,6 +138,14 @@ def test_unlink_takes_an_edge_or_two_nodes(graph, ids):
     assert len(graph.query_nodes()) == 4
 
 
+def test_an_edge_with_a_long_label_can_be_changed_and_removed(graph, ids):
+    label = "because " * 1_000
+    made = join(graph, "relation", label, (ids[0], "subject"))
+    assert [e.id for e in graph.list_edges(label=label)] == [made]
+    assert graph.update_edge(made, weight=2) and graph.delete_edge(made)
+    assert all(len(event.reasoning or "") < 300 for event in graph.evolution())
+
+
 def test_edges_of_another_project_are_not_there(db, tmp_path):
     from rlm.store.open import open_store
     from rlm.store.types import Tenant

@@ -78,19 +78,19 @@ class GraphEvolution(GraphStore):
         """Those that exist, by id; no access is counted."""
 
     @abstractmethod
-    def read_events(self, log_id: int) -> list[Evolution]:
+    def _read_events(self, log_id: int) -> list[Evolution]:
         """The line of this number, then those that are parts of it or undo it."""
 
     @abstractmethod
-    def put_fields(self, node_id: str, **values: Any) -> None:
+    def _put_fields(self, node_id: str, **values: Any) -> None:
         """Set tier, confidence, metadata or access_count of a node; nothing is logged."""
 
     @abstractmethod
-    def replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
+    def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
         """Put a node into another's place, in these (edge, role) pairs."""
 
     @abstractmethod
-    def log_event(
+    def _log_event(
         self,
         operation: str,
         node_ids: Sequence[str],
@@ -101,7 +101,7 @@ class GraphEvolution(GraphStore):
         """Add a line to the evolution log; its number."""
 
     @abstractmethod
-    def log_confidence(
+    def _log_confidence(
         self, node_id: str, kind: str, before: float, after: float, reason: str | None
     ) -> None: ...
 
@@ -173,7 +173,7 @@ class GraphEvolution(GraphStore):
                         report.moved[node.id] = (node.tier, "archive")
             if report.confidence and not dry_run:
                 ids = list(report.confidence)
-                report.log_id = self.log_event("decay", ids, None, None, "not used for a month")
+                report.log_id = self._log_event("decay", ids, None, None, "not used for a month")
                 self._move(report, "archive", f"confidence below {archive_below:g}")
                 for node_id, (before, now) in report.confidence.items():
                     self._believe(node_id, before, now, f"decay:{report.log_id}", "not used")
@@ -188,7 +188,7 @@ class GraphEvolution(GraphStore):
         natural(log_id, "log_id")
         report = EvolutionReport("undo", dry_run)
         with self.atomic(write=not dry_run):
-            lines = self.read_events(log_id)
+            lines = self._read_events(log_id)
             _check_undo(log_id, lines)
             moves = [(line, node_id) for line in lines if line.to_tier for node_id in line.node_ids]
             changes = [
@@ -238,52 +238,52 @@ class GraphEvolution(GraphStore):
             for member in edge.members
             if member.node_id == dropped.id
         ]
-        self.replace_member(places, dropped.id, kept.id)
+        self._replace_member(places, dropped.id, kept.id)
         note = {"into": kept.id, "edges": [list(place) for place in places]}
-        self.put_fields(dropped.id, tier="archive", metadata={**dropped.metadata, "merged": note})
+        self._put_fields(dropped.id, tier="archive", metadata={**dropped.metadata, "merged": note})
         kept.access_count += dropped.access_count
-        self.put_fields(kept.id, access_count=kept.access_count)
+        self._put_fields(kept.id, access_count=kept.access_count)
         why = f"same words as {kept.id}"
-        self.log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
+        self._log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
 
     def _unmerge(self, dropped: Node) -> None:
         note = dropped.metadata.get("merged")
         if not isinstance(note, dict):
             return
-        self.replace_member(
+        self._replace_member(
             [(str(edge), str(role)) for edge, role in note["edges"]], note["into"], dropped.id
         )
         kept = self.read_nodes([note["into"]]).get(note["into"])
         if kept is not None:
             count = max(0, kept.access_count - dropped.access_count)
-            self.put_fields(kept.id, access_count=count)
+            self._put_fields(kept.id, access_count=count)
         rest = {name: value for name, value in dropped.metadata.items() if name != "merged"}
-        self.put_fields(dropped.id, metadata=rest)
+        self._put_fields(dropped.id, metadata=rest)
 
     def _log_moves(self, report: EvolutionReport, why: str) -> int:
         """The line of an operation that moves nodes from one tier to another."""
         before, after = next(iter(report.moved.values()), (None, None))
         for node_id in report.moved:
-            self.put_fields(node_id, tier=after)
-        return self.log_event(report.operation, list(report.moved), before, after, why)
+            self._put_fields(node_id, tier=after)
+        return self._log_event(report.operation, list(report.moved), before, after, why)
 
     def _move(self, report: EvolutionReport, operation: str, why: str) -> None:
         """Move nodes from several tiers: a part of the operation for each pair of tiers."""
         for tiers in dict.fromkeys(report.moved.values()):
             ids = [node_id for node_id, pair in report.moved.items() if pair == tiers]
             for node_id in ids:
-                self.put_fields(node_id, tier=tiers[1])
-            self.log_event(f"{operation}:{report.log_id}", ids, *tiers, why)
+                self._put_fields(node_id, tier=tiers[1])
+            self._log_event(f"{operation}:{report.log_id}", ids, *tiers, why)
 
     def _believe(self, node_id: str, before: float, after: float, kind: str, reason: str) -> None:
-        self.put_fields(node_id, confidence=after)
-        self.log_confidence(node_id, kind, before, after, reason)
+        self._put_fields(node_id, confidence=after)
+        self._log_confidence(node_id, kind, before, after, reason)
 
     def _take_back(
         self, log_id: int, operation: str, nodes: dict[str, Node], report: EvolutionReport
     ) -> None:
         why = f"undid {operation} {log_id}"
-        report.log_id = self.log_event(f"undo:{log_id}", report.node_ids, None, None, why)
+        report.log_id = self._log_event(f"undo:{log_id}", report.node_ids, None, None, why)
         self._move(report, "tier", why)
         for node_id in report.moved:
             self._unmerge(nodes[node_id])

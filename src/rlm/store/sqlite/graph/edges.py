@@ -37,7 +37,7 @@ class EdgeTable(GraphRows):
         edge = Edge(clock.new_uuid(), *_admit(type, label, members, weight))
         with self.atomic(write=True) as connection:
             self._insert_edge(connection, edge)
-            self.log_event("link", edge.node_ids, None, None, _name(edge))
+            self._log_event("link", edge.node_ids, None, None, _name(edge))
         return edge.id
 
     def _insert_edge(self, connection: apsw.Connection, edge: Edge) -> None:
@@ -173,10 +173,10 @@ class EdgeTable(GraphRows):
                 _insert_members(connection, new)
             why = reasoning or f"changed {', '.join(changed)} of {_name(old)}"
             ids = list(dict.fromkeys((*old.node_ids, *new.node_ids)))
-            self.log_event("relink", ids, None, None, why)
+            self._log_event("relink", ids, None, None, why)
         return True
 
-    def replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
+    def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
         """Put a node into another's place, in these (edge, role) pairs, inside a write."""
         self._db.run_many(
             "UPDATE OR IGNORE membership SET node_id = ? WHERE hyperedge_id = ? AND role = ? AND"
@@ -191,7 +191,7 @@ class EdgeTable(GraphRows):
             if edge is None:
                 return False
             connection.execute("DELETE FROM hyperedges WHERE id = ?", (edge_id,))
-            self.log_event("unlink", edge.node_ids, None, None, reasoning or _name(edge))
+            self._log_event("unlink", edge.node_ids, None, None, reasoning or _name(edge))
         return True
 
     def unlink(
@@ -224,7 +224,8 @@ def _insert_members(connection: apsw.Connection, edge: Edge) -> None:
 
 
 def _name(edge: Edge) -> str:
-    return f"{edge.type} {edge.id}: {edge.label or ''}".rstrip(": ")
+    """What the log calls an edge: a label may be longer than a line of the log."""
+    return f"{edge.type} {edge.id}: {(edge.label or '')[:200]}".rstrip(": ")
 
 
 def _filters(type_: str | None, label: str | None) -> tuple[str, list[Any]]:
@@ -234,6 +235,6 @@ def _filters(type_: str | None, label: str | None) -> tuple[str, list[Any]]:
     if label is not None:
         where, values = (
             f"{where} AND e.label = ?",
-            [*values, admit_line(label, "label", 4_000)],
+            [*values, admit_line(label, "label", gate.TASK_CHARS)],
         )
     return where, values

@@ -55,7 +55,7 @@ class NodeTable(GraphRows):
             self._insert(connection, made)
             for tier in dict.fromkeys(node.tier for node in made):
                 ids = [node.id for node in made if node.tier == tier]
-                self.log_event("create", ids, None, tier)
+                self._log_event("create", ids, None, tier)
         self.recall.seal_if_due()
         return [node.id for node in made]
 
@@ -129,12 +129,12 @@ class NodeTable(GraphRows):
                 return True
             self._rewrite(connection, number, node, changed)
             if "tier" in changed:
-                self.log_event("tier", [node_id], node.tier, changed["tier"], why)
+                self._log_event("tier", [node_id], node.tier, changed["tier"], why)
             if "confidence" in changed:
                 after = changed["confidence"]
-                self.log_confidence(node_id, "edit", node.confidence, after, why)
+                self._log_confidence(node_id, "edit", node.confidence, after, why)
             if names := ", ".join(sorted(set(changed) - {"tier"})):
-                self.log_event("update", [node_id], None, None, why or f"changed {names}")
+                self._log_event("update", [node_id], None, None, why or f"changed {names}")
         return True
 
     def _rewrite(
@@ -148,9 +148,9 @@ class NodeTable(GraphRows):
             values["embedding_model"] = self._model
             values["node_no"] = take_numbers(connection, "node", 1)
             bury(connection, "node", [number])
-        self.put_fields(node.id, **values)
+        self._put_fields(node.id, **values)
 
-    def put_fields(self, node_id: str, **values: Any) -> None:
+    def _put_fields(self, node_id: str, **values: Any) -> None:
         """Set columns of a node, inside a write; nothing is logged."""
         if "metadata" in values:
             values["metadata"] = _json(values["metadata"])
@@ -167,8 +167,8 @@ class NodeTable(GraphRows):
             found = self._locate(node_id)
             if found is None or found[1] == "archive":
                 return False
-            self.put_fields(node_id, tier="archive", updated_at=clock.now_ms())
-            self.log_event("tier", [node_id], found[1], "archive", why)
+            self._put_fields(node_id, tier="archive", updated_at=clock.now_ms())
+            self._log_event("tier", [node_id], found[1], "archive", why)
         return True
 
     def purge_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
@@ -191,7 +191,7 @@ class NodeTable(GraphRows):
                 (node_id, self._space),
             )
             bury(connection, "node", [found[0]])
-            self.log_event("purge", [node_id], found[1], None, why)
+            self._log_event("purge", [node_id], found[1], None, why)
         return True
 
     def query_nodes(

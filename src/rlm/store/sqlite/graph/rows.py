@@ -99,7 +99,7 @@ class GraphRows:
             values = [node_id]
         return self._events(f"{only} ORDER BY id DESC LIMIT ?", *values, max(0, limit))
 
-    def read_events(self, log_id: int) -> list[Evolution]:
+    def _read_events(self, log_id: int) -> list[Evolution]:
         """The line of this number, then those that are parts of it or undo it."""
         return self._events("AND (id = ? OR operation LIKE ?) ORDER BY id", log_id, f"%:{log_id}")
 
@@ -107,7 +107,7 @@ class GraphRows:
         sql = f"SELECT {_EVENT_COLUMNS} FROM evolution_log WHERE space_id = ? {where}"
         return [_evolution(row) for row in self._db.rows(sql, (self._space, *values))]
 
-    def log_event(
+    def _log_event(
         self,
         operation: str,
         node_ids: Sequence[str],
@@ -136,7 +136,7 @@ class GraphRows:
         )
         return [ConfidenceChange(*row) for row in rows]
 
-    def log_confidence(
+    def _log_confidence(
         self, node_id: str, kind: str, before: float, after: float, reason: str | None
     ) -> None:
         """Note a change of confidence, inside a write."""

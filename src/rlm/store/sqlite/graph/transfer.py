@@ -80,7 +80,7 @@ class GraphTransfer(NodeTable, EdgeTable):
             if new_id is None:
                 operation = _renumbered(admit_line(event.operation, "operation", 200), numbers)
                 reasoning = event.reasoning
-                new_id = self.log_event(
+                new_id = self._log_event(
                     operation, event.node_ids, event.from_tier, event.to_tier, reasoning
                 )
                 sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ?"
