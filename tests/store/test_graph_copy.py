@@ -7,7 +7,7 @@ import pytest
 from rlm.errors import StoreError, ValidationError
 from rlm.store.graph import GraphDump, copy_graph
 from rlm.store.open import open_store
-from rlm.store.types import Node, Tenant
+from rlm.store.types import ConfidenceChange, Evolution, Node, Tenant
 
 
 @pytest.fixture
@@ -95,6 +95,11 @@ def test_a_dump_passes_the_gate(db):
     with pytest.raises(ValidationError, match="unknown node type"):
         db.graph.load(GraphDump([Node("a", "fact", "fine"), bad], [], [], []))
     assert db.graph.dump().counts["nodes"] == 0
+    foreign = ConfidenceChange("of-a-memory", "2026-01-01T00:00:00Z", "edit", 0.1, 0.9, None)
+    bad_line = Evolution(1, 5, "tier", ("a",), "task", "forever", None)
+    with pytest.raises(ValidationError, match="unknown tier"):
+        db.graph.load(GraphDump([], [], [bad_line], []))
+    assert db.graph.load(GraphDump([], [], [], [foreign]))["changes"] == 0
     hidden = Node("a", "fact", "x\u202ey", created_at=1, updated_at=2, last_accessed=3)
     db.graph.load(GraphDump([hidden], [], [], []))
     assert db.graph.get_node("a").content == "xy"

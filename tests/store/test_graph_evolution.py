@@ -267,6 +267,28 @@ def test_undo_leaves_alone_what_was_changed_since(graph):
     assert tiers(graph) == {"a": "task", "c": "session"}
 
 
+def test_undoing_something_else_leaves_a_merger_as_it_is(graph):
+    one, two = graph.create_nodes([{"type": "fact", "content": "same"}] * 2)
+    edge = graph.create_edge("relation", "l", [{"node_id": two}])
+    (dropped, kept), *_ = graph.consolidate().merged.items()
+    assert {dropped, kept} == {one, two}
+    graph.update_node(dropped, tier="session")
+    graph.delete_node(dropped)
+    graph.undo(graph.evolution(dropped)[0].id)
+    assert graph.get_edge(edge).node_ids == (kept,)
+    assert graph.evolution(kept)[0].reasoning == f"took over {dropped}"
+
+
+def test_where_nothing_is_left_to_undo_nothing_is_written(graph):
+    made = graph.create_node("fact", "x")
+    report = graph.consolidate()
+    graph.update_node(made, tier="longterm")
+    lines = len(graph.evolution())
+    assert (graph.undo(report.log_id).log_id, len(graph.evolution())) == (None, lines)
+    graph.update_node(made, tier="session")
+    assert graph.undo(report.log_id).moved == {made: ("session", "task")}
+
+
 def test_a_deletion_is_undone_too(graph):
     made = graph.create_node("fact", "x", tier="session")
     graph.delete_node(made)

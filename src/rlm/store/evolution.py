@@ -27,6 +27,8 @@ MERGED_TYPES = ("entity", "fact")
 """What is true once: an experience, a decision or a snippet may well occur twice."""
 MONTH_MS = 30 * 24 * 3_600_000
 OPERATIONS = ("consolidate", "promote", "decay")
+MERGED_KEY = "rlm_merged"
+"""In the metadata of a merged node: what it takes to bring it back."""
 ALL = 2**53
 
 
@@ -211,8 +213,8 @@ class GraphEvolution(GraphStore):
                 else:
                     report.confidence[node.id] = (node.confidence, change.before)
             report.skipped = list(dict.fromkeys(report.skipped))
-            if not dry_run:
-                self._take_back(log_id, lines[0].operation, nodes, report)
+            if report.node_ids and not dry_run:
+                self._take_back(lines, nodes, report)
         return report
 
     # -- steps -------------------------------------------------------------------------------------
@@ -231,7 +233,7 @@ class GraphEvolution(GraphStore):
             report.confidence[kept.id] = (kept.confidence, highest)
 
     def _merge(self, dropped: Node, kept: Node, log_id: int) -> None:
-        """Archive a node that another stands for; its metadata keep what it takes to come back."""
+        """Archive a node that another stands for, which takes over its edges and accesses."""
         places = [
             (edge.id, member.role)
             for edge in self.get_links(dropped.id)
@@ -240,24 +242,25 @@ class GraphEvolution(GraphStore):
         ]
         self._replace_member(places, dropped.id, kept.id)
         note = {"into": kept.id, "edges": [list(place) for place in places]}
-        self._put_fields(dropped.id, tier="archive", metadata={**dropped.metadata, "merged": note})
+        self._put_fields(
+            dropped.id, tier="archive", metadata={**dropped.metadata, MERGED_KEY: note}
+        )
         kept.access_count += dropped.access_count
         self._put_fields(kept.id, access_count=kept.access_count)
         why = f"same words as {kept.id}"
         self._log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
+        self._log_event(f"absorb:{log_id}", [kept.id], None, None, f"took over {dropped.id}")
 
     def _unmerge(self, dropped: Node) -> None:
-        note = dropped.metadata.get("merged")
-        if not isinstance(note, dict):
+        note = dropped.metadata.get(MERGED_KEY)
+        if note is None:  # somebody has given it other metadata
             return
-        self._replace_member(
-            [(str(edge), str(role)) for edge, role in note["edges"]], note["into"], dropped.id
-        )
+        self._replace_member(note["edges"], note["into"], dropped.id)
         kept = self.read_nodes([note["into"]]).get(note["into"])
         if kept is not None:
             count = max(0, kept.access_count - dropped.access_count)
             self._put_fields(kept.id, access_count=count)
-        rest = {name: value for name, value in dropped.metadata.items() if name != "merged"}
+        rest = {name: value for name, value in dropped.metadata.items() if name != MERGED_KEY}
         self._put_fields(dropped.id, metadata=rest)
 
     def _log_moves(self, report: EvolutionReport, why: str) -> int:
@@ -280,15 +283,18 @@ class GraphEvolution(GraphStore):
         self._log_confidence(node_id, kind, before, after, reason)
 
     def _take_back(
-        self, log_id: int, operation: str, nodes: dict[str, Node], report: EvolutionReport
+        self, lines: Sequence[Evolution], nodes: dict[str, Node], report: EvolutionReport
     ) -> None:
-        why = f"undid {operation} {log_id}"
-        report.log_id = self._log_event(f"undo:{log_id}", report.node_ids, None, None, why)
+        name = f"undo:{lines[0].id}"
+        why = f"undid {lines[0].operation} {lines[0].id}"
+        report.log_id = self._log_event(name, report.node_ids, None, None, why)
         self._move(report, "tier", why)
-        for node_id in report.moved:
-            self._unmerge(nodes[node_id])
+        for line in lines:
+            if line.operation.startswith("merge:"):
+                for node_id in report.moved.keys() & line.node_ids:
+                    self._unmerge(nodes[node_id])
         for node_id, (before, after) in report.confidence.items():
-            self._believe(node_id, before, after, f"undo:{log_id}", why)
+            self._believe(node_id, before, after, name, why)
 
 
 def _equal_groups(nodes: Sequence[Node]) -> list[list[Node]]:

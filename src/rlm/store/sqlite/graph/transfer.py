@@ -16,8 +16,8 @@ from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.graph.edges import EdgeTable
 from rlm.store.sqlite.graph.nodes import NodeTable
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, admit_reason, node_of
-from rlm.store.types import ConfidenceChange, Edge, Evolution, Node
-from rlm.store.values import admit_id, admit_line, admit_time, natural, unit
+from rlm.store.types import TIERS, ConfidenceChange, Edge, Evolution, Node
+from rlm.store.values import admit_id, admit_line, admit_time, choice, natural, unit
 
 _TIMES = ("created_at", "updated_at", "last_accessed", "access_count")
 
@@ -52,9 +52,11 @@ class GraphTransfer(NodeTable, EdgeTable):
                 )
                 self._insert_edge(connection, Edge(edge.id, kind, label, weight, members))
             numbers, events = self._load_events(connection, dump.events)
-            changes = self._load_changes(connection, dump.changes, numbers)
+            known = {node.id for node in dump.nodes}
+            changes = [change for change in dump.changes if change.node_id in known]
+            count = self._load_changes(connection, changes, numbers)
         self.recall.seal_if_due()
-        return {"nodes": len(nodes), "edges": len(edges), "events": events, "changes": changes}
+        return {"nodes": len(nodes), "edges": len(edges), "events": events, "changes": count}
 
     def _absent(self, connection: apsw.Connection, table: str, given: Sequence[Any]) -> list[Any]:
         """Those of the given rows that are not there. StoreError where one is another project's."""
@@ -78,11 +80,12 @@ class GraphTransfer(NodeTable, EdgeTable):
         for event in events:
             new_id = there.get(_key(event))
             if new_id is None:
-                operation = _renumbered(admit_line(event.operation, "operation", 200), numbers)
-                reasoning = event.reasoning
-                new_id = self._log_event(
-                    operation, event.node_ids, event.from_tier, event.to_tier, reasoning
-                )
+                natural(event.timestamp, "timestamp")
+                tiers = (event.from_tier, event.to_tier)
+                for tier in filter(None, tiers):
+                    choice(tier, TIERS, "tier")
+                name = _renumbered(admit_line(event.operation, "operation", 200), numbers)
+                new_id = self._log_event(name, event.node_ids, *tiers, event.reasoning)
                 sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ?"
                 connection.execute(sql, (event.timestamp, new_id))
                 count += 1
