@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import apsw
 
@@ -31,7 +31,6 @@ from rlm.store.learning import LearningRow, apply_lessons
 from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
 from rlm.store.sqlite.bulk import Bulk, paused_collector
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
-from rlm.store.sqlite.graph import HyperGraph
 from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
 from rlm.store.sqlite.sources import MEMORY, NODE
 from rlm.store.sqlite.spaces import Spaces
@@ -47,6 +46,9 @@ from rlm.store.types import (
     Tenant,
     Trajectory,
 )
+
+if TYPE_CHECKING:
+    from rlm.store.sqlite.graph import HyperGraph
 
 PENDING_ACCESSES = 256
 PENDING_S = 30.0
@@ -97,6 +99,9 @@ class SQLiteMemoryBackend:
     @cached_property
     def graph(self) -> HyperGraph:
         """The hypergraph of this tenant."""
+        # Here, because a search of memories has 300 ms in all and needs none of it.
+        from rlm.store.sqlite.graph import HyperGraph
+
         return HyperGraph(
             self.db,
             self.spaces,

@@ -82,12 +82,12 @@ class GraphRows:
             self._db.offer(self._flush, wait_s=COUNT_PATIENCE_S)
 
     def _flush(self, connection: apsw.Connection) -> None:
+        pending, self._accesses = self._accesses, {}  # other threads go on counting
         connection.executemany(
             "UPDATE nodes SET access_count = access_count + ?, last_accessed ="
             " max(last_accessed, ?) WHERE id = ?",
-            [(count, at, node_id) for node_id, (count, at) in self._accesses.items()],
+            [(count, at, node_id) for node_id, (count, at) in pending.items()],
         )
-        self._accesses.clear()
 
     # -- the log -----------------------------------------------------------------------------------
 
