@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlm.errors import NotFound, StoreCorrupt, ValidationError
+from rlm.store.graph import graph_of
 
 if TYPE_CHECKING:
     from rlm.cli.session import Store
@@ -42,12 +43,18 @@ def name_memory(store: Store, text: str) -> tuple[str, str]:
 
 def find_node(store: Store, text: str) -> str:
     """The id of the node that an id or its beginning names."""
-    return _the_one(_node_ids(store, text), text, "node")
+    return _graph_id(store, text, "node")
 
 
 def find_edge(store: Store, text: str) -> str:
     """The id of the hyperedge that an id or its beginning names."""
-    return _the_one(_edge_ids(store, text), text, "edge")
+    return _graph_id(store, text, "edge")
+
+
+def _graph_id(store: Store, text: str, kind: str) -> str:
+    graph = graph_of(store)
+    found = graph.match_ids(text, kind, limit=SHOWN + 1) if len(text) >= SHORTEST else []
+    return _the_one(found, text, kind)
 
 
 def _the_one(found: list[str], text: str, kind: str) -> str:
@@ -77,24 +84,6 @@ def _memory_ids(store: Store, text: str) -> list[str]:
     return sorted({item.memory_id for item in everything if item.memory_id.startswith(text)})[
         : SHOWN + 1
     ]
-
-
-def _node_ids(store: Store, text: str) -> list[str]:
-    return _graph_ids(store, "SELECT id FROM nodes", text)
-
-
-def _edge_ids(store: Store, text: str) -> list[str]:
-    return _graph_ids(store, "SELECT id FROM hyperedges", text)
-
-
-def _graph_ids(store: Store, select: str, text: str) -> list[str]:
-    from rlm.store.graph import graph_of
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    graph_of(store)
-    if not isinstance(store, SQLiteMemoryBackend) or len(text) < SHORTEST:
-        return []
-    return _starting(store, select, "id", text)
 
 
 def _starting(store: SQLiteMemoryBackend, select: str, column: str, text: str) -> list[str]:

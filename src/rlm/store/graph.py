@@ -83,6 +83,7 @@ class GraphStore(Protocol):
         min_confidence: float | None = None,
         limit: int = 100,
     ) -> list[Node]: ...
+    def match_ids(self, prefix: str, kind: str = "node", limit: int = 100) -> list[str]: ...
     def search(
         self,
         query: str,

@@ -21,7 +21,7 @@ from rlm.store.sqlite.recall import Recall
 from rlm.store.sqlite.search import Search
 from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import NODE_TYPES, TIERS, ConfidenceChange, Evolution, Node
-from rlm.store.values import admit_text, choice, unit
+from rlm.store.values import admit_text, check_count, choice, unit
 
 NODE_COLUMNS = (
     "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
@@ -65,6 +65,15 @@ class GraphRows:
         with self._db.write() as connection:
             self._flush(connection)
             yield connection
+
+    def match_ids(self, prefix: str, kind: str = "node", limit: int = 100) -> list[str]:
+        """The ids of nodes, or edges, that begin with these characters, sorted."""
+        table = {"node": "nodes", "edge": "hyperedges"}[choice(kind, ("node", "edge"), "kind")]
+        rows = self._db.rows(  # a range of the index and not LIKE, where % and _ mean something
+            f"SELECT id FROM {table} WHERE space_id = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
+            (self._space, prefix, f"{prefix}\U0010ffff", check_count(limit, "limit")),
+        )
+        return [row[0] for row in rows]
 
     # -- access counts -----------------------------------------------------------------------------
 
