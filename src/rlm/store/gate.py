@@ -339,7 +339,7 @@ _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked columns of a node from `create_node` or `update_node`; only the keys that were given."""
+    """Checked columns of a new or changed node; only the keys that were given."""
     known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
     for key in values:
         if key not in known:

@@ -405,8 +405,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceChange:
-    """When and why the confidence of a node changed. `kind` is `edit`, or an operation and the id of
-    its line in the evolution log, as `decay:17`."""
+    """When and why a node's confidence changed. `kind` is `edit`, or an operation and its line in
+    the evolution log, as `decay:17`."""
 
     node_id: str
     at: str
