@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
-WARM = ("agent", "llm")
+WARM = ("agent", "llm", "seeds")
 """Tests in these folders ask the same ontologies again and again: they share a cache, so that each
 is parsed once. How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
 

@@ -20,7 +20,7 @@
     ├── StoreError             the store could not do what was asked
     │   ├── ValidationError    a value that a row may not hold (also a ValueError)
     │   ├── NotFound           no such memory, node or edge (also a KeyError)
-    │   ├── NotSupported       this kind of store cannot do it (also an AttributeError)
+    │   ├── NotSupported       this kind of store cannot do it (also a NotImplementedError)
     │   ├── StoreLocked        another process holds the write lock
     │   ├── StoreReadOnly      the file or its folder cannot be written
     │   ├── StoreCorrupt       the file is damaged or is not a store
@@ -142,8 +142,8 @@ class NotFound(StoreError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
-class NotSupported(StoreError, AttributeError):
-    """This kind of store cannot do what was asked; another kind can."""
+class NotSupported(StoreError, NotImplementedError):
+    """This kind of store does not have that part; the message says which kind does."""
 
 
 class StoreLocked(StoreError):

@@ -47,6 +47,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "memory edit": ("{id}", "--tag", "x"),
     "memory rm": ("{id}",),
     "memory restore": ("{old}",),
+    "memory import": ("{pack}",),
     "memory review": ("--approve", "{held}"),
     "memory stats": (),
     "memory train": ("--curriculum", "{lesson}", "--model", "offline"),

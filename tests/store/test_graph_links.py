@@ -146,15 +146,6 @@ def test_an_edge_with_a_long_label_can_be_changed_and_removed(graph, ids):
     assert all(len(event.reasoning or "") < 300 for event in graph.evolution())
 
 
-def test_ids_are_found_by_how_they_begin(graph, ids):
-    made = join(graph, "relation", "l", (ids[0], "subject"))
-    assert graph.match_ids(ids[0][:8]) == [ids[0]] and graph.match_ids("") == sorted(ids)
-    assert graph.match_ids("", limit=2) == sorted(ids)[:2]
-    assert graph.match_ids(made[:8], "edge") == [made] and graph.match_ids("%") == []
-    with pytest.raises(ValidationError, match="unknown kind"):
-        graph.match_ids("", "run")
-
-
 def test_edges_of_another_project_are_not_there(db, tmp_path):
     from rlm.store.open import open_store
     from rlm.store.types import Tenant

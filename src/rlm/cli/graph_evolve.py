@@ -10,7 +10,7 @@ import click
 from rlm.cli.command import count, unit
 from rlm.cli.output import number_of, print_json, print_table, print_text
 from rlm.cli.session import Session
-from rlm.store.graph import copy_graph, graph_of
+from rlm.store.graph import copy_graph
 
 if TYPE_CHECKING:
     from rlm.store.evolution import EvolutionReport
@@ -53,7 +53,7 @@ def undo(session: Session, **options: Any) -> None:
 def _evolve(session: Session, operation: str, **options: Any) -> None:
     given = {name: value for name, value in options.items() if value is not None}
     with session.reading() if given["dry_run"] else session.changing() as store:
-        report: EvolutionReport = getattr(graph_of(store), operation)(**given)
+        report: EvolutionReport = getattr(store.graph, operation)(**given)
     if session.json:
         print_json(report.to_dict())
         return
@@ -84,9 +84,9 @@ def copy(session: Session, target: str) -> None:
     from rlm.store.open import open_store
 
     with session.reading() as store:
-        source = graph_of(store)
+        source = store.graph
         with open_store(target, tenant=session.tenant, origin="cli") as other:
-            copied = copy_graph(source, graph_of(other))
+            copied = copy_graph(source, other.graph)
     if session.json:
         print_json({"store": target, "copied": copied})
         return

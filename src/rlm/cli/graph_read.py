@@ -13,7 +13,6 @@ from rlm.cli.ids import find_node
 from rlm.cli.output import print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, ValidationError
-from rlm.store.graph import graph_of
 from rlm.store.types import DIRECTIONS, EDGE_TYPES, NODE_TYPES, ROLES, TIERS
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def search(
     hits: list[NodeHit] = []
     if not session.lacks_store():
         with session.reading() as store:
-            hits = graph_of(store).search(" ".join(query), limit, explain=explain, **filters)
+            hits = store.graph.search(" ".join(query), limit, explain=explain, **filters)
         if not hits:
             session.talk("nothing found")
     if session.json:
@@ -75,7 +74,7 @@ def list_nodes(session: Session, limit: int, **filters: Any) -> None:
     found: list[Node] = []
     if not session.lacks_store():
         with session.reading() as store:
-            found = graph_of(store).query_nodes(limit=limit, **filters)
+            found = store.graph.query_nodes(limit=limit, **filters)
         if not found:
             session.talk("no nodes")
     if session.json:
@@ -106,7 +105,7 @@ def show(session: Session, node_id: str) -> None:
     The first characters of the id are enough.
     """
     with session.reading() as store:
-        graph = graph_of(store)
+        graph = store.graph
         full_id = find_node(store, node_id)
         node = graph.get_node(full_id)
         if node is None:
@@ -175,7 +174,7 @@ def list_edges(
     found: list[Edge] = []
     if not session.lacks_store():
         with session.reading() as store:
-            graph = graph_of(store)
+            graph = store.graph
             if node is None:
                 found = graph.list_edges(limit=limit, **filters)
             else:
@@ -205,7 +204,7 @@ def history(session: Session, node_id: str | None, limit: int) -> None:
     changes: list[ConfidenceChange] = []
     if node_id is not None or not session.lacks_store():
         with session.reading() as store:
-            graph = graph_of(store)
+            graph = store.graph
             full_id = None if node_id is None else find_node(store, node_id)
             log, changes = graph.evolution(full_id, limit), graph.confidence_history(full_id)
         changes = changes[::-1][:limit]

@@ -13,7 +13,6 @@ from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session, together
 from rlm.cli.text import read_text
 from rlm.errors import NotFound, ValidationError
-from rlm.store.graph import graph_of
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS
 
 FIELDS = (
@@ -38,7 +37,7 @@ def add(session: Session, type: str, content: str, metadata: str | None, **value
     given = {name: value for name, value in values.items() if value is not None}
     text = read_text(content) or ""
     with session.store() as store:
-        node_id = graph_of(store).create_node(type, text, **given)
+        node_id = store.graph.create_node(type, text, **given)
     if session.json:
         print_json({"id": node_id})
     else:
@@ -76,7 +75,7 @@ def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight
     participant, cause or effect.
     """
     with session.changing() as store:
-        graph = graph_of(store)
+        graph = store.graph
         members = []
         for position, text in enumerate(nodes):
             name, _, role = text.partition(":")
@@ -112,7 +111,7 @@ def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> N
     if not given:
         raise ValidationError("nothing to change: give --content, --tier or another field")
     with session.changing() as store:
-        graph = graph_of(store)
+        graph = store.graph
         full_id = find_node(store, node_id)
         before = graph.get_node(full_id)
         if before is None or not graph.update_node(full_id, reasoning=reason, **given):
@@ -137,7 +136,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
     All ids are looked up first; if one is unknown, nothing is changed.
     """
     with session.changing() as store, together(store):
-        graph = graph_of(store)
+        graph = store.graph
         found = dict.fromkeys(find_node(store, each) for each in node_ids)
         done = {each: graph.delete_node(each, reasoning=reason) for each in found}
     _tell(session, done, "archived", "it was in the archive already")
@@ -155,8 +154,8 @@ def relink(session: Session, edge_id: str, reason: str | None, **values: Any) ->
         raise ValidationError("nothing to change: give --type, --label or --weight")
     with session.changing() as store:
         full_id = find_edge(store, edge_id)
-        before = graph_of(store).get_edge(full_id)
-        if before is None or not graph_of(store).update_edge(full_id, reasoning=reason, **given):
+        before = store.graph.get_edge(full_id)
+        if before is None or not store.graph.update_edge(full_id, reasoning=reason, **given):
             raise NotFound(f"no edge {edge_id!r} here any more")
     changed = sorted(name for name, value in given.items() if value != getattr(before, name))
     _tell_changed(session, full_id, changed)
@@ -175,7 +174,7 @@ def unlink(
     if bool(edge_ids) == bool(between):
         raise ValidationError("give the ids of edges (EDGE...), or --between A B")
     with session.changing() as store, together(store):
-        graph = graph_of(store)
+        graph = store.graph
         found = dict.fromkeys(find_edge(store, each) for each in edge_ids)
         done = {each: graph.delete_edge(each, reasoning=reason) for each in found}
         if between:

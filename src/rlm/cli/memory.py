@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from rlm.cli import memory_read, memory_write
+from rlm.cli import memory_import, memory_read, memory_write
 from rlm.cli.command import SETTINGS, command
 
 LATER = {"train": "rlm.cli.train", "insights": "rlm.cli.insights"}
@@ -38,5 +38,6 @@ command(app, "show")(memory_read.show)
 command(app, "edit")(memory_write.edit)
 command(app, "rm")(memory_write.remove)
 command(app, "restore")(memory_write.restore)
+command(app, "import")(memory_import.import_)
 command(app, "review")(memory_write.review)
 command(app, "stats")(memory_read.stats)

@@ -62,7 +62,7 @@ def _why_not(session: Session, task: str) -> str:
         return ": the task is empty"
     with session.reading() as store:
         counts = store.stats()
-        others = "" if counts["memories"] else elsewhere(store, "memory_items")
+        others = "" if counts["memories"] else elsewhere(store, "memories")
     waiting = counts["quarantined"]
     if waiting:
         return f"; {waiting:,} more wait in quarantine: `rlm memory review`"
@@ -125,7 +125,7 @@ def list_memories(
             others = (
                 ""
                 if found or session.json or store.stats()["memories"]
-                else elsewhere(store, "memory_items")
+                else elsewhere(store, "memories")
             )
         if not found:
             session.talk("the archive is empty" if filters["archived"] else f"no memories{others}")

@@ -17,7 +17,7 @@ from rlm.errors import RLMError, ValidationError
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
 
 if TYPE_CHECKING:
-    from rlm.cli.session import Store
+    from rlm.store.backend import MemoryBackend
 
 FIELDS = (
     click.option("--title", metavar="TEXT", help="Up to 10 words."),
@@ -96,7 +96,7 @@ def _redacted(given: MemoryItem, stored: MemoryItem) -> list[str]:
     return sorted(found(stored) - found(given))
 
 
-def _known(store: Store, item: MemoryItem) -> MemoryItem | None:
+def _known(store: MemoryBackend, item: MemoryItem) -> MemoryItem | None:
     """The same memory at the same level, as the gate will see it."""
     from rlm.store.gate import admit_item
 
@@ -136,7 +136,7 @@ def _listed(value: Any) -> Any:
     return [part for part in value if part] if isinstance(value, tuple) else value
 
 
-def _from_editor(session: Session, item: MemoryItem, store: Store) -> dict[str, Any]:
+def _from_editor(session: Session, item: MemoryItem, store: MemoryBackend) -> dict[str, Any]:
     """What a person changed in the form. A form that cannot be used is kept, and the error says
     where."""
     from rlm.cli.form import edit_text, keep_form, read_form, write_form
@@ -260,7 +260,7 @@ def _waiting(item: MemoryItem) -> dict[str, str]:
     }
 
 
-def _named(store: Store, names: tuple[str, ...]) -> dict[str, MemoryItem]:
+def _named(store: MemoryBackend, names: tuple[str, ...]) -> dict[str, MemoryItem]:
     """The quarantined memories that are meant, each looked up before any is changed."""
     if "all" in names:
         return {item.memory_id: item for item in store.list_items(trust="quarantined", limit=2**31)}
@@ -271,7 +271,7 @@ def _named(store: Store, names: tuple[str, ...]) -> dict[str, MemoryItem]:
     return found
 
 
-def _approve(store: Store, item: MemoryItem) -> bool:
+def _approve(store: MemoryBackend, item: MemoryItem) -> bool:
     """Whether it is trusted now: the gate keeps text that was recalled from memory in quarantine."""
     from rlm.store.gate import RECALLED_HEADING
 

@@ -15,7 +15,7 @@ from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
 
 if TYPE_CHECKING:
-    from rlm.cli.session import Store
+    from rlm.store.backend import MemoryBackend
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
@@ -84,7 +84,7 @@ def _same(session: Session) -> str:
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
 
 
-def _archived(store: Store, name: str, level: str) -> int:
+def _archived(store: MemoryBackend, name: str, level: str) -> int:
     """How many of a pack's memories somebody put away: an import finds them present, a search does
     not."""
     return len(store.list_items(provenance={"pack": name}, level=level, archived=True, limit=2**31))

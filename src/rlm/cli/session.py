@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,15 @@ from rlm.cli import output
 from rlm.errors import NotFound, StoreFull, StoreLocked, StoreReadOnly
 
 if TYPE_CHECKING:
-    from rlm.store.jsonfile import MemoryStore
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant
-
-    Store = SQLiteMemoryBackend | MemoryStore
 
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
 """What keeps a command that only reads from writing, and is no reason for it to fail."""
+
+
+PATIENCE_S = 0.25
+"""How long a command that only reads waits for others who write."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Session:
             )
 
     @contextmanager
-    def store(self) -> Iterator[Store]:
+    def store(self) -> Iterator[MemoryBackend]:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
@@ -94,23 +95,24 @@ class Session:
             yield store
 
     @contextmanager
-    def changing(self) -> Iterator[Store]:
+    def changing(self) -> Iterator[MemoryBackend]:
         """The store of a command that changes what it names: a missing file is NotFound and is not
         made."""
         self._require()
         with self.store() as store:
             yield store
 
-    def _adopt(self, store: Store, *, wait_s: float | None = None) -> None:
+    def _adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
         """A repository that got its first origin is a project with a new name: what it knew comes
         along."""
         former = None if self.settings.project else config.git_local_name()
-        adopt = getattr(store, "adopt_project", None)
-        if former is not None and adopt is not None and adopt(former, wait_s=wait_s):
+        if former is None or "projects" in store.lacks:
+            return
+        if store.adopt_project(former, wait_s=wait_s):
             self.talk(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
-    def reading(self) -> Iterator[Store]:
+    def reading(self) -> Iterator[MemoryBackend]:
         """The store of a command that changes nothing: a missing file is NotFound and is not made.
 
         Access counts are written at the end if that is possible at once, and are dropped otherwise:
@@ -118,12 +120,11 @@ class Session:
         """
         self._require()
         from rlm.store.open import open_store
-        from rlm.store.sqlite.connection import COUNT_PATIENCE_S
 
         store = open_store(self.settings.memory_db, tenant=self.tenant, origin="cli")
         try:
             with suppress(*LOSABLE):
-                self._adopt(store, wait_s=COUNT_PATIENCE_S)
+                self._adopt(store, wait_s=PATIENCE_S)
             yield store
         finally:
             with suppress(*LOSABLE):
@@ -135,25 +136,16 @@ class Session:
             output.talk(message)
 
 
-def together(store: Store) -> AbstractContextManager[object]:
-    """Several changes as one, on SQLite: all or none. A JSON store writes each by itself."""
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    return store.db.write() if isinstance(store, SQLiteMemoryBackend) else nullcontext()
-
-
-def elsewhere(store: Store, table: str) -> str:
-    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none. A JSON
-    store has none."""
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-    from rlm.store.sqlite.listing import other_projects
-
-    if not isinstance(store, SQLiteMemoryBackend):
-        return ""
-    with store.db.read() as connection:
-        found = other_projects(connection, store.tenant, table)
+def elsewhere(store: MemoryBackend, what: str) -> str:
+    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none."""
+    found = {} if "projects" in store.lacks else store.other_projects(what)
     if not found:
         return ""
     most, *others = found
     where = "in another project" if not others else f"in {len(found):,} other projects, most with"
     return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
+
+
+def together(store: MemoryBackend) -> AbstractContextManager[None]:
+    """Several changes as one: all or none."""
+    return store.together()

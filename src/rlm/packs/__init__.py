@@ -26,7 +26,7 @@ from rlm.packs.transfer import (
     rollback_pack,
     verify_pack,
 )
-from rlm.store.sqlite.packs import PackRow
+from rlm.store.types import PackRow
 
 __all__ = [
     "CandidatesReport",

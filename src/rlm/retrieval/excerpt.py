@@ -11,9 +11,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rlm.retrieval.tokens import fold, grams, parse_query, tokens, words
+from rlm.retrieval.tokens import grams, parse_query, tokens, words
 
 SNIPPET_CHARS = 160
 READ_CHARS, MARKS = 20_000, 200
@@ -70,12 +71,8 @@ def split_phrases(query: str) -> tuple[str, tuple[Phrase, ...]]:
 
 def holds_phrases(texts: Sequence[str], phrases: Sequence[Phrase]) -> bool:
     """Whether each phrase occurs in one of the texts."""
-    return all(any(_holds(text, phrase) for text in texts) for phrase in phrases)
-
-
-def _holds(text: str, phrase: Phrase) -> bool:
-    folded = fold(text)  # most texts lack one of the words, which shows without splitting them
-    return all(word in folded for word in phrase) and bool(_places(_words_of(text), phrase))
+    read = [words(text) for text in texts] if phrases else []
+    return all(any(_places(each, phrase) for each in read) for phrase in phrases)
 
 
 def excerpt(
@@ -84,7 +81,8 @@ def excerpt(
     """The part of a text with a phrase, or with most of the query's words, of at most `limit`
     characters; its beginning where it has none of them."""
     found = _words_of(text[:READ_CHARS])
-    exact = [found[place].start for phrase in phrases for place in _places(found, phrase)]
+    folded = [word.text for word in found] if phrases else []
+    exact = [found[place].start for phrase in phrases for place in _places(folded, phrase)]
     terms = set(parse_query(query).terms)
     known: dict[str, set[str]] = {}
     held: dict[tuple[int, int], set[str]] = {}
@@ -104,20 +102,21 @@ def excerpt(
 
 
 def _words_of(text: str) -> list[_Word]:
+    folded = lru_cache(words)
     return [
         _Word(word, match.start(), match.end())
         for match in _WORD.finditer(text)
-        for word in words(match.group())
+        for word in folded(match.group())
     ]
 
 
-def _places(found: Sequence[_Word], phrase: Phrase) -> list[int]:
+def _places(found: Sequence[str], phrase: Phrase) -> list[int]:
     """Where a phrase begins."""
     size = len(phrase)
     return [
         place
         for place in range(len(found) - size + 1)
-        if all(_fits(phrase[i], found[place + i].text) for i in range(size))
+        if all(_fits(phrase[i], found[place + i]) for i in range(size))
     ]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rlm.retrieval.rank import trust
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -21,19 +23,19 @@ class Explanation:
     recency: float
     level: str
     level_weight: float
+    confidence_share: float = 1.0
+    """How much of the score confidence can take away: all of a memory's, a quarter of a node's, for
+    which neither recency nor level counts."""
     matched: Mapping[str, float] = field(default_factory=dict)
     """Query words (as typed, folded) that the memory holds, with the share of the lexical score of
     each."""
     context: Mapping[str, float] = field(default_factory=dict)
     """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
-    confidence_share: float = 1.0
-    """How much of the score confidence can take: all of a memory's, a part of a node's, for which
-    neither recency nor level counts."""
 
     @property
     def confidence_factor(self) -> float:
         """What confidence leaves of the score."""
-        return 1.0 - self.confidence_share * (1.0 - self.confidence)
+        return trust(self.confidence, self.confidence_share)
 
     def to_dict(self) -> dict[str, Any]:
         """Every factor as JSON types."""
@@ -50,7 +52,7 @@ class Explanation:
             or "no word in common"
         )
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
-        lent = f"; lent by neighbours {max(self.context.values()):.2f}" if self.context else ""
+        lent = f"; lent by neighbours {sum(self.context.values()):.2f}" if self.context else ""
         similarity = (
             f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}:"
             f" {words}; meaning {meaning}{lent})"

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from rlm.retrieval.explain import Explanation
     from rlm.store.evolution import EvolutionReport
 
-NO_GRAPH = (
-    "a JSON store has no hypergraph: use an SQLite store, as open_store('memory.db') or"
-    " --db memory.db opens"
-)
-
 
 class NodeHit(tuple[Node, float]):
     """A found node and its score; unpacks as `(node, score)`. `snippet` is the part of its content
@@ -83,7 +78,6 @@ class GraphStore(Protocol):
         min_confidence: float | None = None,
         limit: int = 100,
     ) -> list[Node]: ...
-    def match_ids(self, prefix: str, kind: str = "node", limit: int = 100) -> list[str]: ...
     def search(
         self,
         query: str,
@@ -141,12 +135,6 @@ class GraphStore(Protocol):
 
     def dump(self) -> GraphDump: ...
     def load(self, dump: GraphDump) -> dict[str, int]: ...
-
-
-def graph_of(store: Any) -> GraphStore:
-    """The hypergraph of any store; NotSupported where it has none."""
-    graph: GraphStore = store.graph
-    return graph
 
 
 def copy_graph(source: GraphStore, target: GraphStore) -> dict[str, int]:

@@ -8,8 +8,9 @@ the later one wins; use SQLite for that. A file that cannot be read is never ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -19,20 +20,22 @@ import numpy as np
 
 from rlm import clock
 from rlm.errors import NotFound, NotSupported
-from rlm.retrieval import bm25, rank
-from rlm.retrieval.scan import Found, scan
-from rlm.retrieval.tokens import parse_query
+from rlm.retrieval.recall import Corpus, Document, Loan, recall
+from rlm.retrieval.tokens import Query, tokens
 from rlm.store import gate
-from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text, why
-from rlm.store.graph import NO_GRAPH
+from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
+from rlm.store.identity import canonical_json
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use
 from rlm.store.types import (
+    Check,
     Hit,
     Judgment,
     Lessons,
     MemoryItem,
+    NewPack,
+    PackRow,
     Run,
     Scope,
     Trajectory,
@@ -41,8 +44,19 @@ from rlm.store.types import (
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 
 
+LACKS = {
+    "graph": "no hypergraph",
+    "queue": "no queue of sessions: its file has no lock that two workers could share",
+    "branches": "no branches of sessions",
+    "projects": "no list of other projects",
+}
+"""What a JSON store cannot do, and why."""
+
+
 class MemoryStore(JSONDocument):
     """Memories in a list. With `path` and `autosave`, every write is on disk before it returns."""
+
+    lacks = frozenset(LACKS)
 
     @property
     def memories(self) -> list[MemoryItem]:
@@ -51,8 +65,8 @@ class MemoryStore(JSONDocument):
 
     @property
     def graph(self) -> NoReturn:
-        """NotSupported, which is an AttributeError, so that `hasattr` says so too."""
-        raise NotSupported(NO_GRAPH)
+        """Not supported."""
+        raise self._lacking("graph")
 
     def _visible(self) -> list[MemoryItem]:
         self._check_open()
@@ -117,82 +131,72 @@ class MemoryStore(JSONDocument):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
-        valid task."""
+        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
         gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
-        query = parse_query(task)
-        vector = None if self.embedder is None else self.embedder.embed([query.text])[0]
-        if k <= 0 or not live or (not query.terms and (vector is None or not vector.any())):
-            return []
-        weighed, vectors = self._analysed(live)
-        found = scan(
-            query, weighed, vectors, vector if vector is not None and vector.any() else None
-        )
-        now = clock.now()
-        best: dict[str, tuple[float, MemoryItem, Found]] = {}
-        for hit in sorted(
-            found, key=lambda f: (_LEVEL_ORDER[live[f.place].level], -f.similarity, f.place)
-        ):
-            item = live[hit.place]
-            if (outcome and item.outcome != outcome) or (scope and not item.scope.admits(scope)):
-                continue
-            factor = rank.factor(float(item.confidence or 0.0), item.last_used, item.level, now)
-            best.setdefault(item.memory_id, (hit.similarity * factor, item, hit))
-        chosen = sorted(best.values(), key=lambda row: (-row[0], row[2].place))[:k]
-        for _, item, _ in chosen:
-            item.access_count += 1
-            self._pending = True
-        return [
-            Hit(replace(item), score, why(item, score, hit, hit.matched, now) if explain else None)
-            for score, item, hit in chosen
-        ]
 
-    def _analysed(
+        def admits(document: Document) -> bool:
+            item: MemoryItem = document.row
+            return outcome in (None, item.outcome) and (scope is None or item.scope.admits(scope))
+
+        source = _Candidates(live, *self._read_words(live))
+        found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
+        hits = []
+        for hit in found.hits:
+            hit.document.row.access_count += 1
+            self._pending = True
+            why = found.explain(hit) if explain else None
+            hits.append(Hit(replace(hit.document.row), hit.score, why))
+        return hits
+
+    def _read_words(
         self, live: Sequence[MemoryItem]
-    ) -> tuple[list[tuple[dict[str, float], int]], Any]:
-        """Word counts and vectors of every memory, remembered by its words."""
+    ) -> tuple[list[tuple[str, ...]], list[tuple[frozenset[str], bytes | None]]]:
+        """The columns of every memory, with its stems and its vector, remembered by its words."""
         columns = [item_columns(item) for item in live]
         fresh = [place for place, words in enumerate(columns) if words not in self._cache]
-        if fresh:
-            texts = [item_text(live[place]) for place in fresh]
-            vectors = None
-            if (
-                self.embedder is not None
-            ):  # rounded as SQLite keeps them, so that both give the same scores
-                vectors = self.embedder.embed_documents(texts).astype(np.float16).astype(np.float32)
-            for index, place in enumerate(fresh):
-                weighed = bm25.weigh(columns[place], ITEM_WEIGHTS)
-                self._cache[columns[place]] = (weighed, None if vectors is None else vectors[index])
-        rows = [self._cache[words] for words in columns]
-        if len(self._cache) > 2 * len(rows):
-            self._cache = dict(zip(columns, rows, strict=True))
-        return [row[0] for row in rows], (
-            None if self.embedder is None else np.stack([row[1] for row in rows])
-        )
+        vectors: Sequence[bytes | None] = [None] * len(fresh)
+        if fresh and self.embedder is not None:  # rounded as SQLite keeps them: the same scores
+            rows = self.embedder.embed_documents([item_text(live[place]) for place in fresh])
+            vectors = [row.astype(np.float16).tobytes() for row in rows]
+        for place, vector in zip(fresh, vectors, strict=True):
+            stems = frozenset(tokens("\n".join(columns[place])))
+            self._cache[columns[place]] = stems, vector
+        known = [self._cache[words] for words in columns]
+        if len(self._cache) > 2 * len(known):
+            self._cache = dict(zip(columns, known, strict=True))
+        return columns, known
 
     # -- reading and changing one ------------------------------------------------------------------
 
     def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
-        def order(place: int) -> tuple[bool, int, int]:
+        def order(place: int) -> tuple[bool, bool, int, int]:
             item = self._items[place]
-            return (item.archived_at is None) == archived_first, _LEVEL_ORDER[item.level], place
+            shelved = (item.archived_at is None) == archived_first
+            doubtful = item.memory_id != memory_id and item.trust == "quarantined"
+            return shelved, doubtful, _LEVEL_ORDER[item.level], -place
 
         return min(self._places(memory_id), key=order, default=None)
 
     def _places(self, memory_id: str) -> list[int]:
-        """Where a memory stands, on every level that this tenant sees."""
+        """Where a memory stands, on every level that this tenant sees, by its id or by the id that
+        a caller gave it."""
         self._check_open()
-        return [
-            place
-            for place, item in enumerate(self._items)
-            if item.memory_id == memory_id and self._mine(item)
-        ]
+        mine = [(place, item) for place, item in enumerate(self._items) if self._mine(item)]
+        found = [place for place, item in mine if item.memory_id == memory_id]
+        return found or [place for place, item in mine if item.id == memory_id]
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
         place = self._place(memory_id)
         return None if place is None else replace(self._items[place])
+
+    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
+        """Ids of memories that begin so, in order."""
+        if kind != "memory":
+            raise self._lacking("graph")
+        ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
+        return sorted(ids)[:limit]
 
     def list_items(
         self,
@@ -407,6 +411,124 @@ class MemoryStore(JSONDocument):
         wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
         yield from islice(wanted, gate.check_count(limit, "limit"))
 
+    def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
+        """Which of these trajectories have a judgment of high confidence."""
+        wanted = set(trajectory_ids)
+        return {
+            record["trajectory"]["trajectory_id"]
+            for record in self._seen(self._artifacts)
+            if record["judgment"] and record["judgment"]["confidence"] == "high"
+        } & wanted
+
+    # -- packs -------------------------------------------------------------------------------------
+
+    def add_pack(
+        self,
+        pack: NewPack,
+        chunks: Iterable[Sequence[MemoryItem]],
+        *,
+        level: str = "project",
+        on_progress: Callable[[int], None] | None = None,
+    ) -> tuple[int, int]:
+        """Import memories that passed the gate, all or none: the import's number, how many are new."""
+        brought: dict[str, str] = {}
+        with self.together():
+            read = 0
+            for chunk in chunks:
+                for item in chunk:
+                    if self._bring(item, lift=pack.trust == "trusted"):
+                        brought[item.memory_id] = _digest(item)
+                read += len(chunk)
+                if on_progress is not None:
+                    on_progress(read)
+            same = [
+                row
+                for row in self._seen(self._packs)
+                if (row["name"], row["sha256"]) == (pack.name, pack.sha256)
+                and row["rolled_back_at"] is None
+            ]
+            if same and not brought:
+                return int(same[0]["pack_no"]), 0
+            number = 1 + max((row["pack_no"] for row in self._packs), default=0)
+            counts = {"item_count": read, "added_count": len(brought)}
+            row = {"pack_no": number, **asdict(pack), **counts, "imported_at": clock.now_iso()}
+            owner = {"owner": self._owner, "level": level}
+            self._packs.append({**row, "rolled_back_at": None, "brought": brought, **owner})
+        return number, len(brought)
+
+    def _bring(self, item: MemoryItem, *, lift: bool) -> bool:
+        """Add one memory of a pack, or bring it back; False where it stays as it is."""
+        place = next(
+            (at for at in self._places(item.memory_id) if self._items[at].level == item.level), None
+        )
+        if place is None:
+            self._items.append(item)
+            return True
+        old = self._items[place]
+        quarantined = lift and old.trust == "quarantined" and old.source_type == "pack"
+        rolled_back = old.archived_at is not None and any(
+            row["rolled_back_at"] == old.archived_at and item.memory_id in row["brought"]
+            for row in self._seen(self._packs)
+        )
+        if not (rolled_back or (quarantined and old.archived_at is None)):
+            return False
+        counters = ("access_count", "success_count", "failure_count", "last_used")
+        kept = {name: getattr(old, name) for name in counters}
+        self._items[place] = replace(item, **kept)
+        return True
+
+    def packs(self) -> list[PackRow]:
+        """Every import that this tenant may see, oldest first."""
+        names = PackRow.__slots__
+        return [PackRow(**{name: row[name] for name in names}) for row in self._seen(self._packs)]
+
+    def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
+        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
+        row = next((row for row in self._seen(self._packs) if row["pack_no"] == pack_no), None)
+        if row is None or row["rolled_back_at"] is not None:
+            return 0, []
+        now, archived, kept = clock.now_iso(), 0, []
+        with self.together():
+            for place, item in enumerate(self._items):
+                if not self._mine(item) or item.archived_at is not None:
+                    continue
+                if item.memory_id in row["brought"] and item.level == row["level"]:
+                    if _digest(item) == row["brought"][item.memory_id]:
+                        self._items[place] = replace(item, archived_at=now)
+                        archived += 1
+                    else:
+                        kept.append(item.memory_id)
+                elif item.provenance.get("edited_from") in row["brought"]:
+                    kept.append(item.memory_id)
+            at = self._packs.index(row)
+            self._packs[at] = {**row, "rolled_back_at": now}
+        return archived, sorted(kept)
+
+    # -- what it lacks -----------------------------------------------------------------------------
+
+    def _lacking(self, part: str) -> NotSupported:
+        return NotSupported(
+            f"a JSON store has {LACKS[part]}: use an SQLite store, as open_store('memory.db') opens"
+        )
+
+    def queue_session(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not supported."""
+        raise self._lacking("queue")
+
+    lease_job = finish_job = fail_job = jobs = queue_session
+
+    def open_branch(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not supported."""
+        raise self._lacking("branches")
+
+    get_branch = spend_branch = end_branch = branches = open_branch
+
+    def other_projects(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not supported."""
+        raise self._lacking("projects")
+
+    adopt_project = other_projects
+
     # -- the whole ---------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
@@ -437,6 +559,14 @@ class MemoryStore(JSONDocument):
             },
         }
 
+    def check(self) -> list[Check]:
+        """Every row was read and checked when the file was opened."""
+        return [Check("file", True, "ok: every row was read and checked")]
+
+    def repair(self) -> list[str]:
+        """There is nothing that could be made anew: the file is its rows."""
+        return []
+
     def backup(self, path: str | Path) -> Path:
         """A whole copy."""
         return self.save(Path(path).expanduser())
@@ -465,3 +595,54 @@ def _learning_row(
                 "ontology_name": run["ontology_name"], "is_success": verdict.get("is_success"),
                 "confidence": verdict.get("confidence")}  # fmt: skip
     return learning_row(columns, made["artifact"], used.get(made["trajectory_id"], []))
+
+
+def _digest(item: MemoryItem) -> str:
+    """What a pack brought of a memory: a memory of another digest was changed since."""
+    said = (item.title, item.description, item.content, item.tags, item.scope.to_dict())
+    text = canonical_json([*said, item.task_query, item.outcome])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """What a list supplies to recall: every memory is read. A number is a place in the list."""
+
+    items: Sequence[MemoryItem]
+    columns: Sequence[tuple[str, ...]]
+    known: Sequence[tuple[frozenset[str], bytes | None]]
+    weights: Sequence[float] = ITEM_WEIGHTS
+
+    def corpus(self, query: Query) -> Corpus:
+        terms = (*query.terms, *query.stops)
+        chars = sum(sum(map(len, words)) for words in self.columns)
+        holding = {term: sum(term in stems for stems, _ in self.known) for term in terms}
+        return Corpus(len(self.items), chars / max(1, len(self.items)), holding)
+
+    def by_words(
+        self, query: Query, weights: Mapping[str, float], count: int
+    ) -> Mapping[int, float]:
+        terms = frozenset(query.terms)
+        found = ((at, terms & stems) for at, (stems, _) in enumerate(self.known))
+        return {at: sum(map(weights.__getitem__, held)) for at, held in found if held}
+
+    def by_meaning(self, vector: Any, count: int, others: Sequence[int]) -> Mapping[int, float]:
+        size = 2 * len(vector)
+        places = [at for at, (_, own) in enumerate(self.known) if own and len(own) == size]
+        data = b"".join(self.known[at][1] or b"" for at in places)
+        cosines = np.frombuffer(data, np.float16).reshape(len(places), -1).astype(np.float32)
+        return dict(zip(places, (cosines @ vector).tolist(), strict=True)) if places else {}
+
+    def rows(self, numbers: Sequence[int]) -> Iterator[Document]:
+        for at in numbers:
+            item, vector = self.items[at], self.known[at][1]
+            confidence, used = float(item.confidence or 0.0), item.last_used
+            yield Document(
+                at, item.memory_id, self.columns[at], vector, confidence, used, item.level, item
+            )
+
+    def neighbours(self, numbers: Sequence[int]) -> Sequence[Loan]:
+        return ()
+
+    def most_confident(self) -> float:
+        return max((float(item.confidence or 0.0) for item in self.items), default=0.0)

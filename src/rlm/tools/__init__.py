@@ -6,6 +6,7 @@ Every cap is a named constant here. A docstring of a tool is a prompt: the model
 from rlm.tools.ctx import ctx_tools
 from rlm.tools.graph import graph_tools
 from rlm.tools.memory import memory_tools
+from rlm.tools.memstore import MemStore
 from rlm.tools.mount import setup_ontology_context
 from rlm.tools.recalled import Recalled
 from rlm.tools.sparql import sparql_tools
@@ -15,6 +16,7 @@ from rlm.tools.views import view_tools
 
 __all__ = [
     "Call",
+    "MemStore",
     "Recalled",
     "Toolbox",
     "Trace",

@@ -12,7 +12,7 @@ from typing import Any
 from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
 from rlm.store.backend import MemoryBackend
-from rlm.store.graph import GraphStore, graph_of
+from rlm.store.graph import GraphStore
 from rlm.store.types import Node
 from rlm.tools.recalled import Recalled
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
@@ -57,7 +57,7 @@ class _GraphTools:
 
     @property
     def _graph(self) -> GraphStore:
-        return graph_of(self._backend)
+        return self._backend.graph
 
     def memory_query(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
         """Facts and experiences noted before, best first: [{id, type, content, confidence}]; limit

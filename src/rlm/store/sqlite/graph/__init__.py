@@ -7,17 +7,21 @@ archiving is a line of `evolution_log`.
 
 from __future__ import annotations
 
+from rlm import clock
 from rlm.errors import ValidationError
-from rlm.retrieval.excerpt import excerpt, holds_phrases, split_phrases
+from rlm.retrieval import rank
+from rlm.retrieval.excerpt import Phrase, excerpt, holds_phrases, split_phrases
+from rlm.retrieval.recall import Document, Recalled, recall
 from rlm.store import gate
 from rlm.store.evolution import GraphEvolution
 from rlm.store.graph import NodeHit
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters
-from rlm.store.sqlite.graph.search import FoundNode, NodeFilter, search_nodes
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters, node_of
 from rlm.store.sqlite.graph.transfer import GraphTransfer
-from rlm.store.types import Node
 
 __all__ = ["NODE_COLUMNS", "HyperGraph", "NodeHit", "node_fault"]
+
+_TYPE, _TIER = map(NODE_COLUMNS.split(", ").index, ("type", "tier"))
+_SUBTYPE, _CONTENT = map(NODE_COLUMNS.split(", ").index, ("subtype", "content"))
 
 
 class HyperGraph(GraphTransfer, GraphEvolution):
@@ -38,30 +42,43 @@ class HyperGraph(GraphTransfer, GraphEvolution):
 
         Words in double quotes must occur in that order. Each hit has a snippet.
         """
-        where, values = node_filters(type, tier, min_confidence)
+        node_filters(type, tier, min_confidence)  # they are checked there
         if not isinstance(query, str):
             raise ValidationError(
                 f"query is {query.__class__.__name__}, expected text", field="query"
             )
-        gate.check_count(limit, "limit")
         text, phrases = split_phrases(query)
 
-        def keeps(node: Node) -> bool:
-            return holds_phrases((node.content, node.subtype or ""), phrases)
+        def admits(document: Document) -> bool:
+            row = document.row
+            return (
+                (row[_TIER] == tier if tier is not None else row[_TIER] != "archive")
+                and type in (None, row[_TYPE])
+                and (min_confidence is None or document.confidence >= min_confidence)
+                and holds_phrases((row[_CONTENT], row[_SUBTYPE] or ""), phrases)
+            )
 
-        found = self._search_nodes(text, limit, NodeFilter(where, values, keeps), explain)
-        return [
-            NodeHit(self._touch(node), score, excerpt(node.content, text, phrases), why)
-            for node, score, why in found
-        ]
-
-    def _search_nodes(
-        self, query: str, limit: int, only: NodeFilter, explain: bool
-    ) -> list[FoundNode]:
         space = self._space
-        if space is None or limit <= 0:
+        if space is None or gate.check_count(limit, "limit") <= 0:
             return []
         with self._db.read() as connection:
-            return search_nodes(
-                self._search, connection, space, query, limit, only, explain=explain
+            found = recall(
+                self.index.candidates(connection, (space,)),
+                text,
+                limit,
+                embedder=self._embedder,
+                now=clock.now(),
+                admits=admits,
+                confidence_share=rank.NODE_CONFIDENCE_SHARE,
             )
+            return self._hits(found, text, phrases, explain)
+
+    def _hits(
+        self, found: Recalled, text: str, phrases: tuple[Phrase, ...], explain: bool
+    ) -> list[NodeHit]:
+        hits = []
+        for hit in found.hits:
+            node = self._touch(node_of(hit.document.row))
+            why = found.explain(hit) if explain else None
+            hits.append(NodeHit(node, hit.score, excerpt(node.content, text, phrases), why))
+        return hits

@@ -12,6 +12,8 @@ from rlm import clock
 from rlm.errors import ValidationError
 from rlm.retrieval.tokens import grams
 from rlm.store import gate
+from rlm.store.sqlite import blocks
+from rlm.store.sqlite.blocks import Entry
 from rlm.store.sqlite.graph.rows import (
     NODE_COLUMNS,
     GraphRows,
@@ -19,7 +21,6 @@ from rlm.store.sqlite.graph.rows import (
     node_filters,
     node_of,
 )
-from rlm.store.sqlite.items import bury, pack_vectors
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import take_numbers
@@ -56,7 +57,7 @@ class NodeTable(GraphRows):
             for tier in dict.fromkeys(node.tier for node in made):
                 ids = [node.id for node in made if node.tier == tier]
                 self._log_event("create", ids, None, tier)
-        self.recall.seal_if_due()
+        self.index.catch_up()
         return [node.id for node in made]
 
     def _insert(self, connection: apsw.Connection, nodes: Sequence[Node]) -> None:
@@ -76,11 +77,28 @@ class NodeTable(GraphRows):
             ),
         )  # fmt: skip
         NODE.index(connection, first, first + len(nodes) - 1)
+        texts = [(node.subtype, node.content) for node in nodes]
+        self._note(connection, texts, first, vectors)
+
+    def _note(
+        self,
+        connection: apsw.Connection,
+        texts: Sequence[tuple[str | None, str]],
+        first: int,
+        vectors: Sequence[bytes | None],
+    ) -> None:
+        """Tell the sign codes of rows that were added or changed: (subtype, content) of each."""
+        space = self._spaces.ensure("project")
+        entries = []
+        for place, (subtype, content) in enumerate(texts):
+            chars = len(subtype or "") + len(content) + len(_grams(subtype, content))
+            entries.append(Entry(first + place, space, chars, vectors[place]))
+        blocks.put(connection, NODE, entries, self._model)
 
     def _vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
         if self._embedder is None:
             return [None] * len(texts)
-        return pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
+        return blocks.pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
 
     @property
     def _model(self) -> str | None:
@@ -141,13 +159,15 @@ class NodeTable(GraphRows):
         self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]
     ) -> None:
         values: dict[str, Any] = {**changed, "updated_at": clock.now_ms()}
-        if "content" in changed or "subtype" in changed:  # new words, new number: see recall.py
+        if "content" in changed or "subtype" in changed:  # new words, new number: see schema.py
             content = changed.get("content", node.content)
-            values["grams"] = _grams(changed.get("subtype", node.subtype), content)
-            values["embedding"] = self._vectors([content])[0]
-            values["embedding_model"] = self._model
+            subtype = changed.get("subtype", node.subtype)
+            vectors = self._vectors([content])
+            values["grams"] = _grams(subtype, content)
+            values["embedding"], values["embedding_model"] = vectors[0], self._model
             values["node_no"] = take_numbers(connection, "node", 1)
-            bury(connection, "node", [number])
+            blocks.erase(connection, NODE, [number])
+            self._note(connection, [(subtype, content)], values["node_no"], vectors)
         self._put_fields(node.id, **values)
 
     def _put_fields(self, node_id: str, **values: Any) -> None:
@@ -190,7 +210,7 @@ class NodeTable(GraphRows):
                 "DELETE FROM confidence_signals WHERE memory_id = ? AND space_id = ?",
                 (node_id, self._space),
             )
-            bury(connection, "node", [found[0]])
+            blocks.erase(connection, NODE, [found[0]])
             self._log_event("purge", [node_id], found[1], None, why)
         return True
 

@@ -16,17 +16,14 @@ import apsw
 from rlm import clock
 from rlm.retrieval.embed import Embedder
 from rlm.store.sqlite import runs
+from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, damaged_row, kind_of
-from rlm.store.sqlite.recall import Recall
-from rlm.store.sqlite.search import Search
+from rlm.store.sqlite.sources import NODE_ROW
 from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import NODE_TYPES, TIERS, ConfidenceChange, Evolution, Node
-from rlm.store.values import admit_text, check_count, choice, unit
+from rlm.store.values import admit_text, choice, unit
 
-NODE_COLUMNS = (
-    "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
-    "last_accessed, access_count"
-)
+NODE_COLUMNS = NODE_ROW
 REASON_CHARS = 2_000
 _EVENT_COLUMNS = "id, timestamp, operation, node_ids, from_tier, to_tier, reasoning"
 
@@ -35,19 +32,14 @@ class GraphRows:
     """What nodes, edges and the log share: the file, the tenant's space and pending counts."""
 
     def __init__(
-        self, database: Database, spaces: Spaces, search: Search, embedder: Embedder | None
+        self, database: Database, spaces: Spaces, index: Index, embedder: Embedder | None
     ) -> None:
         self._db = database
         self._spaces = spaces
-        self._search = search
+        self.index = index
         self._embedder = embedder
         self._accesses: dict[str, tuple[int, int]] = {}
         """Node → how often it was read since the last write, and when last."""
-
-    @property
-    def recall(self) -> Recall:
-        """The derived index over nodes."""
-        return self._search.recall
 
     @property
     def _space(self) -> int | None:
@@ -65,15 +57,6 @@ class GraphRows:
         with self._db.write() as connection:
             self._flush(connection)
             yield connection
-
-    def match_ids(self, prefix: str, kind: str = "node", limit: int = 100) -> list[str]:
-        """The ids of nodes, or edges, that begin with these characters, sorted."""
-        table = {"node": "nodes", "edge": "hyperedges"}[choice(kind, ("node", "edge"), "kind")]
-        rows = self._db.rows(  # a range of the index and not LIKE, where % and _ mean something
-            f"SELECT id FROM {table} WHERE space_id = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
-            (self._space, prefix, f"{prefix}\U0010ffff", check_count(limit, "limit")),
-        )
-        return [row[0] for row in rows]
 
     # -- access counts -----------------------------------------------------------------------------
 

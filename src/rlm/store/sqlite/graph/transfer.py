@@ -55,7 +55,7 @@ class GraphTransfer(NodeTable, EdgeTable):
             known = {node.id for node in dump.nodes}
             changes = [change for change in dump.changes if change.node_id in known]
             count = self._load_changes(connection, changes, numbers)
-        self.recall.seal_if_due()
+        self.index.catch_up()
         return {"nodes": len(nodes), "edges": len(edges), "events": events, "changes": count}
 
     def _absent(self, connection: apsw.Connection, table: str, given: Sequence[Any]) -> list[Any]:
