@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rlm.errors import StoreCorrupt, StoreError, StoreFull
+from rlm.errors import NotSupported, StoreCorrupt, StoreError, StoreFull
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
 
