@@ -14,7 +14,7 @@
     ├── LimitExceeded          a limit of a run was reached; `partial` is what there is
     ├── OntologyError          an ontology or endpoint cannot be read or asked, or has no such term
     │   ├── NotRDF             a file that is no RDF, or not what its name says
-    │   ├── QueryRefused       a query that asks for what is not allowed, or cannot be read
+    │   ├── QueryRefused       a query that is not allowed, or that cannot be read
     │   ├── QueryTimeout       a query took too long, or too much memory, and was ended
     │   └── EndpointError      a remote endpoint that is down, slow, or answers something else
     ├── StoreError             the store could not do what was asked

@@ -89,6 +89,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "logs list": (),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
+    "completion": ("bash",),
 }
 
 BOATS = """

@@ -140,7 +140,7 @@ def test_a_damaged_node_is_one_line_and_can_be_archived(rlm: Run, db: str) -> No
     assert f"`rlm graph rm {node}`" in check["fix"] and "metadata" in check["detail"]
     assert rlm("graph", "rm", node, "--db", db).code == 0
     assert (
-        rlm("graph", "search", "sky", "--db", db).code == 0 and rlm("doctor", "--db", db).code == 0
+        rlm("graph", "search", "sky", "--db", db).code == 1 and rlm("doctor", "--db", db).code == 0
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 LEVELS = (
-    ("errors", "config", "clock", "frames", "kernel", "_version"),
+    ("errors", "config", "clock", "frames", "kernel", "lazy", "_version"),
     ("handles", "llm", "sandbox", "ontology", "retrieval"),
     ("store", "loop"),
     ("tools", "context", "learning", "packs"),

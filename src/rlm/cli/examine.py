@@ -9,6 +9,7 @@ left byte for byte.
 from __future__ import annotations
 
 import importlib.util
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,7 @@ PARTS = (
 
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
-    """The report. Raises only for settings that cannot be used and for a store that somebody else
-    locks."""
+    """The report. Raises only for bad settings and for a store that somebody else locks."""
     config_file = config.config_path()
     exists = session.path.exists()
     report: dict[str, Any] = {
@@ -44,24 +44,31 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "tenant": asdict(session.tenant),
         "engine": {"store": session.kind, "sqlite": apsw.sqlite_lib_version()},
         "counts": {},
-        "packs": _shipped(),
+        "packs": _shipped_packs(),
         "fixed": [],
         "checks": [check_engine()],
         "missing": [
             {"name": name, "for": use, "pip": line}
             for name, use, line in PARTS
-            if not _installed(name)
+            if not _is_installed(name)
         ],
     }
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)
     else:
-        named = session.db is not None
-        detail = "there is none yet: `rlm memory add` makes it"
-        report["checks"].append(Check("file", not named, detail, "check --db" if named else None))
+        report["checks"].append(_no_file(session))
     report["ok"] = all(check.ok for check in report["checks"])
     report["checks"] = [asdict(check) for check in report["checks"]]
     return report
+
+
+def _no_file(session: Session) -> Check:
+    """A new machine has no store, which is no fault; a folder that --db misspells is one."""
+    folder = session.path.parent
+    if session.db is not None and not folder.is_dir():
+        fix = f"mkdir -p {shlex.quote(str(folder))}, or check the spelling of --db"
+        return Check("file", False, f"there is no folder {folder}", fix)
+    return Check("file", True, "nothing is stored yet: `rlm memory add` makes the store")
 
 
 def _file(path: Path, exists: bool) -> dict[str, Any]:
@@ -75,13 +82,13 @@ def _file(path: Path, exists: bool) -> dict[str, Any]:
     }
 
 
-def _shipped() -> dict[str, str]:
+def _shipped_packs() -> dict[str, str]:
     from rlm.packs import shipped_packs
 
     return {name: str(path) for name, path in shipped_packs().items()}
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 

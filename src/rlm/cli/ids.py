@@ -20,7 +20,7 @@ LISTED = {
 
 
 def find_memory(store: MemoryBackend, text: str) -> MemoryItem:
-    """The memory that an id or its beginning names. NotFound for none, ValidationError for several."""
+    """The memory that an id or its beginning names. Raises NotFound or ValidationError."""
     item = store.get(text)
     if item is None:
         item = store.get(_the_one(_ids(store, text, "memory"), text, "memory"))
@@ -30,8 +30,7 @@ def find_memory(store: MemoryBackend, text: str) -> MemoryItem:
 
 
 def name_memory(store: MemoryBackend, text: str) -> tuple[str, str]:
-    """The id and the title of that memory, for a command that needs no more: it may be one that
-    cannot be read."""
+    """The id and the title of that memory, also of one that cannot be read."""
     try:
         item = find_memory(store, text)
     except StoreCorrupt:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.cli import output
-from rlm.errors import NotFound, StoreFull, StoreLocked, StoreReadOnly
+from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant
 
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
-"""What keeps a command that only reads from writing, and is no reason for it to fail."""
+"""What keeps a command that only reads from writing its access counts; it need not fail for it."""
 
 
 PATIENCE_S = 0.25
@@ -70,8 +70,7 @@ class Session:
         return "://" not in self.settings.memory_db and not self.path.exists()
 
     def lacks_store(self) -> bool:
-        """Whether there is no file yet; says so. A command that lists has then nothing to list, and
-        says no more."""
+        """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
         if missing and self.db is not None and not self.path.parent.is_dir():
             self._require()  # a folder that is not there either is a slip in what was typed
@@ -90,21 +89,32 @@ class Session:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
+        self._require_folder()
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
             yield store
 
+    def _require_folder(self) -> None:
+        """A missing folder in `--db` is a slip, unless a person says otherwise."""
+        folder = self.path.parent
+        if self.db is None or "://" in self.db or folder.is_dir():
+            return
+        if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
+            return
+        make = f"mkdir -p {shlex.quote(str(folder))}"
+        raise ConfigError(
+            f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
+        )
+
     @contextmanager
     def changing(self) -> Iterator[MemoryBackend]:
-        """The store of a command that changes what it names: a missing file is NotFound and is not
-        made."""
+        """The store of a command that changes what is there: a missing file is NotFound."""
         self._require()
         with self.store() as store:
             yield store
 
     def _adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
-        """A repository that got its first origin is a project with a new name: what it knew comes
-        along."""
+        """A repository that got its first origin has a new name: its memories come along."""
         former = None if self.settings.project else config.git_local_name()
         if former is None or "projects" in store.lacks:
             return
@@ -113,10 +123,10 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[MemoryBackend]:
-        """The store of a command that changes nothing: a missing file is NotFound and is not made.
+        """The store of a command that changes nothing: a missing file is NotFound.
 
-        Access counts are written at the end if that is possible at once, and are dropped otherwise:
-        a search must not fail, or wait, because somebody else writes or the disk is full.
+        Access counts are written at the end if that is possible at once, and dropped otherwise: a
+        search must not fail, or wait, because somebody else writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
@@ -130,8 +140,23 @@ class Session:
             with suppress(*LOSABLE):
                 store.close()
 
+    def show(self, document: Any, *lines: str) -> None:
+        """The data of a command: one document with `--json`, these lines without."""
+        if self.json:
+            output.print_json(document)
+            return
+        for line in lines:
+            output.print_text(line)
+
+    def show_fields(self, document: Any, fields: Mapping[str, object] | None = None) -> None:
+        """The data of a command: one document with `--json`, else a field to a line."""
+        if self.json:
+            output.print_json(document)
+        else:
+            output.print_fields(list((document if fields is None else fields).items()))
+
     def talk(self, message: str) -> None:
-        """A remark on stderr; with `--json` there is none."""
+        """A message on stderr; with `--json` nothing is said."""
         if not self.json:
             output.talk(message)
 

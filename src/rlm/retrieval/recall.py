@@ -30,6 +30,8 @@ CANDIDATES = 256
 """How many of each signal get an estimate."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
+FAR = 1_024
+"""Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass."""
 LENDERS = 64
@@ -37,6 +39,10 @@ LENDERS = 64
 SHARES = (0.3, 0.15)
 """What a neighbour at distance 1, 2 … is lent of a candidate's similarity. What several lend adds
 up: see docs/experiments.md."""
+
+MOST_LENT = 0.9
+"""Of the best candidate's similarity: whoever stands beside many stays behind those who hold the
+words."""
 
 Floats = NDArray[np.float32]
 
@@ -179,14 +185,20 @@ def recall(
     corpus = source.corpus(query)
     if not corpus.rows:
         return Recalled()
+    k = min(k, corpus.rows)
     plan = fusion.plan(query, corpus.holding, corpus.rows)
     judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector)
     lift = rank.trust(source.most_confident(), confidence_share) * (1.0 + rank.RECENCY_GAIN)
     count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
     while True:
         numbers, bound = _candidates(source, query, plan, vector, count, read)
-        hits = _rank(judge.score(numbers), now, admits, confidence_share)[:k]
-        if bound == 0.0 or (len(hits) == k and not _may_be_beaten(hits[-1], bound, lift)):
+        found = judge.score(numbers)
+        hits = _rank(found, now, admits, confidence_share)[:k]
+        if len(hits) == k and bound:
+            bound = max(bound, min(hit.similarity for hit in found))
+        if not bound or (
+            len(hits) == k and (read > FAR or not _may_be_beaten(hits[-1], bound, lift))
+        ):
             return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share)
         count, read = count * WIDEN, read * WIDEN
 
@@ -258,7 +270,8 @@ class _Scorer:
             lent = loan.share * own[loan.lender]
             hit.lent[lender] = max(lent, hit.lent.get(lender, 0.0))
         for hit in hits.values():
-            hit.similarity = min(1.0, hit.similarity + sum(hit.lent.values()))
+            lent = min(sum(hit.lent.values()), MOST_LENT * max(own.values()))
+            hit.similarity = min(1.0, hit.similarity + lent)
         return list(hits.values())
 
     def _read(self, numbers: Sequence[int], *, keep: bool = False) -> None:

@@ -53,6 +53,20 @@ LACKS = {
 """What a JSON store cannot do, and why."""
 
 
+def _lacking(part: str) -> NotSupported:
+    hint = "use an SQLite store, as open_store('memory.db') opens"
+    return NotSupported(f"a JSON store has {LACKS[part]}: {hint}")
+
+
+class _NoGraph:
+    """Stands where a hypergraph would be."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _lacking("graph")
+
+
 class MemoryStore(JSONDocument):
     """Memories in a list. With `path` and `autosave`, every write is on disk before it returns."""
 
@@ -64,9 +78,9 @@ class MemoryStore(JSONDocument):
         return [item for item in self._visible() if item.archived_at is None]
 
     @property
-    def graph(self) -> NoReturn:
-        """Not supported."""
-        raise self._lacking("graph")
+    def graph(self) -> _NoGraph:
+        """Not supported: whatever is asked of it raises."""
+        return _NoGraph()
 
     def _visible(self) -> list[MemoryItem]:
         self._check_open()
@@ -194,7 +208,7 @@ class MemoryStore(JSONDocument):
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories that begin so, in order."""
         if kind != "memory":
-            raise self._lacking("graph")
+            raise _lacking("graph")
         ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
         return sorted(ids)[:limit]
 
@@ -506,26 +520,21 @@ class MemoryStore(JSONDocument):
 
     # -- what it lacks -----------------------------------------------------------------------------
 
-    def _lacking(self, part: str) -> NotSupported:
-        return NotSupported(
-            f"a JSON store has {LACKS[part]}: use an SQLite store, as open_store('memory.db') opens"
-        )
-
     def queue_session(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not supported."""
-        raise self._lacking("queue")
+        raise _lacking("queue")
 
     lease_job = finish_job = fail_job = jobs = queue_session
 
     def open_branch(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not supported."""
-        raise self._lacking("branches")
+        raise _lacking("branches")
 
     get_branch = spend_branch = end_branch = branches = open_branch
 
     def other_projects(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not supported."""
-        raise self._lacking("projects")
+        raise _lacking("projects")
 
     adopt_project = other_projects
 
