@@ -35,7 +35,7 @@ def search(
 ) -> int:
     """Find nodes by what they say, best first. The exit code is 1 when nothing is found.
 
-    Words in double quotes must occur in that order: rlm graph search '"green tea" cools'
+    Words in double quotes must occur in that order.
     """
     hits: list[NodeHit] = []
     if not session.lacks_store():
