@@ -20,7 +20,7 @@
     ├── StoreError             the store could not do what was asked
     │   ├── ValidationError    a value that a row may not hold (also a ValueError)
     │   ├── NotFound           no such memory, node or edge (also a KeyError)
-    │   ├── NotSupported       this kind of store cannot do it (also a NotImplementedError)
+    │   ├── NotSupported       this kind of store lacks that part (also a NotImplementedError)
     │   ├── StoreLocked        another process holds the write lock
     │   ├── StoreReadOnly      the file or its folder cannot be written
     │   ├── StoreCorrupt       the file is damaged or is not a store

@@ -26,7 +26,7 @@ STRANGERS = (1, 2)
 """On these levels no room knows its neighbour."""
 EDGE = len(LEVELS) - 1
 MAX_LINES = 500
-WORKERS = ("rlm.packs.mill", "rlm.sandbox.child.main")
+WORKERS = ("rlm.sandbox.child.main",)
 
 Finding = tuple[int, str]
 
@@ -179,10 +179,11 @@ def test_only_the_command_line_prints_and_exits(modules, root):
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_the_sqlite_store_and_packs_know_the_driver(modules, root):
+def test_only_the_sqlite_store_knows_the_driver(modules, root):
+    """And `retrieval.tokens`, which calls FTS5's own tokenizer."""
     wrong = []
     for name, (path, source) in modules.items():
-        if name.startswith("rlm.store.sqlite") or room_of(name) in ("packs", "cli"):
+        if name.startswith("rlm.store.sqlite") or name == "rlm.retrieval.tokens":
             continue
         for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -14,14 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from rlm import config
 from rlm.cli.output import progress
 from rlm.cli.session import Session
 from rlm.errors import ModelError, StoreCorrupt, StoreError, StoreLocked
 from rlm.store.backend import MemoryBackend
-from rlm.store.open import RECOVER, check_engine, check_file
+from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
 from rlm.store.types import Check
 
 CORRECT = "correct that place in a text editor, or restore a backup"
@@ -42,7 +40,7 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "db": _file(session.path, exists),
         "config": {"path": str(config_file), "exists": config_file.is_file()},
         "tenant": asdict(session.tenant),
-        "engine": {"store": session.kind, "sqlite": apsw.sqlite_lib_version()},
+        "engine": {"store": session.kind, "sqlite": sqlite_version()},
         "counts": {},
         "packs": _shipped_packs(),
         "fixed": [],

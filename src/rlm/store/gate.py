@@ -67,8 +67,6 @@ from rlm.store.values import (
 )
 
 __all__ = [
-    "choice",
-    "natural",
     "FIXED_FIELDS",
     "RECALLED_HEADING",
     "START_CONFIDENCE",
@@ -90,7 +88,9 @@ __all__ = [
     "check_many",
     "check_retrieve",
     "check_tenant",
+    "choice",
     "finite",
+    "natural",
     "same_words",
     "saved_already",
     "unit",

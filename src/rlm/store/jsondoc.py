@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +20,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store import gate, jsonrows
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
+_LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 FORMAT = 1
 _State = tuple[list[MemoryItem], *tuple[list[dict[str, Any]], ...]]
 
@@ -218,6 +220,63 @@ class JSONDocument:
         finally:
             self.autosave = autosave
         self._saved(before)
+
+    # -- who may see what ------------------------------------------------------------------------
+
+    def _mine(self, item: MemoryItem) -> bool:
+        tenant = self.tenant
+        return (
+            item.org == tenant.org
+            and (item.level == "org" or item.team == tenant.team)
+            and (item.level != "project" or item.project == tenant.project)
+        )
+
+    @property
+    def _owner(self) -> list[str]:
+        return [self.tenant.org, self.tenant.team, self.tenant.project]
+
+    def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Rows about runs and confidence that this tenant may see. One of an older file names no
+        owner: all see it."""
+        self._check_open()
+        org, team, project = self._owner
+        owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
+        return [row for row in rows if row.get("owner") in owners]
+
+    def _visible(self) -> list[MemoryItem]:
+        self._check_open()
+        return [item for item in self._items if self._mine(item)]
+
+    def _places(self, memory_id: str) -> list[int]:
+        """Where a memory stands, on every level that this tenant sees, by its id or by the id that
+        a caller gave it."""
+        self._check_open()
+        mine = [(place, item) for place, item in enumerate(self._items) if self._mine(item)]
+        found = [place for place, item in mine if item.memory_id == memory_id]
+        return found or [place for place, item in mine if item.id == memory_id]
+
+    def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
+        def order(place: int) -> tuple[bool, bool, int, int]:
+            item = self._items[place]
+            shelved = (item.archived_at is None) == archived_first
+            doubtful = item.memory_id != memory_id and item.trust == "quarantined"
+            return shelved, doubtful, _LEVEL_ORDER[item.level], -place
+
+        return min(self._places(memory_id), key=order, default=None)
+
+    def _put(self, admitted: Sequence[MemoryItem]) -> None:
+        there = {
+            (item.memory_id, item.level): place
+            for place, item in enumerate(self._items)
+            if self._mine(item)
+        }
+        for item in admitted:
+            place = there.get((item.memory_id, item.level))
+            if place is None:
+                there[item.memory_id, item.level] = len(self._items)
+                self._items.append(item)
+            elif item.trust == "trusted" and item.source_type != "pack":
+                self._items[place] = replace(self._items[place], archived_at=None, trust="trusted")
 
 
 def _keep_copy(path: Path) -> None:

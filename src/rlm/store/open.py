@@ -63,6 +63,13 @@ def open_store(
     )
 
 
+def sqlite_version() -> str:
+    """The version of the SQLite library."""
+    from rlm.store.sqlite.connection import sqlite_version as version
+
+    return version()
+
+
 def check_engine() -> Check:
     """Is the SQLite library fit to keep a store?"""
     from rlm.store.sqlite import integrity

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -23,45 +23,28 @@ from typing import TYPE_CHECKING, Any, Self
 import apsw
 
 from rlm import clock, config
-from rlm.errors import LimitExceeded, NotFound, RLMError, StoreError, StoreReadOnly
+from rlm.errors import NotFound, RLMError, StoreError, StoreReadOnly
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.learning import LearningRow, apply_lessons
-from rlm.store.sqlite import (
-    integrity,
-    items,
-    learning,
-    listing,
-    migrations,
-    packs,
-    queue,
-    reembed,
-    rows,
-    runs,
-)
+from rlm.store.learning import apply_lessons
+from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
 from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
+from rlm.store.sqlite.packs import Packs
+from rlm.store.sqlite.runs import Runs, save_signal
+from rlm.store.sqlite.sessions import Sessions
 from rlm.store.sqlite.sources import MEMORY, NODE, Source
 from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import (
-    BRANCH_ENDS,
-    JOB_STATES,
     LEVELS,
     LOCAL,
-    Branch,
     Check,
     Hit,
-    Job,
-    Judgment,
     Lessons,
     MemoryItem,
-    NewPack,
-    PackRow,
-    Run,
     Scope,
     Tenant,
-    Trajectory,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +56,7 @@ CHUNK = 1_024
 """So many memories at a time are embedded and written."""
 
 
-class SQLiteMemoryBackend:
+class SQLiteMemoryBackend(Runs, Packs, Sessions):
     """One tenant's view of one file. Share it between threads; after a fork it opens the file
     again."""
 
@@ -138,13 +121,11 @@ class SQLiteMemoryBackend:
     def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
         """Store several, all or none; their ids, in order."""
         ids: list[str] = []
-        with self.db.write() as connection:
+        with self.together():
             admitted = gate.admit_items(items_, self.tenant, origin=self.origin)
             while chunk := list(islice(admitted, CHUNK)):
-                self._add_admitted(connection, chunk)
+                self._add_admitted(self.db.connection, chunk)
                 ids += [item.memory_id for item in chunk]
-            self._flush_accesses(connection)
-        self.index.catch_up()
         return ids
 
     def _add_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> None:
@@ -266,7 +247,7 @@ class SQLiteMemoryBackend:
                 self._rename(connection, space, old, new)
             if new.confidence != old.confidence:
                 moved = (old.confidence or 0.0, new.confidence or 0.0)
-                runs.save_signal(connection, space, new.memory_id, "edit", *moved, None)
+                save_signal(connection, space, new.memory_id, "edit", *moved, None)
             self._rewrite(connection, number, space, new)
             self._flush_accesses(connection)
         return new
@@ -316,7 +297,7 @@ class SQLiteMemoryBackend:
             )
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
             kind = gate.admit_text(kind, "kind", 64)
-            runs.save_signal(connection, space, item.memory_id, kind, before, after, text)
+            save_signal(connection, space, item.memory_id, kind, before, after, text)
         return after
 
     def delete(self, memory_id: str) -> bool:
@@ -365,210 +346,17 @@ class SQLiteMemoryBackend:
             )
         return new
 
-    # -- runs --------------------------------------------------------------------------------------
-
-    def record_usage(
-        self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
-    ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
-        with self.db.write() as connection:
-            space = self.spaces.ensure("project")
-            runs.save_usage(connection, space, self.spaces.visible(), given_to, uses)
-
-    def save_artifacts(
-        self,
-        run: Run,
-        trajectory: Trajectory,
-        judgment: Judgment | None = None,
-        *,
-        memories: Sequence[MemoryItem] = (),
-        retrieved: Sequence[tuple[MemoryItem, float]] = (),
-        lessons: Lessons | None = None,
-    ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
-        admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        with self.db.write() as connection:
-            space = self.spaces.ensure("project")
-            runs.save_run(connection, space, run)
-            runs.save_trajectory(connection, space, trajectory)
-            if judgment is not None:
-                runs.save_judgment(connection, space, given_to, judgment)
-            self._add_admitted(connection, admitted)
-            runs.save_usage(connection, space, self.spaces.visible(), given_to, uses)
-            if lessons is not None:
-                if judgment is not None:
-                    won = judgment.is_success
-                    runs.count_outcomes(
-                        connection, self.spaces.visible(), lessons.followed, success=won
-                    )
-                apply_lessons(self, lessons)
-            self._flush_accesses(connection)
-        self.index.catch_up()
-        return [item.memory_id for item in admitted]
-
     @contextmanager
     def together(self) -> Iterator[None]:
         """Writes inside of this happen all together or not at all."""
-        with self.db.write():
+        with self.db.write() as connection:
             yield
-
-    def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
-        reason."""
-        with self.db.read() as connection:
-            return runs.signals(connection, self.spaces.visible(), memory_id)
-
-    def recent_runs(
-        self, limit: int = 20, *, trajectory_id: str | None = None
-    ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories of this project first, each with its run; or the one of this id."""
-        with self.db.read() as connection:
-            return runs.recent(
-                connection, self.spaces.visible(), gate.check_count(limit, "limit"), trajectory_id
-            )
-
-    def learning_rows(
-        self, limit: int = 10_000, *, curriculum_id: str | None = None
-    ) -> Iterator[LearningRow]:
-        """Every trajectory of this project in little, the last stored first; read a page at a time."""
-        left, before = gate.check_count(limit, "limit"), None
-        while left:
-            with self.db.read() as connection:
-                size = min(left, learning.PAGE)
-                rows, before = learning.page(
-                    connection, self.spaces.visible(), before, size, curriculum_id
-                )
-            yield from rows
-            left = 0 if before is None else left - len(rows)
-
-    def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
-        """Which of these trajectories have a judgment of high confidence."""
-        with self.db.read() as connection:
-            return packs.judged_high(connection, self.spaces.visible(), trajectory_ids)
-
-    # -- packs -------------------------------------------------------------------------------------
-
-    def add_pack(
-        self,
-        pack: NewPack,
-        chunks: Iterable[Sequence[MemoryItem]],
-        *,
-        level: str = "project",
-        on_progress: Callable[[int], None] | None = None,
-    ) -> tuple[int, int]:
-        """Import memories that passed the gate, all or none: the import's number, how many are new."""
-        with self.db.write() as connection:
-            space = self.spaces.ensure(level)
-            done = packs.add(connection, space, pack, chunks, self.embedder, on_progress)
+            self._flush_accesses(connection)
         self.index.catch_up()
-        return done
 
-    def packs(self) -> list[PackRow]:
-        """Every import that this tenant may see, oldest first."""
-        with self.db.read() as connection:
-            return packs.rows(connection, self.spaces.visible())
-
-    def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
-        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
-        with self.db.write() as connection:
-            return packs.take_back(connection, self.spaces.visible(), pack_no)
-
-    # -- sessions and branches ---------------------------------------------------------------------
-
-    def queue_session(
-        self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
-    ) -> int:
-        """Queue a session to be distilled, unique by agent and session; the job's number."""
-        admitted = gate.admit_session(agent, session_id, payload, outcome)
-        with self.db.write() as connection:
-            return queue.add_job(connection, self.spaces.ensure("project"), *admitted)
-
-    def lease_job(self, lease_s: float = 300.0) -> Job | None:
-        """The job that waits longest, leased for so long; None when none is due."""
-        with self.db.write() as connection:
-            return queue.lease(
-                connection, self.spaces.find("project"), gate.finite(lease_s, "lease_s")
-            )
-
-    def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job, all or none. StoreError without the lease."""
-        admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        with self.db.write() as connection:
-            queue.end_job(connection, self.spaces.find("project"), job, "done")
-            self._add_admitted(connection, admitted)
-        self.index.catch_up()
-        return [item.memory_id for item in admitted]
-
-    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
-        """Try a job again at that time, or never: then it is a dead letter."""
-        why = gate.admit_text(error, "error", 2_000)
-        at = None if retry_at is None else gate.admit_time(retry_at, "retry_at")
-        state = "dead" if at is None else "ready"
-        with self.db.write() as connection:
-            space = self.spaces.find("project")
-            queue.end_job(connection, space, job, state, error=why, not_before=at)
-
-    def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
-        """Jobs, the oldest first: ready, leased, done or dead."""
-        if state is not None:
-            gate.choice(state, JOB_STATES, "state")
-        with self.db.read() as connection:
-            count = gate.check_count(limit, "limit")
-            return queue.jobs(connection, self.spaces.visible(), state, count)
-
-    def open_branch(
-        self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
-    ) -> Branch:
-        """Begin a branch of a session, below a parent or at its root."""
-        admitted = gate.admit_branch(session_id, description, budget_tokens)
-        with self.db.write() as connection:
-            space = self.spaces.ensure("project")
-            return queue.add_branch(connection, space, *admitted, parent_id)
-
-    def get_branch(self, branch_id: str) -> Branch | None:
-        """One branch; None when this tenant has no such id."""
-        with self.db.read() as connection:
-            return queue.get_branch(connection, self.spaces.visible(), branch_id)
-
-    def spend_branch(self, branch_id: str, tokens: int) -> Branch:
-        """Count tokens against an open branch's budget. LimitExceeded above it."""
-        gate.natural(tokens, "tokens")
-        with self.db.write() as connection:
-            branch = self._open_branch(connection, branch_id)
-            used = branch.used_tokens + tokens
-            if used > branch.budget_tokens:
-                raise LimitExceeded(
-                    f"branch {branch_id} has {branch.budget_tokens - branch.used_tokens:,} of"
-                    f" {branch.budget_tokens:,} tokens left, and {tokens:,} were asked for"
-                )
-            branch = replace(branch, used_tokens=used)
-            queue.update_branch(connection, branch)
-        return branch
-
-    def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
-        """End an open branch: returned, failed or expired."""
-        gate.choice(state, BRANCH_ENDS, "state")
-        text = None if result is None else gate.admit_text(result, "result")
-        with self.db.write() as connection:
-            branch = self._open_branch(connection, branch_id)
-            branch = replace(branch, state=state, result=text, ended_at=clock.now_iso())
-            queue.update_branch(connection, branch)
-        return branch
-
-    def _open_branch(self, connection: apsw.Connection, branch_id: str) -> Branch:
-        branch = queue.get_branch(connection, self.spaces.visible(), branch_id)
-        if branch is None or branch.state != "open":
-            state = "there is none" if branch is None else f"it is {branch.state}"
-            raise NotFound(f"no open branch {branch_id!r} here: {state}")
-        return branch
-
-    def branches(self, session_id: str) -> list[Branch]:
-        """The branches of a session, the oldest first."""
-        with self.db.read() as connection:
-            return queue.branches(connection, self.spaces.visible(), session_id)
+    def apply_lessons(self, lessons: Lessons) -> None:
+        """What a run changes in memories that are there. One that is gone by now teaches nothing."""
+        apply_lessons(self, lessons)
 
     # -- projects ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -75,6 +75,8 @@ def put(
     connection: apsw.Connection, source: Source, entries: Sequence[Entry], model: str | None
 ) -> None:
     """Note rows that were added or changed, numbers ascending. Inside `write()`."""
+    if not entries:
+        return
     dim = max((len(entry.vector) // 2 for entry in entries if entry.vector), default=0)
     words = -(-dim // 64)
     stamp = take_numbers(connection, "stamp", 1)
@@ -94,8 +96,10 @@ def put(
         _save(connection, source, number, stamp, model, block)
 
 
-def erase(connection: apsw.Connection, source: Source, numbers: Iterable[int]) -> None:
+def erase(connection: apsw.Connection, source: Source, numbers: Sequence[int]) -> None:
     """Forget rows that no longer live under these numbers. Inside `write()`."""
+    if not numbers:
+        return
     stamp = take_numbers(connection, "stamp", 1)
     for number, group in groupby(sorted(numbers), key=lambda each: each // SLOTS):
         found = _load(connection, source, number)

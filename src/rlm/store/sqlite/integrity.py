@@ -183,7 +183,7 @@ def _codes(database: Database, index: Index) -> Check:
     source, name = index.source, f"sign codes of {index.source.table}"
     with database.read() as reader:
         rows = reader.execute(f"SELECT {source.key}, space_id FROM {source.view}")
-        live = {number: space for number, space in rows}
+        live = {row[0]: row[1] for row in rows}
         held = blocks.held(reader, source)
     wrong = sum(held.get(number) != space for number, space in live.items())
     extra = len(held.keys() - live.keys())

@@ -1,5 +1,4 @@
-"""Imports of packs as rows, and what a rollback may take back. Every function runs inside the
-caller's transaction.
+"""The part of the backend that keeps the ledger of packs, and what a rollback may take back.
 
 `pack_items` keeps the number of each row that an import added. Any later change of a memory gives
 it a new number (`items.py`); approving it, which is no change of what it says, moves the note
@@ -18,9 +17,8 @@ from typing import Any
 import apsw
 
 from rlm import clock
-from rlm.retrieval.embed import Embedder
 from rlm.store.sqlite import items
-from rlm.store.sqlite.spaces import in_spaces
+from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import MemoryItem, NewPack, PackRow
 
 _STATED = "name, sha256, source, signer, trust, item_count, added_count, imported_at"
@@ -28,48 +26,57 @@ _COLUMNS = f"pack_no, {_STATED}, rolled_back_at"
 _COUNTERS = ("access_count", "success_count", "failure_count", "last_used")
 
 
-def rows(connection: apsw.Connection, spaces: tuple[int, ...]) -> list[PackRow]:
-    """Every import that this tenant may see, oldest first."""
-    sql = f"SELECT {_COLUMNS} FROM packs WHERE space_id {in_spaces(spaces)} ORDER BY pack_no"
-    return [PackRow(*row) for row in connection.execute(sql)]
+class Packs(Part):
+    """Which packs were imported, and what they brought."""
 
+    def packs(self) -> list[PackRow]:
+        """Every import that this tenant may see, oldest first."""
+        sql = f"SELECT {_COLUMNS} FROM packs WHERE space_id {in_spaces(self.spaces.visible())}"
+        return [PackRow(*row) for row in self.db.rows(f"{sql} ORDER BY pack_no")]
 
-def add(
-    connection: apsw.Connection,
-    space: int,
-    pack: NewPack,
-    chunks: Iterable[Sequence[MemoryItem]],
-    embedder: Embedder | None,
-    on_progress: Callable[[int], None] | None = None,
-) -> tuple[int, int]:
-    """Import a pack chunk by chunk: its number, and how many of its memories were added."""
-    row: dict[str, Any] = {**asdict(pack), "item_count": 0, "added_count": 0}
-    row["imported_at"] = clock.now_iso()
-    connection.execute(
-        f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
-        (space, *(row[name] for name in _STATED.split(", "))),
-    )
-    pack_no = connection.last_insert_rowid()
-    read = added = 0
-    for chunk in chunks:
-        fresh = _absent(connection, space, chunk, lift=pack.trust == "trusted")
-        before = _last_number(connection)
-        items.insert(connection, space, fresh, embedder)
-        connection.execute(
-            "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no "
-            "FROM memory_items WHERE item_no > ? AND space_id = ?",
-            (pack_no, before, space),
-        )
-        read, added = read + len(chunk), added + len(fresh)
-        if on_progress is not None:
-            on_progress(read)
-    known = None if added else _live(connection, space, pack, pack_no)
-    if known is not None:  # the very same pack again: no second line for it
-        connection.execute("DELETE FROM packs WHERE pack_no = ?", (pack_no,))
-        return known, 0
-    sql = "UPDATE packs SET item_count = ?, added_count = ? WHERE pack_no = ?"
-    connection.execute(sql, (read, added, pack_no))
-    return pack_no, added
+    def add_pack(
+        self,
+        pack: NewPack,
+        chunks: Iterable[Sequence[MemoryItem]],
+        *,
+        level: str = "project",
+        on_progress: Callable[[int], None] | None = None,
+    ) -> tuple[int, int]:
+        """Import memories that passed the gate, all or none: the import's number, how many are new."""
+        with self.together():
+            connection, space = self.db.connection, self.spaces.ensure(level)
+            row = {**asdict(pack), "item_count": 0, "added_count": 0}
+            row["imported_at"] = clock.now_iso()
+            connection.execute(
+                f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
+                (space, *(row[name] for name in _STATED.split(", "))),
+            )
+            pack_no = connection.last_insert_rowid()
+            read = added = 0
+            for chunk in chunks:
+                fresh = _absent(connection, space, chunk, lift=pack.trust == "trusted")
+                before = _last_number(connection)
+                items.insert(connection, space, fresh, self.embedder)
+                connection.execute(
+                    "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id,"
+                    " item_no FROM memory_items WHERE item_no > ? AND +space_id = ?",
+                    (pack_no, before, space),
+                )
+                read, added = read + len(chunk), added + len(fresh)
+                if on_progress is not None:
+                    on_progress(read)
+            known = None if added else _live(connection, space, pack, pack_no)
+            if known is not None:  # the very same pack again: no second line for it
+                connection.execute("DELETE FROM packs WHERE pack_no = ?", (pack_no,))
+                return known, 0
+            sql = "UPDATE packs SET item_count = ?, added_count = ? WHERE pack_no = ?"
+            connection.execute(sql, (read, added, pack_no))
+        return pack_no, added
+
+    def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
+        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
+        with self.db.write() as connection:
+            return _take_back(connection, self.spaces.visible(), pack_no)
 
 
 def _live(connection: apsw.Connection, space: int, pack: NewPack, but: int) -> int | None:
@@ -127,7 +134,7 @@ def _replaceable(
     return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
 
 
-def take_back(
+def _take_back(
     connection: apsw.Connection, spaces: tuple[int, ...], pack_no: int
 ) -> tuple[int, list[str]]:
     """Archive what an import added and nobody changed; how many, and the ids of what stays.
@@ -157,15 +164,3 @@ def take_back(
         (space, pack_no),
     )
     return len(mine), [*kept, *(row[0] for row in renamed)]
-
-
-def judged_high(
-    connection: apsw.Connection, spaces: tuple[int, ...], ids: Sequence[str]
-) -> set[str]:
-    """Which of these trajectories have a judgment of high confidence."""
-    sql = (
-        "SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id) "
-        f"WHERE space_id {in_spaces(spaces)} AND confidence = 'high' "
-        "AND trajectory_id IN (SELECT value FROM json_each(?))"
-    )
-    return {row[0] for row in connection.execute(sql, (json.dumps(list(ids)),))}
