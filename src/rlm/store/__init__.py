@@ -11,6 +11,8 @@ from rlm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend as MemoryBackend
+    from rlm.store.graph import GraphStore as GraphStore
+    from rlm.store.graph import copy_graph as copy_graph
     from rlm.store.identity import memory_id as memory_id
     from rlm.store.jsonfile import MemoryStore as MemoryStore
     from rlm.store.open import open_store as open_store
@@ -36,6 +38,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "backend": ("MemoryBackend",),
+        "graph": ("GraphStore", "copy_graph"),
         "identity": ("memory_id",),
         "jsonfile": ("MemoryStore",),
         "open": ("open_store",),

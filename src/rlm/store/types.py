@@ -30,6 +30,13 @@ NODE_TYPES = ("entity", "fact", "experience", "decision", "snippet")
 EDGE_TYPES = ("relation", "composition", "causation", "context")
 ROLES = ("subject", "object", "context", "participant", "cause", "effect")
 TIERS = ("task", "session", "longterm", "archive")
+DIRECTIONS = {
+    "out": ("subject", "cause"),
+    "in": ("object", "effect"),
+    "both": ROLES,
+}
+"""An edge leads out of a node in these roles, into it in those; `context` and `participant` have no
+direction."""
 JOB_STATES = ("ready", "leased", "done", "dead")
 BRANCH_ENDS = ("returned", "failed", "expired")
 
@@ -421,6 +428,15 @@ class Edge:
     weight: float
     members: tuple[Member, ...]
 
+    def by_role(self, role: str) -> tuple[str, ...]:
+        """The ids of the nodes in one role, in order."""
+        return tuple(member.node_id for member in self.members if member.role == role)
+
+    @property
+    def node_ids(self) -> tuple[str, ...]:
+        """Every node once, in order."""
+        return tuple(dict.fromkeys(member.node_id for member in self.members))
+
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
         return {
@@ -435,6 +451,23 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfidenceChange:
+    """When and why a node's confidence changed. `kind` is `edit`, or an operation and its line in
+    the evolution log, as `decay:17`."""
+
+    node_id: str
+    at: str
+    kind: str
+    before: float
+    after: float
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
 class Evolution:
     """One line of the evolution log."""
 
@@ -445,6 +478,11 @@ class Evolution:
     from_tier: str | None
     to_tier: str | None
     reasoning: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        values = {spec.name: getattr(self, spec.name) for spec in fields(self)}
+        return {**values, "node_ids": list(self.node_ids)}
 
 
 @dataclass(frozen=True, slots=True)
