@@ -116,7 +116,7 @@ def _started(path: Path, cache: Path) -> float:
         lambda self, made=Loader._new_worker: waiting.pop() if waiting else made(self),
     ):
         limits = EngineLimits()
-        waiting = [Worker(frame_bytes=limits.answer_bytes + (1 << 20), memory_mb=limits.memory_mb)]
+        waiting = [Worker(frame_bytes=limits.answer_bytes + (1 << 20))]
         time.sleep(START_S)
         spent, engine = _timed(lambda: LocalEngine(path, cache_dir=cache))
         engine.close()

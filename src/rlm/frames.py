@@ -1,7 +1,6 @@
 """Messages on the pipe between host and worker: four bytes of length, then JSON in UTF-8.
 
-Both sides use this module; it imports nothing of ours. A reader refuses what is too long before it
-reads it.
+Both sides use this module; it imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -13,6 +12,9 @@ import time
 from typing import Any
 
 HEAD = struct.Struct(">I")
+SPIN_S = 0.0001
+"""How long to look for an answer before sleeping: to be woken takes half of that, and a whole call
+need take no more."""
 
 
 class BrokenFrame(Exception):
@@ -46,11 +48,6 @@ def read_exactly(fd: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-SPIN_S = 0.0001
-"""How long to look for an answer before sleeping. To be woken takes half of that; a whole call need
-take no more."""
-
-
 def read_now(fd: int) -> bytes | None:
     """What a pipe that does not block holds; None when it holds nothing, b"" at its end."""
     try:
@@ -65,3 +62,12 @@ def read_soon(fd: int) -> bytes | None:
     while (data := read_now(fd)) is None and time.perf_counter() < until:
         pass
     return data
+
+
+def plain_text(text: str) -> str:
+    """Without lone surrogates, which no pipe and no file takes."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text

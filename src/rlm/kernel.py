@@ -1,5 +1,4 @@
-"""Shutting a process in, by ctypes on the C library: limits, Landlock, seccomp. Linux only;
-elsewhere nothing holds.
+"""Shutting a process in, by ctypes on the C library: limits, Landlock, seccomp. Linux only.
 
 Each function says whether its wall stands. A caller decides what it needs. Walls are for the
 process that builds them and cannot be taken down: build them in a worker, after everything is
@@ -22,26 +21,27 @@ _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 
 # The same calls under the numbers of each machine; None where a machine lacks one.
 CALLS: dict[str, tuple[int | None, int | None]] = {  # name: (x86_64, aarch64)
-    "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "lseek": (8, 62), "poll": (7, None),
-    "ppoll": (271, 73), "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "mremap": (25, 216),
-    "madvise": (28, 233), "brk": (12, 214), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139), "sigaltstack": (131, 132), "getpid": (39, 172), "gettid": (186, 178),
-    "futex": (202, 98), "sched_yield": (24, 124), "clock_gettime": (228, 113), "gettimeofday": (96, 169),
+    "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "lseek": (8, 62),
+    "poll": (7, None), "ppoll": (271, 73), "mmap": (9, 222), "mprotect": (10, 226),
+    "munmap": (11, 215), "mremap": (25, 216), "madvise": (28, 233), "brk": (12, 214),
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "sigaltstack": (131, 132), "getpid": (39, 172), "gettid": (186, 178), "futex": (202, 98),
+    "sched_yield": (24, 124), "clock_gettime": (228, 113), "gettimeofday": (96, 169),
     "time": (201, None), "getrusage": (98, 165), "getrandom": (318, 278), "rseq": (334, 293),
-    "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
-    "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
-    "sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269), "ptrace": (101, 117), "fork": (57, None),
-    "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281), "io_uring_setup": (425, 425),
-    "bpf": (321, 280), "keyctl": (250, 219), "mount": (165, 40), "unshare": (272, 97), "setns": (308, 268),
-    "kill": (62, 129), "tkill": (200, 130), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
-    "pidfd_getfd": (438, 438), "memfd_create": (319, 279), "userfaultfd": (323, 282),
+    "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94), "socket": (41, 198),
+    "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
+    "sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269), "ptrace": (101, 117),
+    "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
+    "io_uring_setup": (425, 425), "bpf": (321, 280), "keyctl": (250, 219), "mount": (165, 40),
+    "unshare": (272, 97), "setns": (308, 268), "kill": (62, 129), "tkill": (200, 130),
+    "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438),
+    "memfd_create": (319, 279), "userfaultfd": (323, 282),
 }  # fmt: skip
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7), "arm64": (1, 0xC00000B7)}
 _PROT_EXEC = 4
 
 WORKER_CPU_S = 3_600
-"""Processor time of a sandbox worker's whole life: a hard limit. The host sets less for every block
-where it may."""
+"""Processor time of a sandbox worker's whole life. The host sets less for every block."""
 
 _LD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _EPERM = 0x7FFF0000, 0x80000000, 0x00050000 | 1
@@ -49,8 +49,7 @@ _NR, _ARCH, _ARG2 = 0, 4, 32
 
 
 def set_limits(values: Mapping[str, int]) -> None:
-    """Limits by their names (`RLIMIT_DATA`), soft and hard; what this machine does not know is left
-    out."""
+    """Limits by their names (`RLIMIT_DATA`), soft and hard, as far as this machine knows them."""
     for name, value in values.items():
         number = getattr(resource, name, None)
         if number is None:
@@ -62,8 +61,7 @@ def set_limits(values: Mapping[str, int]) -> None:
 
 
 def no_new_privileges() -> bool:
-    """No program that is started from here on can gain rights; needed before the other two. No
-    core, no ptrace."""
+    """Nothing started from here on gains rights; needed before the others. No core, no ptrace."""
     libc = _libc()
     if libc is None:
         return False
@@ -72,15 +70,13 @@ def no_new_privileges() -> bool:
 
 
 def end_with_parent() -> bool:
-    """Be killed when the thread that started this process ends. After the last change of user,
-    which undoes it."""
+    """Be killed when the thread that started us ends. A change of user undoes it."""
     libc = _libc()
     return libc is not None and bool(libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0) == 0)
 
 
 def landlock(*, readable: Iterable[str] = (), writable: Iterable[str] = ()) -> bool:
-    """Refuse every right on files and TCP that this kernel knows, but for these folders and what is
-    below them."""
+    """Refuse every right on files and TCP that this kernel knows, but for what is below these."""
     libc = _libc()
     if libc is None:
         return False
@@ -95,11 +91,10 @@ def landlock(*, readable: Iterable[str] = (), writable: Iterable[str] = ()) -> b
     if ruleset < 0:
         return False
     try:
-        given = [(path, _READ_FILE | _READ_FOLDER) for path in readable] + [
-            (path, every & ~1) for path in writable
-        ]
-        for path, allowed in given:  # bit 0 is the right to execute
-            _allow_below(libc, ruleset, path, allowed)
+        for path in readable:
+            _allow_below(libc, ruleset, path, _READ_FILE | _READ_FOLDER)
+        for path in writable:
+            _allow_below(libc, ruleset, path, every & ~1)  # bit 0 is the right to execute
         return bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
@@ -132,8 +127,8 @@ def seccomp(program: bytes | None) -> bool:
 
 
 def allow_only(names: Iterable[str], *, machine: str | None = None) -> bytes | None:
-    """A filter: listed calls pass, memory that can be run does not, any other call is EPERM. None:
-    unknown machine."""
+    """A filter: listed calls pass, executable memory and any other call do not. None: unknown
+    machine."""
     found = _MACHINES.get(machine or os.uname().machine)
     if found is None:
         return None
@@ -157,8 +152,7 @@ def allow_only(names: Iterable[str], *, machine: str | None = None) -> bytes | N
 
 
 def refuse(names: Iterable[str], *, machine: str | None = None) -> bytes | None:
-    """A filter: listed calls are EPERM, any other passes. For a library that needs more than can be
-    listed."""
+    """A filter: listed calls are EPERM, any other passes."""
     found = _MACHINES.get(machine or os.uname().machine)
     if found is None:
         return None

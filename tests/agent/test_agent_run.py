@@ -14,10 +14,10 @@ import pytest
 import rlm
 from rlm import agent, open_store
 from rlm.errors import ConfigError, ModelError, ModelUnavailable, OntologyError
+from rlm.http import Retry
 from rlm.llm import ScriptedClient
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
-from rlm.llm.retry import Retry
 from rlm.loop import Limits, read_log
 from rlm.sandbox import SandboxLimits
 

@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from rlm.handles import Meter, Store
+from rlm.http import Retry
 from rlm.learning.extract import extract_memories
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
-from rlm.llm.retry import Retry
 from rlm.ontology.views import Views
 from rlm.store.types import Judgment
 from rlm.tools import Trace, sparql_tools, view_tools

@@ -14,7 +14,7 @@ from typing import Any, Self
 import pytest
 
 from rlm.errors import ModelError
-from rlm.llm.retry import Retry
+from rlm.http import Retry
 
 KEY = "sk-test-0123456789abcdefABCDEF"
 ASK = [{"role": "user", "content": "hello"}]

@@ -20,7 +20,6 @@ from rlm.errors import (
     ModelUnavailable,
 )
 from rlm.llm import RecordingClient, ReplayClient, Reply, ScriptedClient
-from rlm.llm.diverged import common_prefix
 from rlm.llm.openai import OpenAIClient
 
 
@@ -53,6 +52,25 @@ def test_a_replay_gives_what_was_recorded(tape):
     assert client.model == "scripted" and client.notice is None and client.left == 2
     assert [client.complete(user("b")), client.complete(user("a"))] == replies[::-1]
     assert client.left == 0
+
+
+@pytest.mark.parametrize("real", [True, False])
+def test_a_cassette_passes_on_whether_a_language_model_spoke(tape, real):
+    client = RecordingClient(ScriptedClient(["one"], is_language_model=real), tape)
+    client.complete(user("a"))
+    client.close()
+    assert client.is_language_model is real and ReplayClient(tape).is_language_model is real
+
+
+@pytest.mark.parametrize(("model", "real"), [("gpt-9", True), ("offline", False)])
+def test_an_older_cassette_tells_it_by_the_name_of_the_model(tape, model, real):
+    client = RecordingClient(ScriptedClient(["one"], model=model), tape)
+    client.complete(user("a"))
+    client.close()
+    line = json.loads(tape.read_text())
+    del line["language_model"]
+    tape.write_text(json.dumps(line) + "\n")
+    assert ReplayClient(tape).is_language_model is real
 
 
 def test_one_line_a_call_written_at_once_for_the_owner_only(tape):
@@ -336,10 +354,3 @@ def test_whatever_is_recorded_is_replayed(tmp_path_factory, data, calls):
 
 def _equal(calls, number: int) -> list[int]:
     return [n for n, call in enumerate(calls) if call[:2] == calls[number][:2]]
-
-
-@given(st.text("ab", max_size=12), st.text("ab", max_size=12))
-def test_a_common_prefix_is_common_and_the_longest(one, two):
-    size = common_prefix(one, two)
-    assert one[:size] == two[:size]
-    assert size == min(len(one), len(two)) or one[size] != two[size]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 import threading
-from datetime import UTC, datetime
 
-import httpx
 import pytest
 from model_server import (
     ASK,
@@ -26,7 +23,6 @@ from model_server import (
     reset_midway,
 )
 
-from rlm import clock
 from rlm.errors import (
     ConfigError,
     ModelAuthError,
@@ -35,10 +31,10 @@ from rlm.errors import (
     ModelRateLimited,
     ModelUnavailable,
 )
-from rlm.llm import faults
+from rlm.http import Retry
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
-from rlm.llm.retry import Retry, retry_after_s
+from rlm.llm.server import refusal_of_status
 
 
 def busy(status: int = 429, **headers: str) -> tuple:
@@ -92,12 +88,6 @@ def test_a_server_that_is_not_there(naps):
     client.close()
 
 
-def test_jitter_is_between_half_and_all():
-    assert Retry(random=lambda: 0.0).wait_s(3, None) == 1.0
-    assert Retry(random=lambda: 1.0).wait_s(3, None) == 2.0
-    assert Retry().wait_s(60, None) == 60.0
-
-
 def test_a_retry_after_is_waited_for_instead(server, openai, naps):
     server.answers = [busy(429, Retry_After="3"), busy(503, Retry_After_Ms="1500"), chat()]
     openai().complete(ASK)
@@ -115,25 +105,6 @@ def test_a_retry_after_beyond_the_deadline_is_told_at_once(server, openai, naps)
     with pytest.raises(ModelRateLimited) as caught:
         openai(timeout_s=100).complete(ASK)
     assert caught.value.retry_after_s == 3600 and naps.slept == [] and len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("3", 3.0),
-        ("0.5", 0.5),
-        ("-4", 0.0),
-        ("Fri, 02 Jan 2026 00:00:07 GMT", 7.0),
-        ("Thu, 01 Jan 2026 00:00:07 GMT", 0.0),
-        ("Fri, 02 Jan 2026 00:00:07 -0000", None),
-        ("soon", None),
-        ("nan", None),
-        ("", None),
-    ],
-)
-def test_a_retry_after_is_read_as_number_or_date(header, seconds):
-    with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
-        assert retry_after_s({"retry-after": header}) == seconds
 
 
 def test_no_money_does_not_come_by_waiting(server, openai, naps):
@@ -269,38 +240,10 @@ def test_a_redirect_is_not_followed(server, openai, status):
 # -----------------------------------------------------------------
 
 
-PASSING = (
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.NetworkError,
-    httpx.RemoteProtocolError,
-    httpx.ProxyError,
-)
-
-
-def test_every_exception_of_httpx_has_a_fault():
-    kinds = [
-        kind
-        for _, kind in inspect.getmembers(httpx, inspect.isclass)
-        if issubclass(kind, Exception)
-    ]
-    assert len(kinds) > 20
-    for kind in kinds:
-        error = kind.__new__(kind)
-        error.args = ("why",)
-        fault = faults.of_exception(error)
-        assert issubclass(fault.kind, ModelError) and kind.__name__ in fault.problem
-        assert fault.retry == issubclass(kind, PASSING), kind
-
-
 def test_every_status_has_a_fault():
     for status in (*range(300, 600), 999):
-        fault = faults.of_status(status, {}, "")
-        assert issubclass(fault.kind, ModelError) and str(status) in fault.problem
-
-
-def test_a_certificate_that_is_not_trusted_is_not_tried_again():
-    assert not faults.of_exception(httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED]")).retry
+        refusal = refusal_of_status(status, {}, "")
+        assert issubclass(refusal.error, ModelError) and str(status) in refusal.problem
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])

@@ -104,6 +104,15 @@ def test_a_name_and_an_environment_make_a_client(spec, environ, kind, model, url
     )
 
 
+def test_a_client_says_whether_a_language_model_answers(tmp_path):
+    script = tmp_path / "script.json"
+    script.write_text('["one"]')
+    assert opened("openai/m", OPENAI).is_language_model
+    assert opened("anthropic/m", ANTHROPIC).is_language_model
+    assert not opened(f"scripted:{script}").is_language_model
+    assert ScriptedClient(["one"], is_language_model=True).is_language_model
+
+
 def test_an_address_in_the_call_beats_the_environment():
     environ = {**OPENAI, **ANTHROPIC, "RLM_BASE_URL": "http://127.0.0.1:8/v1", "RLM_API_KEY": "k"}
     for spec in ("openai/m", "anthropic/m", "m"):
@@ -152,7 +161,8 @@ def test_the_default_models_have_a_price():
 )
 @pytest.mark.parametrize("spec", ["offline", None])
 def test_without_a_key_it_is_offline(spec):
-    assert opened(spec).model == "offline"
+    client = opened(spec)
+    assert client.model == "offline" and not client.is_language_model
 
 
 @pytest.mark.parametrize(

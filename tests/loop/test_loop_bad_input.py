@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from loop_running import code, completion, drop, model_server, run, send, told
 
+from rlm.http import Retry
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
-from rlm.llm.retry import Retry
 from rlm.loop import Limits, RLMLogger, RLMResult, read_log, rlm_run
 from rlm.sandbox import SandboxLimits
 

@@ -13,6 +13,7 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
@@ -21,8 +22,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from rlm.config import EndpointSettings
+from rlm.http import Retry
 from rlm.ontology.endpoints import from_settings
-from rlm.ontology.remote import Patience, RemoteEngine
+from rlm.ontology.remote import RETRY, RemoteEngine
 
 TOKEN = "tok-0123456789abcdef"
 JSON = "application/sparql-results+json"
@@ -205,8 +207,8 @@ def packed(body: bytes) -> tuple[int, dict[str, str], bytes]:
 class Naps(list[float]):
     """The waits between retries, noted and not slept."""
 
-    def patience(self) -> Patience:
-        return Patience(sleep=self.append, random=lambda: 1.0)
+    def retry(self) -> Retry:
+        return replace(RETRY, sleep=self.append, random=lambda: 1.0)
 
 
 def engine(url: str, naps: Naps | None = None, **settings: Any) -> RemoteEngine:
@@ -217,5 +219,5 @@ def engine(url: str, naps: Naps | None = None, **settings: Any) -> RemoteEngine:
         "boats", **{"url": url, "allow_private": True, "timeout_s": 10.0, **settings}
     )
     return RemoteEngine(
-        from_settings(given), patience=(Naps() if naps is None else naps).patience(), **own
+        from_settings(given), retry=(Naps() if naps is None else naps).retry(), **own
     )

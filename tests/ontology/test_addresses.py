@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import ConfigError, EndpointError
-from rlm.ontology.addresses import Address, checked_addresses, parse_url, resolve, why_refused
+from rlm.ontology.addresses import checked_addresses, resolve, why_refused
+from rlm.urls import Address, parse_url
 
 INSIDE = [
     "127.0.0.1",

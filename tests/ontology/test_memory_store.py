@@ -327,17 +327,6 @@ def test_counting_is_told_when_it_is_asked_for(opening, monkeypatch):
     )
 
 
-def test_a_worker_that_may_take_little_gets_its_memory_in_small_pieces(monkeypatch):
-    given = []
-    monkeypatch.setattr(
-        worker, "_spawn", lambda environment: given.append(environment) or sys.exit(0)
-    )
-    for memory_mb in (0, 64, 512, 1024, 4096):
-        with pytest.raises(SystemExit):
-            worker.Worker(frame_bytes=1, memory_mb=memory_mb)
-    assert [bool(environment) for environment in given] == [False, False, False, True, True]
-
-
 @pytest.mark.parametrize("asked_before", [True, False])
 def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(
     opening, monkeypatch, asked_before

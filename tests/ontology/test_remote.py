@@ -6,7 +6,6 @@ import gzip
 import socket
 import ssl
 import threading
-import tracemalloc
 from contextlib import suppress
 
 import pyoxigraph
@@ -32,7 +31,6 @@ from hypothesis import strategies as st
 
 from rlm.errors import EndpointError, QueryRefused, QueryTimeout
 from rlm.ontology.bind import bind_values, term_source
-from rlm.ontology.line import Broken, gathered
 
 SELECT = "SELECT ?x WHERE { ?x a <http://example.org/Sloop> } ORDER BY ?x"
 EX = "PREFIX ex: <http://example.org/> "
@@ -290,19 +288,6 @@ def test_a_bad_answer_is_a_clear_error(answer, error, said):
         assert len(str(caught.value)) < 700
         assert str(caught.value).isprintable()
         assert len(server.requests) == 1
-
-
-def test_a_gzip_that_grows_is_cut_off_while_it_grows():
-    bomb = gzip.compress(b"x" * 50_000_000)
-    tracemalloc.start()
-    with pytest.raises(Broken, match="more than 100,000 bytes"):
-        gathered([bomb], {"content-encoding": "gzip"}, 100_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1_000_000
-    assert gathered([bomb], {"content-encoding": "gzip"}, 100, cut=True) == b"x" * 100
-    with pytest.raises(Broken, match="in the middle"):
-        gathered([gzip.compress(b"abc")[:-3]], {"content-encoding": "gzip"}, 100)
 
 
 def test_a_graph_that_is_none():

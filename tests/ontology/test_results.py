@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from rlm.errors import EndpointError
 from rlm.ontology.results import (
-    looks_like_html,
     read_boolean,
     read_rows,
     read_triples,
@@ -271,9 +270,3 @@ def test_words_of_a_stranger_become_one_printable_line(body):
 def test_words_are_cut_and_hold_no_controls():
     assert readable_text("\x1b[31mno\u202esuch\r\n\tthing\x00".encode()) == "[31mno such thing"
     assert readable_text(b"x" * 1000) == "x" * 299 + "…"
-
-
-def test_web_pages_are_known():
-    assert looks_like_html({"content-type": "text/html; charset=utf-8"}, b"{}")
-    assert looks_like_html({"content-type": "application/json"}, b"  <!DOCTYPE html>")
-    assert not looks_like_html({"content-type": "application/json"}, b"{}")

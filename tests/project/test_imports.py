@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 LEVELS = (
-    ("errors", "config", "clock", "frames", "kernel", "lazy", "_version"),
+    ("errors", "config", "clock", "urls", "http", "frames", "kernel", "lazy", "worker", "_version"),
     ("handles", "llm", "sandbox", "ontology", "retrieval"),
     ("store", "loop"),
     ("tools", "context", "learning", "packs"),
@@ -194,6 +194,17 @@ def test_only_the_sqlite_store_knows_the_driver(modules, root):
     assert not wrong, "\n".join(wrong)
 
 
+def test_only_the_ground_floor_speaks_to_servers_and_starts_processes(modules, root):
+    """So every server has a deadline and a cap, and every child starts bare."""
+    homes = {"httpx": "rlm.http", "subprocess": "rlm.worker"}
+    wrong = []
+    for name, (path, source) in modules.items():
+        for foreign in imported_packages([source]) & set(homes):
+            if name != homes[foreign]:
+                wrong.append(f"{path.relative_to(root)} imports {foreign}: use {homes[foreign]}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_module_is_too_long(modules, root):
     long = {str(path.relative_to(root)): source.count("\n") for path, source in modules.values()}
     assert not {name: lines for name, lines in long.items() if lines > MAX_LINES}
@@ -270,8 +281,8 @@ IMPORTED_AS = {"pyyaml": "yaml"}
 """Distributions whose module has another name."""
 
 
-def third_party(sources: list[str]) -> set[str]:
-    """The top-level names that are imported and belong neither to us nor to Python."""
+def imported_packages(sources: list[str]) -> set[str]:
+    """The top-level names that are imported."""
     found: set[str] = set()
     for source in sources:
         for node in nodes(source):
@@ -279,7 +290,12 @@ def third_party(sources: list[str]) -> set[str]:
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add((node.module or "").split(".")[0])
-    return found - sys.stdlib_module_names - {"rlm"}
+    return found
+
+
+def third_party(sources: list[str]) -> set[str]:
+    """Those that belong neither to us nor to Python."""
+    return imported_packages(sources) - sys.stdlib_module_names - {"rlm"}
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_used(modules, root):

@@ -14,7 +14,6 @@ import traceback
 import unicodedata
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,11 +28,10 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 import rlm
-from rlm import clock
 from rlm.errors import ConfigError, ModelError
 from rlm.retrieval.bpe import Vocabulary, split_words
 from rlm.retrieval.embed import pick_embedder
-from rlm.retrieval.endpoint import MAX_CHARS, EndpointEmbedder, _retry_after
+from rlm.retrieval.endpoint import MAX_CHARS, EndpointEmbedder
 from rlm.retrieval.static import BULK_TEXTS, STATIC_MODEL, StaticEmbedder
 
 Floats = NDArray[np.float32]
@@ -326,7 +324,7 @@ def test_choices_that_cannot_work(kind: str, url: str, model: str, words: tuple[
     assert all(word in str(caught.value) for word in words)
 
 
-@pytest.mark.parametrize("key", ["sk bad", "sk-\n", "sk-é"])
+@pytest.mark.parametrize("key", ["sk bad", "sk-\nx", "sk-é"])
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(ConfigError) as caught:
         EndpointEmbedder("http://127.0.0.1:1/v1", "m", key=key)
@@ -489,28 +487,6 @@ def test_a_retry_after_is_waited_for(server: Server) -> None:
     assert server.arrivals[1] - server.arrivals[0] >= 0.1
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("3", 3.0),
-        ("0.5", 0.5),
-        ("-4", 0.0),
-        ("3600", 10.0),
-        ("inf", 10.0),
-        ("Fri, 02 Jan 2026 00:00:07 GMT", 7.0),
-        ("Thu, 01 Jan 2026 00:00:07 GMT", 0.0),
-        ("Fri, 02 Jan 2026 00:00:07 -0000", 99.0),
-        ("soon", 99.0),
-        ("nan", 99.0),
-        ("", 99.0),
-        (None, 99.0),
-    ],
-)
-def test_a_retry_after_is_read_as_number_or_date(header: str | None, seconds: float) -> None:
-    with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
-        assert _retry_after(header, 99.0) == seconds
-
-
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_three_tries_and_no_more(server: Server, status: int) -> None:
     server.answers = [(status, {}, b"model is loading")]
@@ -572,7 +548,7 @@ def test_a_dimension_that_changes(server: Server) -> None:
 
 def test_a_body_that_cannot_be_decoded(server: Server) -> None:
     server.answers = [(200, {"Content-Encoding": "gzip"}, b"not gzip")]
-    assert "no usable answer" in failure(endpoint(server), ["a"])
+    assert "not gzip" in failure(endpoint(server), ["a"])
 
 
 def test_a_server_that_hangs_is_asked_once(server: Server) -> None:

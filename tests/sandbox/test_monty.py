@@ -15,7 +15,7 @@ from rlm.errors import HandleError, SandboxError
 from rlm.handles import Meter, Store, View, expand, from_wire, reader, to_wire
 from rlm.sandbox import SandboxLimits, Surroundings
 from rlm.sandbox.monty import MontyRepl
-from rlm.sandbox.monty_prelude import MONTY_NOTE, readied
+from rlm.sandbox.monty_prelude import MONTY_NOTE, prepare_block
 from rlm.sandbox.process import ProcessRepl
 
 ENGINES = {"process": ProcessRepl, "monty": MontyRepl}
@@ -501,7 +501,7 @@ def test_what_is_no_import_of_re_is_left_as_it_is():
     for code in ("x = 'import re'", "# import re", "from real import re", "import rest, re.sub", "from a.re import sub",
                  "x = 'import re", '"""\nimport re\n"""', "import", "x.re = important", "from .re import sub",
                  "from a.b import re"):  # fmt: skip
-        assert readied(code) == code
+        assert prepare_block(code) == code
 
 
 def test_a_tool_in_a_callback_is_refused_with_the_way_out(monty):

@@ -240,7 +240,7 @@ def test_output_over_the_limit_is_cut_and_counted(make_repl):
 def test_a_worker_that_is_killed_is_replaced(repl):
     repl.set("given", "back")
     repl.run("x = 1")
-    os.killpg(repl._process.pid, 9)
+    os.killpg(repl._worker.pid, 9)
     result = repl.run("print(1)")
     assert result.error == "died" and "variables are lost" in result.stderr
     again = repl.run("print(given)")
@@ -250,7 +250,7 @@ def test_a_worker_that_is_killed_is_replaced(repl):
 
 def test_no_process_is_left_after_close(make_repl):
     repl = make_repl()
-    pid = repl._process.pid
+    pid = repl._worker.pid
     repl.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.sandbox.child import texts
-from rlm.sandbox.child.texts import Text, find_matches
+from rlm.sandbox.child.texts import HostText, find_matches
 
 PIECES = st.text(alphabet="ab \nÄx😀", max_size=60)
 PLACES = st.none() | st.integers(-70, 70)
 
 
 def held(text, *, most=None):
-    """A Text over `text`; `most` characters at a time, as a host may give."""
+    """A HostText over `text`; `most` characters at a time, as a host may give."""
 
     def call(name, key, *args):
         assert key == "k"
@@ -31,7 +31,7 @@ def held(text, *, most=None):
         assert name == "text.count"
         return text.count(*args)
 
-    return Text(call, "k", 0, len(text))
+    return HostText(call, "k", 0, len(text))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def small(monkeypatch):
 
 
 def shown(value):
-    return value._read(0, value.sz) if isinstance(value, Text) else value
+    return value._read(0, value.sz) if isinstance(value, HostText) else value
 
 
 @pytest.mark.parametrize("low", [False, True])
@@ -60,7 +60,7 @@ def test_a_slice_is_that_of_the_string(low, text, start, stop):
         part = held(text, most=3)[start:stop]
         assert shown(part) == text[start:stop]
         if low and len(text[start:stop]) > 4:
-            assert isinstance(part, Text) and len(part) == len(text[start:stop])
+            assert isinstance(part, HostText) and len(part) == len(text[start:stop])
 
 
 @given(

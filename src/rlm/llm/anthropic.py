@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rlm.llm import schema
-from rlm.llm.chat import Answer, Ask, ChatClient, Wire, count_of, sketch
-from rlm.llm.http import checked_key
+from rlm.llm.chat import ChatAnswer, ChatClient, Question, Wire, count_of, sketch
 from rlm.llm.prices import Price
 from rlm.llm.types import Message
+from rlm.urls import checked_key
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -46,7 +46,7 @@ class AnthropicHabits:
     temperature: bool = True
     way: int = 0
 
-    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> AnthropicHabits | None:
+    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> AnthropicHabits | None:
         if status >= 500:
             return None
         if "temperature" in body and "temperature" in said:
@@ -86,7 +86,7 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             habits=AnthropicHabits(),
         )
 
-    def _body(self, ask: Ask, habits: AnthropicHabits) -> dict[str, Any]:
+    def _body(self, ask: Question, habits: AnthropicHabits) -> dict[str, Any]:
         system, turns = conversation(ask.messages)
         body: dict[str, Any] = {
             "model": self.model,
@@ -96,56 +96,44 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
         if ask.temperature is not None and habits.temperature:
             body["temperature"] = ask.temperature
         if ask.schema is not None and habits.way == 0:
-            body["tools"] = [
-                {"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}
-            ]
+            tool = {"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}
+            body["tools"] = [tool]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
         elif ask.schema is not None and habits.way == 1:
-            body["output_config"] = {
-                "format": {
-                    "type": "json_schema",
-                    "schema": schema.closed(schema.unlimited(ask.schema)),
-                }
-            }
+            wanted = schema.close_objects(schema.without_limits(ask.schema))
+            body["output_config"] = {"format": {"type": "json_schema", "schema": wanted}}
         elif ask.schema is not None:
             system = f"{system}\n\n{schema.instruction(ask.schema)}".strip()
         if system:
             body["system"] = system
         return body
 
-    def _read(self, found: Mapping[str, Any]) -> Answer:
+    def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
         blocks, stop, usage = found.get("content"), found.get("stop_reason"), found.get("usage")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise self._bad(f"answered without content: {sketch(found)}")
-        called = [
-            block
-            for block in blocks
-            if block.get("type") == "tool_use" and block.get("name") == TOOL
-        ]
-        if called:
-            text = json.dumps(called[0].get("input"), ensure_ascii=False)
+        calls = [block for block in blocks if block.get("type") == "tool_use"]
+        called = next((block for block in calls if block.get("name") == TOOL), None)
+        if called is not None:
+            text = json.dumps(called.get("input"), ensure_ascii=False)
         else:
-            text = "".join(
-                str(block.get("text") or "") for block in blocks if block.get("type") == "text"
-            )
+            texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+            text = "".join(str(part or "") for part in texts)
         tokens_in = count_of(usage, "input_tokens")
         if tokens_in is not None:  # what was read from or written to the prompt cache came in too
             cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
             tokens_in += sum(count_of(usage, name) or 0 for name in cached)
         reason = STOPS.get(stop, stop) if isinstance(stop, str) else "stop"
-        return Answer(text, reason, tokens_in, count_of(usage, "output_tokens"))
+        return ChatAnswer(text, reason, tokens_in, count_of(usage, "output_tokens"))
 
 
 def conversation(sent: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The system prompt, and turns as Anthropic takes them: alternating, none empty, the user's
-    first and last.
+    """The system prompt, and alternating turns, none empty, the user's first and last.
 
-    A system message after the first turn joins the system prompt; what is said is kept, its place
-    is not.
+    A system message after the first turn joins the system prompt and loses its place.
     """
-    system = "\n\n".join(
-        m["content"] for m in sent if m["role"] == "system" and m["content"].strip()
-    )
+    systems = [message["content"] for message in sent if message["role"] == "system"]
+    system = "\n\n".join(text for text in systems if text.strip())
     turns: list[Message] = []
     for message in sent:
         role, text = message["role"], message["content"]

@@ -2,7 +2,8 @@
 
 A cassette is JSONL, one line a call, written when the call ends:
 
-    {"call": 1, "key": "…", "request": {"messages": […], "params": {…}}, "reply": {…}}
+    {"call": 1, "key": "…", "request": {"messages": […], "params": {…}}, "language_model": true,
+     "reply": {…}}
 
 or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by
 their start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at
@@ -27,7 +28,7 @@ from typing import Any
 from rlm import errors
 from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
 from rlm.llm import diverged
-from rlm.llm.types import Client, Message, Reply, checked
+from rlm.llm.types import Client, Message, Reply, copy_messages
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
 
@@ -40,7 +41,7 @@ def request_key(request: Mapping[str, Any]) -> str:
 
 def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
     given = {name: value for name, value in zip(PARAMS, params, strict=True) if value is not None}
-    return {"messages": checked(messages), "params": given}
+    return {"messages": copy_messages(messages), "params": given}
 
 
 class RecordingClient:
@@ -52,18 +53,14 @@ class RecordingClient:
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
         """Raises ModelError when the file cannot be created or has something in it."""
-        self.model = client.model
+        self.model, self.is_language_model = client.model, _is_language_model(client)
         self._client, self._tape, self._owner = client, _Tape(Path(path), overwrite=overwrite), True
 
     def beside(self, client: Client) -> RecordingClient:
         """A second model on the same cassette. Close it before this one."""
         other = object.__new__(RecordingClient)
-        other.model, other._client, other._tape, other._owner = (
-            client.model,
-            client,
-            self._tape,
-            False,
-        )
+        other.model, other.is_language_model = client.model, _is_language_model(client)
+        other._client, other._tape, other._owner = client, self._tape, False
         return other
 
     def complete(
@@ -87,13 +84,16 @@ class RecordingClient:
                 timeout_s=timeout_s,
             )
         except RLMError as exc:
-            error = {"type": type(exc).__name__, "message": str(exc)}
+            error: dict[str, Any] = {"type": type(exc).__name__, "message": str(exc)}
             if isinstance(exc, ModelRateLimited):
-                error["retry_after_s"] = exc.retry_after_s  # type: ignore[assignment]
-            self._tape.write(call, request, {"error": error})
+                error["retry_after_s"] = exc.retry_after_s
+            self._tape.write(call, request, self._line(error=error))
             raise
-        self._tape.write(call, request, {"reply": asdict(reply)})
+        self._tape.write(call, request, self._line(reply=asdict(reply)))
         return reply
+
+    def _line(self, **outcome: Any) -> dict[str, Any]:
+        return {"language_model": self.is_language_model, **outcome}
 
     def close(self) -> None:
         self._client.close()
@@ -102,6 +102,12 @@ class RecordingClient:
 
     def __repr__(self) -> str:
         return f"RecordingClient({self._client!r}, {str(self._tape.path)!r})"
+
+
+def _is_language_model(client: Client) -> bool:
+    return bool(
+        getattr(client, "is_language_model", True)
+    )  # a client of somebody else's may lack it
 
 
 class _Tape:
@@ -159,6 +165,7 @@ class Recorded:
     key: str
     request: dict[str, Any]
     outcome: Reply | RLMError
+    language_model: bool
 
 
 class ReplayClient:
@@ -174,6 +181,7 @@ class ReplayClient:
         self._recorded, self.notice = read_cassette(self.path)
         replies = [line.outcome for line in self._recorded if isinstance(line.outcome, Reply)]
         self.model = replies[0].model if replies else "replay"
+        self.is_language_model = any(line.language_model for line in self._recorded)
         self._lock = threading.Lock()
         self._calls = 0
         self._waiting: defaultdict[str, deque[Recorded]] = defaultdict(deque)
@@ -216,13 +224,11 @@ class ReplayClient:
     def _difference(self, call: int, key: str, request: dict[str, Any]) -> str:
         same = sum(line.key == key for line in self._recorded)
         if same:
-            problem = (
-                f"the request was recorded {same} time{'s' * (same > 1)}, and this is one more"
-            )
+            times = f"{same} time{'s' * (same > 1)}"
+            problem = f"the request was recorded {times}, and this is one more"
         else:
-            problem = diverged.explain(
-                request, [(line.call, line.request) for line in self._recorded], call
-            )
+            known = [(line.call, line.request) for line in self._recorded]
+            problem = diverged.explain(request, known, call)
         torn = f"\n{self.notice}" if self.notice else ""
         return (
             f"call {call} of the replay is not on the cassette {self.path}: {problem}{torn}\n"
@@ -238,30 +244,22 @@ def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
         raise ModelError(
             f"the cassette {path} cannot be read: {exc.strerror}. Record one first"
         ) from exc
-    found, last = (
-        [],
-        lines.pop(),
-    )  # what follows the last line break: nothing, unless the line is torn
+    found, notice = [], None
     for number, raw in enumerate(lines, 1):
+        torn = number == len(lines)  # nothing follows the last line break, unless a line is torn
         try:
-            found.append(_parsed(raw))
+            if raw or not torn:
+                found.append(_parse(raw))
         except (ValueError, TypeError, LookupError, RecursionError) as exc:
-            raise ModelError(
-                f"{path}:{number}: not a line of a cassette ({exc}). Record it again"
-            ) from exc
-    notice = None
-    if last:
-        try:
-            found.append(_parsed(last))
-        except (ValueError, TypeError, LookupError, RecursionError):
-            notice = (
-                f"{path}:{len(lines) + 1}: the last line is torn, as when a run is killed, and was"
-                " left out."
-            )
+            place = f"{path}:{number}"
+            if not torn:
+                problem = f"{place}: not a line of a cassette ({exc}). Record it again"
+                raise ModelError(problem) from exc
+            notice = f"{place}: the last line is torn, as when a run is killed, and was left out."
     return sorted(found, key=lambda line: line.call), notice
 
 
-def _parsed(raw: bytes) -> Recorded:
+def _parse(raw: bytes) -> Recorded:
     """Raises ValueError, TypeError or LookupError for what is no line."""
     line = json.loads(raw.decode("utf-8"))
     request = line["request"]
@@ -271,17 +269,16 @@ def _parsed(raw: bytes) -> Recorded:
         raise ValueError("the request does not match its key: it was changed after the recording")
     if not isinstance(line["call"], int):
         raise TypeError("the call has no number")
-    return Recorded(
-        line["call"],
-        key,
-        request,
-        _reply(line["reply"]) if "reply" in line else _error(line["error"]),
-    )
+    outcome = _reply(line["reply"]) if "reply" in line else _error(line["error"])
+    # Cassettes of older versions do not say what they recorded, but the name of the model does.
+    by_name = not isinstance(outcome, Reply) or outcome.model not in ("offline", "scripted")
+    is_model = line.get("language_model", by_name) is True
+    return Recorded(line["call"], key, request, outcome, is_model)
 
 
 def _messages(found: Any) -> list[Message]:
     try:
-        return checked(found)
+        return copy_messages(found)
     except (ModelError, AttributeError) as exc:
         raise ValueError(str(exc)) from exc
 
@@ -290,11 +287,8 @@ def _reply(found: dict[str, Any]) -> Reply:
     known = {spec.name for spec in fields(Reply)}
     reply = Reply(**{name: value for name, value in found.items() if name in known})
     counts = (reply.input_tokens, reply.output_tokens)
-    if (
-        not isinstance(reply.text, str)
-        or not isinstance(reply.model, str)
-        or not all(type(n) is int for n in counts)
-    ):
+    texts = isinstance(reply.text, str) and isinstance(reply.model, str)
+    if not texts or not all(type(n) is int for n in counts):
         raise TypeError("the reply has a field of another type")
     return reply
 
@@ -304,8 +298,5 @@ def _error(found: dict[str, Any]) -> RLMError:
     kind, message = getattr(errors, str(found["type"]), None), str(found["message"])
     if kind is ModelRateLimited:
         return ModelRateLimited(message, retry_after_s=found.get("retry_after_s"))
-    return (
-        kind(message)
-        if isinstance(kind, type) and issubclass(kind, RLMError)
-        else ModelError(message)
-    )
+    known = isinstance(kind, type) and issubclass(kind, RLMError)
+    return kind(message) if known else ModelError(message)  # type: ignore[misc]

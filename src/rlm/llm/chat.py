@@ -1,5 +1,4 @@
-"""What the clients over HTTP have in common: ask, ask in another way if refused, read, count,
-price.
+"""What the clients over HTTP have in common: ask, ask otherwise if refused, read, count, price.
 
 `openai` and `anthropic` say how a question is written and an answer read; everything else is here.
 """
@@ -12,19 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from rlm.errors import ModelBadReply, ModelError
+from rlm.errors import ModelError
+from rlm.http import ExchangeFailed, Retry
 from rlm.llm import schema
-from rlm.llm.faults import Fault
-from rlm.llm.http import MAX_REPLY_BYTES, TIMEOUT_S, Server, same_host
 from rlm.llm.prices import PRICES, Price, cost_usd
-from rlm.llm.retry import Retry
-from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+from rlm.llm.server import MAX_REPLY_BYTES, TIMEOUT_S, ModelServer
+from rlm.llm.types import Message, Reply, copy_messages, estimate_prompt, estimate_tokens
+from rlm.urls import same_host
 
 
 class Habits(Protocol):
     """How a server wants to be asked; learnt from its refusals, kept for the life of a client."""
 
-    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
+    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
         """Other habits to try after a refusal, or None when the refusal is about something else."""
 
 
@@ -32,7 +31,7 @@ H = TypeVar("H", bound=Habits)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Question:
     """One question. `schema` is always of an object."""
 
     messages: list[Message]
@@ -42,9 +41,8 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What was read from one. Tokens are None when the server did not count them, the cost when it
-    did not say."""
+class ChatAnswer:
+    """What was read from one. Tokens and cost are None where the server did not say."""
 
     text: str
     stop_reason: str
@@ -55,8 +53,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a client reaches its server: how long a call may take, when to try again, what a reply
-    may weigh."""
+    """How a client reaches its server."""
 
     timeout_s: float = TIMEOUT_S
     retry: Retry = field(default_factory=Retry)
@@ -72,6 +69,7 @@ class ChatClient(ABC, Generic[H]):
 
     path: str
     home: str
+    is_language_model = True
 
     def __init__(
         self,
@@ -87,7 +85,7 @@ class ChatClient(ABC, Generic[H]):
     ) -> None:
         wire = wire or Wire()
         self.model = model
-        self._server = Server(
+        self._server = ModelServer(
             base_url,
             model=model,
             headers=headers,
@@ -113,20 +111,20 @@ class ChatClient(ABC, Generic[H]):
         started = time.perf_counter()
         deadline = self._server.retry.deadline(self._timeout_s if timeout_s is None else timeout_s)
         wanted, wrapped = (None, False) if json_schema is None else schema.as_object(json_schema)
-        ask = Ask(checked(messages), max_tokens, temperature, wanted)
+        ask = Question(copy_messages(messages), max_tokens, temperature, wanted)
         found, habits = None, self._habits
         while found is None:
             body, tried = self._body(ask, habits), habits
 
             def mend(status: int, said: str, body: dict[str, Any] = body, tried: H = tried) -> bool:
                 nonlocal habits
-                habits = tried.mended(status, said, body) or tried
+                habits = tried.mend(status, said, body) or tried
                 return habits is not tried
 
             found = self._server.post(self.path, body, deadline=deadline, mend=mend)
         self._habits = habits
         answer = self._read(found)
-        text = schema.unwrapped(clean(answer.text), wrapped=wrapped)
+        text = schema.unwrap(clean(answer.text), wrapped=wrapped)
         return self._reply(found, ask, answer, text, time.perf_counter() - started)
 
     def at_home(self) -> bool:
@@ -140,37 +138,36 @@ class ChatClient(ABC, Generic[H]):
         return f"{type(self).__name__}({self.model!r}, base_url={self._server.url!r})"
 
     @abstractmethod
-    def _body(self, ask: Ask, habits: H) -> dict[str, Any]:
+    def _body(self, ask: Question, habits: H) -> dict[str, Any]:
         """The question as this protocol writes it."""
 
     @abstractmethod
-    def _read(self, found: Mapping[str, Any]) -> Answer:
+    def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
         """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not
         promise."""
 
     def _bad(self, problem: str) -> ModelError:
-        return self._server.error(Fault(ModelBadReply, problem))
+        return self._server.error(ExchangeFailed(problem))
 
     def _reply(
-        self, found: Mapping[str, Any], ask: Ask, answer: Answer, text: str, seconds: float
+        self, found: Mapping[str, Any], ask: Question, answer: ChatAnswer, text: str, seconds: float
     ) -> Reply:
-        tokens_in = (
-            estimate_prompt(ask.messages) if answer.input_tokens is None else answer.input_tokens
-        )
-        tokens_out = estimate_tokens(text) if answer.output_tokens is None else answer.output_tokens
-        cost = answer.cost_usd
+        tokens_in, tokens_out, cost = answer.input_tokens, answer.output_tokens, answer.cost_usd
+        estimated = tokens_in is None or tokens_out is None
+        tokens_in = estimate_prompt(ask.messages) if tokens_in is None else tokens_in
+        tokens_out = estimate_tokens(text) if tokens_out is None else tokens_out
+        if cost is None:
+            cost = cost_usd(self.model, tokens_in, tokens_out, self._prices)
         named = found.get("model")
         return Reply(
             text=text,
             model=named if isinstance(named, str) and named else self.model,
             input_tokens=tokens_in,
             output_tokens=tokens_out,
-            cost_usd=cost_usd(self.model, tokens_in, tokens_out, self._prices)
-            if cost is None
-            else cost,
+            cost_usd=cost,
             stop_reason=answer.stop_reason,
             seconds=seconds,
-            estimated=answer.input_tokens is None or answer.output_tokens is None,
+            estimated=estimated,
         )
 
 

@@ -1,24 +1,13 @@
-"""Where two requests part: what a person needs to see when a replay asks for what was not recorded."""
+"""Where two requests part: shown when a replay asks for what was not recorded."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from os.path import commonprefix
 from typing import Any
 
 AROUND_CHARS = 30
-
-
-def common_prefix(one: str, two: str) -> int:
-    """How many characters two texts share at their beginning. Halves its way there, for long texts."""
-    low, high = 0, min(len(one), len(two))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
@@ -26,8 +15,10 @@ def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
     equal = 0
     for left, right in zip(one["messages"], two["messages"], strict=False):
         if left != right:
-            same_role = left["role"] == right["role"]
-            return equal, common_prefix(left["content"], right["content"]) if same_role else 0
+            if left["role"] != right["role"]:
+                return equal, 0
+            texts = [left["content"], right["content"]]
+            return equal, len(commonprefix(texts))  # noqa: RUF071 - characters are meant
         equal += 1
     return equal, 0
 
@@ -35,8 +26,7 @@ def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
 def explain(
     request: Mapping[str, Any], recorded: Sequence[tuple[int, Mapping[str, Any]]], call: int
 ) -> str:
-    """One sentence or two on where `request` parts from the nearest of the recorded ones (call,
-    request)."""
+    """Where `request` parts from the nearest of the recorded ones (call, request)."""
     if not recorded:
         return "nothing is recorded on it"
     nearest, other = max(
@@ -58,20 +48,18 @@ def _difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
             f"  asked:    {_around(two['content'], chars)}"
         )
     if len(ours) != len(theirs):
-        extra, where = (
-            (ours[place], "here") if len(ours) > len(theirs) else (theirs[place], "there")
-        )
+        here = len(ours) > len(theirs)
+        extra, where = (ours[place], "here") if here else (theirs[place], "there")
         return (
             f"it has {len(theirs)} messages there and {len(ours)} here; message {place + 1} is only"
             f" {where} ({extra['role']}: {_around(extra['content'], 0)})"
         )
     names = sorted({*asked["params"], *recorded["params"]})
-    pairs = [(name, recorded["params"].get(name), asked["params"].get(name)) for name in names]
-    parts = [
-        f"{name} is {_value(one)} there and {_value(two)} here"
-        for name, one, two in pairs
-        if one != two
-    ]
+    parts = []
+    for name in names:
+        there, here = recorded["params"].get(name), asked["params"].get(name)
+        if there != here:
+            parts.append(f"{name} is {_value(there)} there and {_value(here)} here")
     return "its messages are the same, but " + ", ".join(parts)
 
 

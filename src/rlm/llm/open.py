@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
-from rlm.llm.http import same_host
 from rlm.llm.scripted import ScriptedClient
 from rlm.llm.types import Client
+from rlm.urls import same_host
 
 if TYPE_CHECKING:
     from rlm.llm.chat import Wire
@@ -37,11 +37,10 @@ def open_client(
 ) -> Client:
     """The client that `spec` names. `base_url` beats RLM_BASE_URL, for `anthropic/…` too.
 
-    Raises ConfigError for a name that means nothing, ModelAuthError when the key it needs is
-    missing.
+    Raises ConfigError for a name that means nothing, ModelAuthError when its key is missing.
     """
     settings = settings or config.load()
-    named = (spec or settings.model or _found(settings, base_url)).strip()
+    named = (spec or settings.model or _default_model(settings, base_url)).strip()
     provider, slash, name = named.partition("/")
     if named == "offline":
         from rlm.llm.offline.client import OfflineClient
@@ -67,7 +66,7 @@ def open_client(
     )
 
 
-def _found(settings: config.Settings, base_url: str | None) -> str:
+def _default_model(settings: config.Settings, base_url: str | None) -> str:
     """The model to use when nobody named one."""
     if base_url or settings.base_url:
         raise ConfigError(
@@ -85,13 +84,10 @@ def _openai(name: str, settings: config.Settings, base_url: str | None) -> Clien
     from rlm.llm.openai import OPENAI_URL, OpenAIClient
 
     url = base_url or settings.base_url or OPENAI_URL
-    if not same_host(url, OPENAI_URL):
-        return OpenAIClient(
-            name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings)
-        )
-    key, key_name = _own_key(
-        settings, settings.openai_api_key, "OPENAI_API_KEY", f"openai/{name}", OPENAI_URL
-    )
+    key, key_name = settings.api_key, "RLM_API_KEY"
+    if same_host(url, OPENAI_URL):
+        own, own_name = settings.openai_api_key, "OPENAI_API_KEY"
+        key, key_name = _own_key(settings, own, own_name, f"openai/{name}", OPENAI_URL)
     return OpenAIClient(name, base_url=url, key=key, key_name=key_name, wire=_wire(settings))
 
 
@@ -99,12 +95,10 @@ def _anthropic(name: str, settings: config.Settings, base_url: str | None) -> Cl
     from rlm.llm.anthropic import ANTHROPIC_URL, AnthropicClient
 
     url = base_url or ANTHROPIC_URL  # RLM_BASE_URL is of a server that speaks the other protocol
-    if not same_host(url, ANTHROPIC_URL):
-        return AnthropicClient(
-            name, base_url=url, key=settings.api_key, key_name="RLM_API_KEY", wire=_wire(settings)
-        )
-    own = settings.anthropic_api_key
-    key, key_name = _own_key(settings, own, "ANTHROPIC_API_KEY", f"anthropic/{name}", ANTHROPIC_URL)
+    key, key_name = settings.api_key, "RLM_API_KEY"
+    if same_host(url, ANTHROPIC_URL):
+        own, own_name = settings.anthropic_api_key, "ANTHROPIC_API_KEY"
+        key, key_name = _own_key(settings, own, own_name, f"anthropic/{name}", ANTHROPIC_URL)
     return AnthropicClient(name, base_url=url, key=key, key_name=key_name, wire=_wire(settings))
 
 
@@ -121,7 +115,7 @@ def _wire(settings: config.Settings) -> Wire:
 def _own_key(
     settings: config.Settings, own: str, own_name: str, spec: str, url: str
 ) -> tuple[str, str]:
-    """The key for a provider's own server. RLM_API_KEY is that of RLM_BASE_URL, where one is set."""
+    """The key for a provider's own server; RLM_API_KEY is that of RLM_BASE_URL, if set."""
     if own:
         return own, own_name
     if settings.api_key and (not settings.base_url or same_host(settings.base_url, url)):
@@ -151,18 +145,19 @@ def _replies(text: str, path: str) -> list[Any]:
         found = json.loads(text)
         found = found if isinstance(found, list) else [found]
     except (ValueError, RecursionError):
-        found = []
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.strip():
-                try:
-                    found.append(json.loads(line))
-                except (ValueError, RecursionError) as exc:
-                    raise ConfigError(
-                        f"{path}:{number}: neither a JSON list nor a line of JSON ({exc})"
-                    ) from exc
+        lines = enumerate(text.splitlines(), 1)
+        found = [_reply(line, f"{path}:{number}") for number, line in lines if line.strip()]
     for number, reply in enumerate(found, 1):
         if not isinstance(reply, str):
             raise ConfigError(f"{path}: reply {number} is {type(reply).__name__}, not text")
     if not found:
         raise ConfigError(f"{path} holds no reply: write a JSON list of texts")
     return found
+
+
+def _reply(line: str, place: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as exc:
+        problem = f"{place}: neither a JSON list nor a line of JSON ({exc})"
+        raise ConfigError(problem) from exc

@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rlm.llm import schema
-from rlm.llm.chat import Answer, Ask, ChatClient, Wire, count_of, sketch
-from rlm.llm.http import checked_key, same_host
+from rlm.llm.chat import ChatAnswer, ChatClient, Question, Wire, count_of, sketch
 from rlm.llm.prices import Price
 from rlm.llm.types import Message
+from rlm.urls import checked_key, same_host
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 WAYS = ("json_schema", "json_object with a schema", "json_object", "words")
-"""How JSON is asked for, best first. The second is llama-cpp-python's, the last is the prompt
-alone."""
+"""How JSON is asked for, best first. The second is llama-cpp-python's, the last the prompt."""
 
 STOPS = {"length": "length", "content_filter": "refusal", "tool_calls": "stop", "": "stop"}
 
@@ -42,7 +41,7 @@ class OpenAIHabits:
     limits: bool = True
     """Whether a schema may say how long a text or a list may be."""
 
-    def mended(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIHabits | None:
+    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIHabits | None:
         # llama-cpp-python answers 500 where it means 400.
         if "response_format" in body and self.limits and re.search("|".join(schema.LIMITS), said):
             return replace(self, limits=False)
@@ -55,11 +54,8 @@ class OpenAIHabits:
         if "temperature" in body and "temperature" in said:
             return replace(self, temperature=False)
         if self.tokens_field in body and self.tokens_field in said and not self.swapped:
-            other = (
-                "max_tokens"
-                if self.tokens_field == "max_completion_tokens"
-                else "max_completion_tokens"
-            )
+            names = {"max_tokens", "max_completion_tokens"}
+            (other,) = names - {self.tokens_field}
             return replace(self, tokens_field=other, swapped=True)
         return None
 
@@ -96,7 +92,7 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
             habits=OpenAIHabits("max_completion_tokens" if own else "max_tokens", limits=not own),
         )
 
-    def _body(self, ask: Ask, habits: OpenAIHabits) -> dict[str, Any]:
+    def _body(self, ask: Question, habits: OpenAIHabits) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": ask.messages}
         if ask.max_tokens is not None:
             body[habits.tokens_field] = ask.max_tokens
@@ -105,16 +101,17 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         if ask.schema is None:
             return body
         if habits.way == 0:
-            wanted = ask.schema if habits.limits else schema.unlimited(ask.schema)
+            wanted = ask.schema if habits.limits else schema.without_limits(ask.schema)
             named = {"name": "answer", "schema": wanted, "strict": schema.is_strict(wanted)}
             return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
         if habits.way == 1:
             body["response_format"] = {"type": "json_object", "schema": ask.schema}
         elif habits.way == 2:
             body["response_format"] = {"type": "json_object"}
-        return {**body, "messages": _told(ask.messages, schema.instruction(ask.schema))}
+        instruction = schema.instruction(ask.schema)
+        return {**body, "messages": add_instruction(ask.messages, instruction)}
 
-    def _read(self, found: Mapping[str, Any]) -> Answer:
+    def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
         try:
             choice = found["choices"][0]
             message, stop = choice["message"], choice.get("finish_reason")
@@ -125,31 +122,23 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
         if isinstance(content, list):
             content = "".join(_part(part) for part in content)
         if content is not None and not isinstance(content, str):
-            raise self._bad(
-                f"answered a message whose content is {type(content).__name__}, not text"
-            )
+            kind = type(content).__name__
+            raise self._bad(f"answered a message whose content is {kind}, not text")
         if not content and isinstance(refusal, str) and refusal:
             content, stop = refusal, "refusal"
         usage = found.get("usage")
-        # A reasoning model that ran out of tokens while it thought gives null: an empty answer, cut
-        # short.
-        return Answer(
-            content or "",
-            stop,
-            count_of(usage, "prompt_tokens"),
-            count_of(usage, "completion_tokens"),
-            _cost(usage),
+        tokens_in, tokens_out = (
+            count_of(usage, f"{name}_tokens") for name in ("prompt", "completion")
         )
+        # A reasoning model that ran out of tokens while it thought gives null: an empty answer.
+        return ChatAnswer(content or "", stop, tokens_in, tokens_out, _cost(usage))
 
 
 def _cost(usage: Any) -> float | None:
     """What the server says that it charged, as OpenRouter does."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
-    return (
-        float(cost)
-        if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9
-        else None
-    )
+    known = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9
+    return float(cost) if known else None  # type: ignore[arg-type]
 
 
 def _part(part: Any) -> str:
@@ -162,7 +151,7 @@ def _part(part: Any) -> str:
     return ""
 
 
-def _told(sent: list[Message], words: str) -> list[Message]:
+def add_instruction(sent: list[Message], words: str) -> list[Message]:
     """The messages with an instruction added to the system prompt."""
     if sent[0]["role"] == "system":
         return [{"role": "system", "content": f"{sent[0]['content']}\n\n{words}"}, *sent[1:]]

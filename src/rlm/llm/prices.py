@@ -17,8 +17,7 @@ PRICES_DATE = "2026-11-16"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens. Prompts of more than `long_from` tokens cost `long_input`,
-    `long_output`."""
+    """USD per million tokens; with more than `long_from` in the prompt, the long prices."""
 
     input: float
     output: float
@@ -75,7 +74,7 @@ _SAME_MODEL = re.compile(r"([-@](\d{8}|\d{4}-\d{2}-\d{2}|latest|default))?(-v\d+
 
 
 def price_of(model: str, prices: Mapping[str, Price] = PRICES) -> Price | None:
-    """The price under the longest name that `model` begins with, when only a date or alias follows."""
+    """The price under the longest name that `model` begins with, up to a date or alias."""
     for name in sorted(prices, key=len, reverse=True):
         if model.startswith(name) and _SAME_MODEL.fullmatch(model, len(name)):
             return prices[name]

@@ -1,5 +1,4 @@
-"""JSON schemas as the servers want them. Knows no server; `openai` and `anthropic` pick what they
-need."""
+"""JSON schemas as the servers want them. Knows no server."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def as_object(schema: Schema) -> tuple[Schema, bool]:
     return {**outer, **hoisted}, True
 
 
-def unwrapped(text: str, *, wrapped: bool) -> str:
+def unwrap(text: str, *, wrapped: bool) -> str:
     """The answer's own text, out of the object that `as_object` put around it."""
     if not wrapped:
         return text
@@ -56,26 +55,26 @@ def is_strict(schema: Any) -> bool:
 LIMITS = ("maxLength", "minLength", "maxItems", "minItems")
 
 
-def unlimited(schema: Any) -> Any:
+def without_limits(schema: Any) -> Any:
     """A copy that does not say how long a text or a list may be: some servers refuse to be told."""
     if isinstance(schema, list):
-        return [unlimited(part) for part in schema]
+        return [without_limits(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: unlimited(part) for name, part in schema.items() if not _is_limit(name, part)}
+    return {
+        name: without_limits(part)
+        for name, part in schema.items()
+        if not (name in LIMITS and isinstance(part, int))  # a property may be called so
+    }
 
 
-def _is_limit(name: str, part: Any) -> bool:
-    return name in LIMITS and isinstance(part, int)  # a property may be called so
-
-
-def closed(schema: Any) -> Any:
+def close_objects(schema: Any) -> Any:
     """A copy in which every object that says nothing about further properties forbids them."""
     if isinstance(schema, list):
-        return [closed(part) for part in schema]
+        return [close_objects(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: closed(part) for name, part in schema.items()}
+    found = {name: close_objects(part) for name, part in schema.items()}
     if found.get("type") == "object":
         found.setdefault("additionalProperties", False)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rlm.errors import ModelError
-from rlm.llm.types import Message, Reply, checked, estimate_prompt, estimate_tokens
+from rlm.llm.types import Message, Reply, copy_messages, estimate_prompt, estimate_tokens
 
 Scripted = str | Exception | Callable[[list[Message]], str]
 
@@ -26,11 +26,16 @@ class ScriptedClient:
     """
 
     def __init__(
-        self, replies: Sequence[Scripted], *, model: str = "scripted", repeat_last: bool = False
+        self,
+        replies: Sequence[Scripted],
+        *,
+        model: str = "scripted",
+        repeat_last: bool = False,
+        is_language_model: bool = False,
     ) -> None:
         if isinstance(replies, str):
             raise TypeError("replies is one text: give a list of replies")
-        self.model = model
+        self.model, self.is_language_model = model, is_language_model
         self.calls: list[list[Message]] = []
         self._replies, self._repeat_last = list(replies), repeat_last
         self._lock = threading.Lock()
@@ -45,7 +50,7 @@ class ScriptedClient:
         timeout_s: float | None = None,
     ) -> Reply:
         """The next reply. Raises ModelError when there is none left."""
-        sent = checked(messages)
+        sent = copy_messages(messages)
         with self._lock:
             self.calls.append(sent)
             number, known = len(self.calls), len(self._replies)

@@ -18,6 +18,7 @@ Message = dict[str, str]
 
 ROLES = ("system", "user", "assistant")
 CHARS_PER_TOKEN = 4
+COUNTED = ("calls", "input_tokens", "output_tokens", "unpriced_calls", "estimated_calls")
 
 OFFLINE_UNANSWERED = "Not answered:"
 """How `offline` begins what it says when it cannot answer."""
@@ -45,6 +46,8 @@ class Client(Protocol):
     """A model to talk to. `complete` may be called from several threads at once."""
 
     model: str
+    is_language_model: bool
+    """False for `offline` and for scripts: what they say is no judgement of a model."""
 
     def complete(
         self,
@@ -71,55 +74,42 @@ class Usage:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._calls = self._input_tokens = self._output_tokens = 0
-        self._known_usd, self._unpriced, self._estimated = 0.0, 0, 0
+        self._counts = dict.fromkeys(COUNTED, 0)
+        self._known_usd = 0.0
 
     def add(self, reply: Reply) -> None:
-        with self._lock:
-            self._calls += 1
-            self._input_tokens += reply.input_tokens
-            self._output_tokens += reply.output_tokens
-            self._estimated += reply.estimated
-            if reply.cost_usd is None:
-                self._unpriced += 1
-            else:
-                self._known_usd += reply.cost_usd
+        known = reply.cost_usd is not None
+        counts = (1, reply.input_tokens, reply.output_tokens, not known, reply.estimated)
+        self._add(dict(zip(COUNTED, counts, strict=True)), reply.cost_usd or 0.0)
 
     def include(self, other: Usage) -> None:
         """Count what another run used as well."""
         with other._lock:
-            seen = (
-                other._calls,
-                other._input_tokens,
-                other._output_tokens,
-                other._estimated,
-                other._unpriced,
-            )
-            known = other._known_usd
+            counts, known_usd = dict(other._counts), other._known_usd
+        self._add(counts, known_usd)
+
+    def _add(self, counts: Mapping[str, int], known_usd: float) -> None:
         with self._lock:
-            self._calls += seen[0]
-            self._input_tokens += seen[1]
-            self._output_tokens += seen[2]
-            self._estimated += seen[3]
-            self._unpriced += seen[4]
-            self._known_usd += known
+            for name, count in counts.items():
+                self._counts[name] += count
+            self._known_usd += known_usd
 
     @property
     def calls(self) -> int:
-        return self._calls
+        return self._counts["calls"]
 
     @property
     def input_tokens(self) -> int:
-        return self._input_tokens
+        return self._counts["input_tokens"]
 
     @property
     def output_tokens(self) -> int:
-        return self._output_tokens
+        return self._counts["output_tokens"]
 
     @property
     def total_tokens(self) -> int:
         with self._lock:
-            return self._input_tokens + self._output_tokens
+            return self._counts["input_tokens"] + self._counts["output_tokens"]
 
     @property
     def cost_usd(self) -> float | None:
@@ -128,26 +118,28 @@ class Usage:
 
     @property
     def unpriced_calls(self) -> int:
-        return self._unpriced
+        return self._counts["unpriced_calls"]
 
     @property
     def estimated_calls(self) -> int:
-        return self._estimated
+        return self._counts["estimated_calls"]
 
     def to_dict(self) -> dict[str, Any]:
         """All counts of one moment."""
         with self._lock:
+            calls, tokens_in, tokens_out, unpriced, estimated = self._counts.values()
             return {
-                "calls": self._calls,
-                "input_tokens": self._input_tokens,
-                "output_tokens": self._output_tokens,
+                "calls": calls,
+                "input_tokens": tokens_in,
+                "output_tokens": tokens_out,
                 "cost_usd": self._cost(),
-                "unpriced_calls": self._unpriced,
-                "estimated_calls": self._estimated,
+                "unpriced_calls": unpriced,
+                "estimated_calls": estimated,
             }
 
     def _cost(self) -> float | None:
-        return None if self._calls and self._unpriced == self._calls else self._known_usd
+        unknown = self.calls and self.unpriced_calls == self.calls
+        return None if unknown else self._known_usd
 
     def __repr__(self) -> str:
         return f"Usage({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
@@ -163,17 +155,16 @@ def estimate_prompt(messages: Sequence[Message]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
 
 
-def checked(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """A copy of the messages with role and content only. Raises ModelError for what is no message."""
+def copy_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """A copy of the messages with role and content only. ModelError for what is no message."""
     if not messages:
         raise ModelError("a model was called without a message: give at least one")
     found = []
     for number, message in enumerate(messages, 1):
         role, content = message.get("role"), message.get("content")
         if role not in ROLES:
-            raise ModelError(
-                f"message {number} has the role {role!r}: use one of {', '.join(ROLES)}"
-            )
+            known = ", ".join(ROLES)
+            raise ModelError(f"message {number} has the role {role!r}: use one of {known}")
         if not isinstance(content, str):
             raise ModelError(f"message {number} ({role}) holds {type(content).__name__}, not text")
         found.append({"role": role, "content": content})

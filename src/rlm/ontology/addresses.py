@@ -1,4 +1,4 @@
-"""Which network addresses an endpoint may have, and the URL that names it.
+"""Which network addresses an endpoint may have.
 
 A name is resolved once for each query, every address it has is checked, and the connection is then
 made to one of those very addresses. So a name that changes its mind between the check and the
@@ -11,22 +11,17 @@ This module sends nothing but the question to the resolver.
 from __future__ import annotations
 
 import ipaddress
-import re
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn
-from urllib.parse import urlsplit
 
-from rlm.errors import ConfigError, EndpointError
+from rlm.errors import EndpointError
+from rlm.urls import Address
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], list[str]]
 """From a host name and a port to addresses in text form. Raises OSError when there are none."""
 
-DEFAULT_PORT = {"http": 80, "https": 443}
-MAX_URL_CHARS = 2000
 MAX_ADDRESSES = 16
 
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -73,92 +68,6 @@ INSIDE = tuple(
         "fec0::/10",
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A URL of an endpoint, taken apart. `host` is in ASCII and lower case, an IPv6 address without
-    brackets."""
-
-    scheme: str
-    host: str
-    port: int
-    target: str
-
-    @property
-    def authority(self) -> str:
-        """Host and port as the Host header shows them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
-
-    @property
-    def url(self) -> str:
-        return f"{self.scheme}://{self.authority}{self.target}"
-
-    def pinned(self, ip: str) -> str:
-        """The same URL with the address in the place of the name."""
-        return f"{self.scheme}://{f'[{ip}]' if ':' in ip else ip}:{self.port}{self.target}"
-
-
-def parse_url(url: str) -> Address:
-    """The parts of an endpoint's URL. Raises ConfigError, which never shows a password in it."""
-    if len(url) > MAX_URL_CHARS or not url.isprintable() or any(c in url for c in ' <>"{}|\\^`'):
-        _bad("is too long or holds characters that no URL has")
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        _bad("is not a URL")
-    if parts.scheme not in DEFAULT_PORT:
-        _bad(
-            f"begins with {parts.scheme[:20]!r}"
-            if parts.scheme
-            else "does not begin with http:// or https://"
-        )
-    if "@" in parts.netloc:
-        _bad("has a user or password in it, which logs would show: name them in the environment")
-    if "[" in parts.netloc and not (parts.netloc.startswith("[") and ":" in host):
-        _bad("has brackets around what is no IPv6 address")
-    if parts.fragment:
-        _bad("has a # part, which is never sent")
-    if port == 0:
-        _bad("has the port 0")
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    if not target.isascii():
-        _bad("has letters in its path that must be percent-encoded")
-    return Address(parts.scheme, checked_host(host), port or DEFAULT_PORT[parts.scheme], target)
-
-
-def checked_host(host: str) -> str:
-    """The host in ASCII. Raises ConfigError for what is neither a name nor an address in its usual
-    form."""
-    if ":" in host:
-        try:
-            return (
-                str(ipaddress.IPv6Address(host))
-                if "%" not in host
-                else _bad("has a zone in its address")
-            )
-        except ValueError:
-            _bad("has a host that is no IPv6 address")
-    try:
-        found = host.encode("idna").decode("ascii").lower().rstrip(".")
-    except UnicodeError:
-        _bad(f"has a host that is no name: {host[:60]!r}")
-    if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", found) or len(found) > 253:
-        _bad(f"has a host that is no name: {host[:60]!r}")
-    if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", found.rpartition(".")[2]):
-        try:
-            return str(ipaddress.IPv4Address(found))
-        except ValueError:  # 2130706433, 0177.0.0.1, 0x7f.1: resolvers differ on what these are
-            _bad(
-                f"has a number for a host, {host[:60]!r}: write the address as four decimal numbers"
-            )
-    return found
-
-
-def _bad(what: str) -> NoReturn:
-    raise ConfigError(f"the URL of the endpoint {what}: write it as https://host/path")
 
 
 def why_refused(text: str, *, allow_private: bool = False) -> str | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from rlm import config
 from rlm.config import EndpointSettings
 from rlm.errors import ConfigError, OntologyError
-from rlm.ontology.addresses import Address, parse_url
+from rlm.urls import Address, parse_url
 
 if TYPE_CHECKING:
     from rlm.ontology.remote import RemoteEngine

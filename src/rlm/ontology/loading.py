@@ -219,9 +219,7 @@ class Loader:
         return worker, answer
 
     def _new_worker(self) -> Worker:
-        return Worker(
-            frame_bytes=self._limits.answer_bytes + (1 << 20), memory_mb=self._limits.memory_mb
-        )
+        return Worker(frame_bytes=self._limits.answer_bytes + (1 << 20))
 
     def _without_cache(self, why: object) -> None:
         note = (

@@ -10,27 +10,24 @@ are quoted, as one line, cut, with our credentials blotted out: they are a stran
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode
 
-from rlm import clock
 from rlm._version import __version__
 from rlm.errors import EndpointError, OntologyError, QueryRefused, QueryTimeout
+from rlm.http import Connections, Deadline, ExchangeFailed, Request, Response, Retry, retry_after_s
 from rlm.ontology import addresses, results
 from rlm.ontology.answer import Answer
 from rlm.ontology.bind import bind_values
 from rlm.ontology.endpoints import Endpoint
 from rlm.ontology.guard import Checked, check_query
 from rlm.ontology.limit import enforce_limit
-from rlm.ontology.line import Ask, Broken, Deadline, Heard
 from rlm.ontology.prefixing import declarations, unbound
 from rlm.ontology.terms import Prefixes, Term
-from rlm.ontology.wire import Wire
+from rlm.urls import Address, hide
 
 if TYPE_CHECKING:
     import ssl
@@ -40,25 +37,11 @@ if TYPE_CHECKING:
 MAX_ROWS = 10_000
 MAX_GET_CHARS = 2000
 MAX_SENT_CHARS = 60_000
+MAX_REDIRECTS = 3
 AGENT = f"rlm/{__version__} (SPARQL client)"
 PASSING = frozenset((429, 502, 503))
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How often an endpoint is asked again. `sleep` and `random` are parameters so that a test need
-    not wait."""
-
-    tries: int = 3
-    first_s: float = 0.5
-    max_wait_s: float = 30.0
-    sleep: Callable[[float], None] = time.sleep
-    random: Callable[[], float] = random.random
-
-    def wait_s(self, attempt: int) -> float:
-        """Twice as long each time, with jitter, where the endpoint does not say how long."""
-        whole_s: float = self.first_s * 2 ** (attempt - 1)
-        return min(whole_s * (0.5 + self.random() / 2), self.max_wait_s)
+RETRY = Retry(tries=3, max_wait_s=30.0, when_down=False)
+WAYS = {"auto": ["get", "form", "query"], "get": ["get"], "post": ["form", "query"]}
 
 
 class RemoteEngine:
@@ -68,24 +51,27 @@ class RemoteEngine:
         self,
         endpoint: Endpoint,
         *,
-        patience: Patience = Patience(),  # noqa: B008 - frozen
+        retry: Retry = RETRY,
         resolver: addresses.Resolver = addresses.resolve,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`resolver` looks names up and `tls` says whom to trust; both are the system's where they
-        are not given."""
+        """`resolver` looks names up and `tls` says whom to trust, in place of the system's."""
         self.endpoint = endpoint
         self.name, self.source = endpoint.name, endpoint.address.url
-        self._patience = patience
-        self._wire = Wire(
-            allow_private=endpoint.allow_private,
-            max_bytes=endpoint.max_bytes,
-            resolver=resolver,
-            tls=tls,
+        self._retry = retry
+
+        def allowed(address: Address, timeout_s: float) -> list[str]:
+            return addresses.checked_addresses(
+                address,
+                allow_private=endpoint.allow_private,
+                timeout_s=timeout_s,
+                resolver=resolver,
+            )
+
+        self._connections = Connections(
+            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=allowed, tls=tls
         )
-        self._ways = {"auto": ["get", "form", "query"], "get": ["get"], "post": ["form", "query"]}[
-            endpoint.method
-        ]
+        self._ways = WAYS[endpoint.method]
         self._meta: GraphMeta | None = None
         self.prefixes = Prefixes()
 
@@ -110,17 +96,16 @@ class RemoteEngine:
         text = self._prepared(checked, rows, bindings)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
-            heard = self._asked(
-                text, results.N_TRIPLES if graph else results.RESULTS_JSON, deadline
-            )
+            accept = results.N_TRIPLES if graph else results.RESULTS_JSON
+            response = self._ask(text, accept, deadline)
         except QueryRefused as exc:
             if missing := unbound(checked, self.prefixes):
                 raise QueryRefused(f"query refused: {missing} ({exc})") from exc
             raise
         try:
-            answer = self._read(heard, checked.kind, rows)
+            answer = self._read(response, checked.kind, rows)
         except EndpointError as exc:
-            raise EndpointError(f"{self._who()}: {self._hidden(str(exc))}") from exc
+            raise EndpointError(f"{self._who()}: {self._hide(str(exc))}") from exc
         return replace(answer, seconds=time.monotonic() - started)
 
     def meta(self) -> GraphMeta:
@@ -133,7 +118,7 @@ class RemoteEngine:
         return self._meta
 
     def close(self) -> None:
-        self._wire.close()
+        self._connections.close()
 
     def __enter__(self) -> Self:
         return self
@@ -151,43 +136,34 @@ class RemoteEngine:
             declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS
         ).text
 
-    # -- asking
-    # ------------------------------------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------------------
 
-    def _asked(self, text: str, accept: str, deadline: Deadline) -> Heard:
+    def _ask(self, text: str, accept: str, deadline: Deadline) -> Response:
         """A good answer, or one of our errors."""
-        ways = [
-            way for way in self._ways if way != "get" or self._ways == ["get"] or self._short(text)
-        ]
-        attempt, place = 0, 0
-        while True:
-            attempt += 1
-            asked_s: float | None = None
-            try:
-                heard = self._blotted(
-                    self._wire.send(self._request(ways[place], text, accept), deadline)
-                )
-            except Broken as exc:
-                error: OntologyError = EndpointError(f"{self._who()} {self._hidden(str(exc))}")
-                error.__cause__ = exc
-                again = exc.passing
-            except EndpointError as exc:
-                raise EndpointError(f"{self._who()}: {exc}") from exc
-            else:
-                if 200 <= heard.status < 300:
-                    return heard
-                if heard.status in (405, 414, 415, 431, 501) and place + 1 < len(ways):
-                    if heard.status != 414 and len(self._ways) > 1:
-                        self._ways = [way for way in self._ways if way != ways[place]]
-                    place, attempt = place + 1, attempt - 1
-                    continue
-                asked_s = retry_after_s(heard.headers)
-                error, again = self._error(heard, asked_s), heard.status in PASSING
-            wait_s = self._patience.wait_s(attempt) if asked_s is None else asked_s
-            too_long = wait_s > self._patience.max_wait_s or wait_s >= deadline.left_s()
-            if not again or attempt >= self._patience.tries or too_long:
-                raise error
-            self._patience.sleep(wait_s)
+        only_get = self._ways == ["get"]
+        ways = [way for way in self._ways if way != "get" or only_get or self._short(text)]
+
+        def attempt() -> Response:
+            while True:
+                request = self._request(ways[0], text, accept)
+                response = self._without_secrets(self._connections.send(request, deadline))
+                if response.is_good:
+                    return response
+                if response.status not in (405, 414, 415, 431, 501) or len(ways) == 1:
+                    raise self._failure(response)
+                refused = ways.pop(0)
+                if response.status != 414 and len(self._ways) > 1:
+                    self._ways = [way for way in self._ways if way != refused]
+
+        try:
+            return self._retry.run(attempt, deadline)
+        except ExchangeFailed as exc:
+            failed = exc
+        except EndpointError as exc:
+            raise EndpointError(f"{self._who()}: {exc}") from exc
+        advice = ": ask for less, or raise max_bytes" if failed.kind == "too_long" else ""
+        problem = f"{self._who()} {self._hide(failed.problem)}{advice}"
+        raise (failed.error or EndpointError)(problem) from failed.__cause__
 
     def _short(self, text: str) -> bool:
         return len(self._query_url(text)) <= MAX_GET_CHARS
@@ -203,83 +179,80 @@ class RemoteEngine:
             fields.append(("default-graph-uri", self.endpoint.default_graph))
         return urlencode(fields)
 
-    def _request(self, way: str, text: str, accept: str) -> Ask:
+    def _request(self, way: str, text: str, accept: str) -> Request:
         address, headers = self.endpoint.address, {"Accept": accept, "User-Agent": AGENT}
         if self.endpoint.authorization:
             headers["Authorization"] = self.endpoint.authorization
         if way == "get":
-            return Ask("GET", replace(address, target=self._query_url(text)), headers)
+            return Request("GET", replace(address, target=self._query_url(text)), headers)
         if way == "form":
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-            return Ask("POST", address, headers, self._fields(text).encode("ascii"))
+            return Request("POST", address, headers, self._fields(text).encode("ascii"))
         headers["Content-Type"] = "application/sparql-query"
-        return Ask(
+        return Request(
             "POST", replace(address, target=self._query_url(None)), headers, text.encode("utf-8")
         )
 
-    # -- reading
-    # -----------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
-    def _read(self, heard: Heard, kind: str, rows: int) -> Answer:
-        if results.looks_like_html(heard.headers, heard.body):
+    def _read(self, response: Response, kind: str, rows: int) -> Answer:
+        if response.is_html:
             raise EndpointError(
                 "answered a web page instead of results: is its URL the one for queries?"
             )
         capped = (
-            "x-sparql-maxrows" in heard.headers
+            "x-sparql-maxrows" in response.headers
         )  # Virtuoso says so when it cut an answer itself
-        said = heard.headers.get("content-type", "").partition(";")[0].strip().lower()
+        said = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("CONSTRUCT", "DESCRIBE"):
             _expect(said, ("n-triples", "text/plain", "turtle", "octet-stream"), "N-Triples")
-            triples, more = results.read_triples(heard.body, rows)
+            triples, more = results.read_triples(response.body, rows)
             return Answer("graph", triples=triples, truncated=more or capped)
         _expect(said, ("json", "text/plain", "octet-stream"), "JSON")
         if kind == "ASK":
-            return Answer("ask", boolean=results.read_boolean(heard.body))
-        variables, found, more = results.read_rows(heard.body, rows)
+            return Answer("ask", boolean=results.read_boolean(response.body))
+        variables, found, more = results.read_rows(response.body, rows)
         return Answer("select", variables=variables, rows=found, truncated=more or capped)
 
-    def _error(self, heard: Heard, asked_s: float | None) -> OntologyError:
-        """The error behind a status that is no success."""
-        html = results.looks_like_html(heard.headers, heard.body)
-        words = "" if html else self._hidden(results.readable_text(heard.body))
-        said = f"answered {heard.status}" + (f', saying "{words}"' if words else "")
-        status, who = heard.status, self._who()
+    def _failure(self, response: Response) -> ExchangeFailed:
+        """What a status that is no success means. The endpoint is named by whoever raises it."""
+        status, html = response.status, response.is_html
+        words = "" if html else self._hide(results.readable_text(response.body))
+        said = f"answered {status}" + (f', saying "{words}"' if words else "")
+        after_s = retry_after_s(response.headers)
+        error: type[OntologyError] = EndpointError
+        problem = said
         if status == 400 and not html:
-            return QueryRefused(f"{who} refused the query: it {said}")
-        if status in (401, 403):
-            return EndpointError(f"{who} refused access: it {said}; {self.endpoint.access}")
-        if status in (408, 504) or (status == 500 and "timeout" in words.lower()):
-            return QueryTimeout(
-                f"{who} gave the query up: it {said}. Ask for less, or more narrowly"
-            )
-        if status == 429:
-            wait = "" if asked_s is None else f", and asks to wait {asked_s:.0f} s"
-            return EndpointError(f"{who} has too many requests: it {said}{wait}")
-        if status in (404, 405, 410, 415) or 300 <= status < 400 or html:
-            return EndpointError(f"{who} {said}: is its URL the one for queries?")
-        if status == 406:
-            return EndpointError(
-                f"{who} {said}: it can give neither JSON results nor N-Triples for this query"
-            )
-        return EndpointError(f"{who} {said}")
+            error, problem = QueryRefused, f"refused the query: it {said}"
+        elif status in (401, 403):
+            problem = f"refused access: it {said}; {self.endpoint.access}"
+        elif status in (408, 504) or (status == 500 and "timeout" in words.lower()):
+            error = QueryTimeout
+            problem = f"gave the query up: it {said}. Ask for less, or more narrowly"
+        elif status == 429:
+            wait = "" if after_s is None else f", and asks to wait {after_s:.0f} s"
+            problem = f"has too many requests: it {said}{wait}"
+        elif status in (404, 405, 410, 415) or 300 <= status < 400 or html:
+            problem = f"{said}: is its URL the one for queries?"
+        elif status == 406:
+            problem = f"{said}: it can give neither JSON results nor N-Triples for this query"
+        passing = status in PASSING
+        return ExchangeFailed(problem, error=error, passing=passing, retry_after_s=after_s)
 
     def _who(self) -> str:
         return f"the endpoint {self.name!r} ({self.source})"
 
-    def _blotted(self, heard: Heard) -> Heard:
-        """The answer without our credentials, before anything is cut off. A short one may be a word
-        of the data."""
-        body, good = heard.body, 200 <= heard.status < 300
+    def _without_secrets(self, response: Response) -> Response:
+        """The answer without our credentials, before anything is cut off. In a good one a short
+        secret is left: it may be a word of the data."""
+        body = response.body
         for secret in self.endpoint.secrets:
-            if len(secret) >= 8 or not good:
+            if len(secret) >= 8 or not response.is_good:
                 body = body.replace(secret.encode(), b"***")
-        return replace(heard, body=body)
+        return replace(response, body=body)
 
-    def _hidden(self, text: str) -> str:
-        for secret in self.endpoint.secrets:
-            text = text.replace(secret, "***")
-        return text
+    def _hide(self, text: str) -> str:
+        return hide(text, *self.endpoint.secrets)
 
 
 def _expect(said: str, wanted: tuple[str, ...], name: str) -> None:
@@ -287,18 +260,3 @@ def _expect(said: str, wanted: tuple[str, ...], name: str) -> None:
         raise EndpointError(
             f"answered {results.readable_text(said.encode(), 60)!r}, though {name} was asked for"
         )
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an endpoint asks to wait, as a number or as a date; never negative."""
-    header = headers.get("retry-after", "").strip()
-    if not header:
-        return None
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(header) - clock.now()).total_seconds()
-        except (TypeError, ValueError, OverflowError):
-            return None
-    return max(seconds, 0.0) if seconds == seconds else None

@@ -11,7 +11,6 @@ answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from rlm.errors import EndpointError
@@ -219,12 +218,6 @@ def _unescaped(text: str, number: int) -> str:
 
 # -- what was not expected
 # -------------------------------------------------------------------------------
-
-
-def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
-    kind = headers.get("content-type", "").lower()
-    start = body[:300].lstrip().lower()
-    return "html" in kind or start.startswith((b"<!doctype html", b"<html"))
 
 
 def readable_text(body: bytes, max_chars: int = 300) -> str:

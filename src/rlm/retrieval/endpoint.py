@@ -1,36 +1,34 @@
-"""Any OpenAI-compatible embedding endpoint, spoken to over plain HTTP."""
+"""Any OpenAI-compatible embedding endpoint."""
 
 from __future__ import annotations
 
+import base64
+import json
 import threading
-import time
-import weakref
 from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from rlm import clock
-from rlm.errors import ConfigError, ModelError
+from rlm.errors import ModelError
+from rlm.http import Connections, ExchangeFailed, Request, Retry, retry_after_s
 from rlm.retrieval.static import normalise
+from rlm.urls import checked_key, hide, parse_url
 
 Floats = NDArray[np.float32]
 
 MAX_CHARS = 8_000
-TRIES = 3
-MAX_WAIT_S = 10.0
+MAX_REPLY_BYTES = 64 << 20
 
 
 class EndpointEmbedder:
     """Any server with OpenAI's `POST {url}/embeddings`. Safe to share between threads.
 
-    429, 5xx and broken connections are tried three times; an answer that takes longer than
-    `timeout_s` is not waited for again. Blank texts are not sent: they get zero rows. The key is
-    sent as a bearer token and appears in no message.
+    429, 5xx and broken connections are tried three times; `timeout_s` bounds one batch of texts,
+    retries included. Blank texts are not sent: they get zero rows. The key is sent as a bearer
+    token and appears in no message.
     """
 
     def __init__(
@@ -46,15 +44,20 @@ class EndpointEmbedder:
         """Raises ConfigError for a URL or key that cannot be sent."""
         self.model = model
         self.dim = 0
-        self._shown = _shown_url(url)
-        self._url = url.rstrip("/") + "/embeddings"
-        # h11 prints an illegal header in full, so a key that makes one must not reach it
-        if key and not (key.isascii() and key.isprintable() and " " not in key):
-            raise ConfigError("RLM_EMBED_KEY holds characters that no key has: copy it again")
-        self._key = key
-        self._timeout_s, self._batch, self._backoff_s = timeout_s, batch, backoff_s
+        secret = checked_key(key, "RLM_EMBED_KEY")
+        bare, authorization, password = _without_user(url)
+        example = "http://host:port/v1 or https://host/v1"
+        base = parse_url(bare.rstrip("/"), what="RLM_EMBED_URL", example=example)
+        self._shown = base.url
+        self._address = parse_url(f"{base.url.rstrip('/')}/embeddings")
+        self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        if authorization or secret:
+            self._headers["Authorization"] = authorization or f"Bearer {secret}"
+        self._secrets = (secret, password, authorization.removeprefix("Basic "))
+        self._timeout_s, self._batch = timeout_s, batch
+        self._retry = Retry(tries=3, first_s=backoff_s, max_wait_s=10.0)
         self._lock = threading.Lock()
-        self._http: httpx.Client | None = None
+        self._connections = Connections(max_bytes=MAX_REPLY_BYTES)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         ready = [text[:MAX_CHARS].encode("utf-8", "replace").decode() for text in texts]
@@ -72,41 +75,30 @@ class EndpointEmbedder:
         """One row per (head, body), sent as one text."""
         return self.embed([f"{head}\n{body}".strip() for head, body in documents])
 
-    def _client(self) -> httpx.Client:
-        with self._lock:
-            if self._http is None:
-                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                self._http = httpx.Client(headers=headers, timeout=self._timeout_s)
-                weakref.finalize(self, self._http.close)
-            return self._http
-
     def _post(self, texts: list[str]) -> Any:
         """The parsed body of a good answer."""
+        body = json.dumps({"model": self.model, "input": texts}).encode()
+        request = Request("POST", self._address, self._headers, body)
+        deadline = self._retry.deadline(self._timeout_s)
+
+        def attempt() -> bytes:
+            response = self._connections.send(request, deadline)
+            if response.is_good:
+                return response.body
+            said = hide(response.body.decode("utf-8", "replace"), *self._secrets)[:200]
+            passing = response.status == 429 or response.status >= 500
+            raise ExchangeFailed(
+                f"answered {response.status}: {said!r}",
+                passing=passing,
+                retry_after_s=retry_after_s(response.headers),
+            )
+
         try:
-            client, body = self._client(), {"model": self.model, "input": texts}
-            for attempt in range(1, TRIES + 1):
-                wait_s = self._backoff_s * 2 ** (attempt - 1)
-                try:
-                    reply = client.post(self._url, json=body)
-                except httpx.TimeoutException as exc:
-                    raise self._error(f"did not answer within {self._timeout_s:g} s") from exc
-                except httpx.TransportError as exc:
-                    if attempt == TRIES:
-                        raise self._error(f"cannot be reached: {exc}") from exc
-                else:
-                    if reply.is_success:
-                        return reply.json()
-                    if attempt == TRIES or not (
-                        reply.status_code == 429 or reply.status_code >= 500
-                    ):
-                        raise self._error(
-                            f"answered {reply.status_code}: {self._hide(reply.text)[:200]!r}"
-                        )
-                    wait_s = _retry_after(reply.headers.get("retry-after"), wait_s)
-                time.sleep(wait_s)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as exc:
+            return json.loads(self._retry.run(attempt, deadline))
+        except ExchangeFailed as exc:
+            raise self._error(exc.problem) from exc.__cause__
+        except (ValueError, RecursionError) as exc:
             raise self._error(f"gave no usable answer: {exc}") from exc
-        raise AssertionError("the last try returns or raises")
 
     def _read(self, body: Any, count: int) -> Floats:
         """The vectors of an answer in the order of the request. Learns `dim` from the first one."""
@@ -136,37 +128,20 @@ class EndpointEmbedder:
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(
-            f"the embedding endpoint {self._shown} (model {self.model!r}) {self._hide(problem)}."
+            f"the embedding endpoint {self._shown} (model {self.model!r})"
+            f" {hide(problem, *self._secrets)}."
             " Check RLM_EMBED_URL, RLM_EMBED_MODEL and RLM_EMBED_KEY, or do without:"
             " RLM_EMBEDDER=static"
         )
 
-    def _hide(self, text: str) -> str:
-        """Some servers repeat the key that they refuse."""
-        return text.replace(self._key, "***") if self._key else text
 
-
-def _shown_url(url: str) -> str:
-    """The URL for messages, without a user name or password that may be in it."""
-    try:
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname:
-            port = f":{parts.port}" if parts.port else ""
-            return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
-    except ValueError:
-        pass
-    raise ConfigError(
-        "RLM_EMBED_URL is not a URL: write it as http://host:port/v1 or https://host/v1"
-    )
-
-
-def _retry_after(header: str | None, otherwise_s: float) -> float:
-    """The seconds that a Retry-After header asks for, as a number or as a date; 0 to `MAX_WAIT_S`."""
-    try:
-        seconds = float(header or "")
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(header or "") - clock.now()).total_seconds()
-        except (TypeError, ValueError):  # a date without a zone is naive: TypeError
-            return otherwise_s
-    return min(max(0.0, seconds), MAX_WAIT_S) if seconds == seconds else otherwise_s
+def _without_user(url: str) -> tuple[str, str, str]:
+    """The URL without a user name and password, the header they stand for, and the password."""
+    scheme, _, rest = url.partition("://")
+    place, slash, path = rest.partition("/")
+    user, at, host = place.rpartition("@")
+    if not at:
+        return url, "", ""
+    name, _, password = (unquote(part) for part in user.partition(":"))
+    packed = base64.b64encode(f"{name}:{password}".encode()).decode()
+    return f"{scheme}://{host}{slash}{path}", f"Basic {packed}", password

@@ -1,5 +1,4 @@
-"""The second engine: model-written code in monty, an interpreter of its own that has no way to the
-machine.
+"""The second engine: model-written code in monty, an interpreter that has no way to the machine.
 
 Monty (`pip install 'rlm-memory[monty]'`) runs in a worker process of its own with an empty
 environment, so that a panic costs a worker and not the host. It knows less Python than the first
@@ -30,15 +29,22 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.errors import SandboxError
-from rlm.frames import BrokenFrame, encode
-from rlm.sandbox.channel import MAX_LOCALS, Stopped
-from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, readied
+from rlm.frames import BrokenFrame, encode, plain_text
+from rlm.sandbox.engine import (
+    LOST,
+    MAX_LOCALS,
+    Repl,
+    RunningBlock,
+    Stopped,
+    check_variable_name,
+    from_plain,
+    to_plain,
+)
+from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, prepare_block
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
-from rlm.sandbox.values import LOST, TOOL_FAULTS, Closing, plain_text, unwired, wired
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
@@ -60,29 +66,7 @@ _OVERTIME = ("feed time limit exceeded", "turn time limit exceeded")
 _PRELUDE_FILE = "<python-input-0>"
 
 
-@dataclass
-class _Block:
-    """What is known of the block that runs."""
-
-    started: float
-    ends: float
-    deadline: float | None
-    output: list[str] = field(default_factory=list)
-    room: int = 0
-    cut: int = 0
-    calls: int = 0
-
-    def until(self) -> float:
-        return self.ends if self.deadline is None else min(self.ends, self.deadline)
-
-    def take(self, stream: str, text: str) -> None:
-        kept = text[: self.room]
-        self.output.append(kept)
-        self.room -= len(kept)
-        self.cut += len(text) - len(kept)
-
-
-class MontyRepl(Closing):
+class MontyRepl(Repl):
     """A REPL whose code runs in monty."""
 
     engine = "monty"
@@ -91,30 +75,26 @@ class MontyRepl(Closing):
         self, surroundings: Surroundings | None = None, limits: SandboxLimits | None = None
     ) -> None:
         self._session: Any = None
-        self._given = surroundings or Surroundings()
-        self.limits = limits or SandboxLimits()
+        super().__init__(surroundings, limits)
         self._handles = Handles(self._given.hidden, (self.limits.memory_mb << 20) // HELD_SHARE)
-        self._set: dict[str, Any] = {}
-        self._known: dict[str, str] = {}
-        self._lost = False
         self._save_after = 0.0
         for name in self._given.tools:
             if not name.isidentifier():
                 raise SandboxError(
                     f"{name!r} is no name for a tool: use letters, digits and underscores"
                 )
-        self._monty = _package()
+        self._monty = _import_monty()
         self._start()
 
-    # -- life
-    # ----------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------
 
     def _start(self, saved: bytes | None = None) -> None:
         """A fresh worker, with what was saved or with what the host had set."""
         limits = {
-            "max_feed_duration_secs": self.limits.block_s, "max_memory": self.limits.memory_mb << 20,
+            "max_feed_duration_secs": self.limits.block_s,
+            "max_memory": self.limits.memory_mb << 20,
             "max_suspensions": 1 << 31,  # calls are counted here, by block
-        }  # fmt: skip
+        }
         self._thread = ThreadPoolExecutor(1, "rlm-monty")
         try:
             self._pool = self._monty.Monty(max_processes=1, checkout_timeout=ASIDE_S)
@@ -158,7 +138,7 @@ class MontyRepl(Closing):
             with contextlib.suppress(RuntimeError, self._monty.MontyError):
                 held.__exit__(None, None, None)
 
-    def _saved(self) -> bytes | None:
+    def _save(self) -> bytes | None:
         """The worker's state, or None when saving it would take too long or too much."""
         before = time.monotonic()
         if before < self._save_after:
@@ -171,8 +151,7 @@ class MontyRepl(Closing):
         self._save_after = now + (now - before) / SAVING_SHARE if now - before > QUICK_S else 0.0
         return state if len(state) <= SAVED_BYTES else None
 
-    # -- turns
-    # ---------------------------------------------------------------------------------------
+    # -- turns -------------------------------------------------------------------------------------
 
     def _turn(self, step: Callable[[], Any], until: float) -> Any:
         """What the worker answers. Late, or gone: Stopped. What the code raised is raised as
@@ -210,36 +189,29 @@ class MontyRepl(Closing):
         try:
             return self._aside(code, inputs)
         except (Stopped, self._monty.MontyError) as exc:
-            self._kill()
-            self._lost, self._known = True, {}
+            self._lose()
             raise SandboxError(f"the sandbox's worker was lost: {exc}") from exc
 
-    # -- running
-    # -------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
         self._alive()
-        started = time.monotonic()
-        block = _Block(
-            started, started + self.limits.block_s, deadline, room=self.limits.output_chars
-        )
+        block = self._new_block(deadline)
         if len(code) > self.limits.code_chars:
             most = self.limits.code_chars
             why = f"the block has {len(code):,} characters, over the limit of {most:,}: split it"
             return self._result(block, "refused", why, lost)
         saved = None
         try:
-            saved = self._saved()
-            block.started = time.monotonic()
-            block.ends = block.started + self.limits.block_s
+            saved = self._save()
+            block = self._new_block(deadline)
             error, said = self._serve(block, code)
-            self._known = self._described()
+            self._known = self._describe()
         except Stopped as exc:
             return self._result(block, exc.kind, f"{exc.why}; {self._replace(saved)}", lost)
         except BaseException:  # ctrl-C, or a fault of ours: the worker's state is unknown
-            self._kill()
-            self._lost, self._known = True, {}
+            self._lose()
             raise
         return self._result(block, error, said, lost)
 
@@ -250,28 +222,29 @@ class MontyRepl(Closing):
             with contextlib.suppress(SandboxError):
                 self._start(saved)
                 return "the variables are as they were before this block"
-        self._lost, self._known = True, {}
+        self._lose()
         return LOST
 
-    def _result(self, block: _Block, error: str | None, said: str, lost: bool) -> REPLResult:
-        return REPLResult(
-            stdout=plain_text("".join(block.output)), stderr=plain_text(said)[:20_000], locals=dict(self._known),
-            execution_time=time.monotonic() - block.started, error=error, calls=block.calls, cut_chars=block.cut,
-            restarted=self._lost or lost,
-        )  # fmt: skip
-
-    def _serve(self, block: _Block, code: str) -> tuple[str | None, str]:
+    def _serve(self, block: RunningBlock, code: str) -> tuple[str | None, str]:
         """Answer the worker until the block is done: its error, and what to say of it."""
-        code = readied(plain_text(code))
+        code = prepare_block(plain_text(code))
         session, monty = self._session, self._monty
+
+        def take(stream: str, text: str) -> None:
+            kept = text[: block.room]
+            block.output.append(kept)
+            block.room -= len(kept)
+            block.cut += len(text) - len(kept)
+
+        def start() -> Any:
+            return session.feed_start(code + END, print_callback=take)
+
         try:
-            at = self._turn(
-                lambda: session.feed_start(code + END, print_callback=block.take), block.until()
-            )
+            at = self._turn(start, block.until())
             while not isinstance(at, monty.MontyComplete):
                 at = self._turn(self._step(block, at), block.until())
         except monty.MontySyntaxError as exc:
-            return "refused", _misread(exc, code)
+            return "refused", _syntax_error(exc, code)
         except monty.MontyRuntimeError as exc:
             return self._blame(exc)
         return None, ""
@@ -301,7 +274,7 @@ class MontyRepl(Closing):
             )
         return "error", _trace(error)
 
-    def _step(self, block: _Block, at: Any) -> Callable[[], Any]:
+    def _step(self, block: RunningBlock, at: Any) -> Callable[[], Any]:
         """What resumes the worker after what it asks for."""
         monty = self._monty
         if isinstance(at, monty.NameLookupSnapshot):
@@ -321,34 +294,25 @@ class MontyRepl(Closing):
             raise Stopped("timeout", OVER)
         return lambda: at.resume(answer)
 
-    def _answer(self, block: _Block, call: Any) -> dict[str, Any]:
-        """What a tool returns, or what went wrong as far as it concerns the code, in monty's form."""
+    def _answer(self, block: RunningBlock, call: Any) -> dict[str, Any]:
+        """What a tool returns or what went wrong, in monty's form."""
         name, args, words = call if len(call) == 3 else ("", [], {})
         if name == "SHOW_VARS":
             return {"return_value": dict(self._known)}
         tool = self._given.tools.get(name) if isinstance(name, str) else None
         tool = tool or self._handles.serves(name, args)
         if tool is None or not isinstance(args, list) or not isinstance(words, dict):
-            return _raised(f"there is no tool {str(name)[:80]!r}")
-        block.calls += 1
-        if block.calls > self.limits.calls:
-            raise Stopped("calls", f"the block made more than {self.limits.calls:,} tool calls")
-        before = time.monotonic()
-        try:
-            args, words = self._sized(wired([args, words], same))
-            made = [unwired(value, self._given.from_wire) for value in args]
-            named = {key: unwired(value, self._given.from_wire) for key, value in words.items()}
-            found = self._sized(wired(tool(*made, **named), self._given.to_wire))
-            return {"return_value": self._handles.dressed(found)}
-        except TOOL_FAULTS as exc:
-            return _raised(plain_text(str(exc) or type(exc).__name__)[:2_000])
-        except Exception as exc:
-            return _raised(f"{name} failed inside ({type(exc).__name__}); try another way")
-        finally:
-            if name in self._given.patient:
-                block.ends += time.monotonic() - before
+            return _raise_answer(f"there is no tool {str(name)[:80]!r}")
 
-    def _sized(self, value: Any) -> Any:
+        def run() -> Any:
+            given, named = self._check_size(to_plain([args, words], same))
+            found = self._check_size(self._run_tool(tool, given, named))
+            return self._handles.with_text(found)
+
+        value, fault = self._call(block, name, run)
+        return {"return_value": value} if fault is None else _raise_answer(fault)
+
+    def _check_size(self, value: Any) -> Any:
         """The value, unless it is more than may cross."""
         try:
             encode({"value": value}, self.limits.frame_bytes)
@@ -356,46 +320,40 @@ class MontyRepl(Closing):
             raise SandboxError(f"too much for the sandbox's pipe: {exc}") from exc
         return value
 
-    # -- variables
-    # -----------------------------------------------------------------------------------
+    # -- variables ---------------------------------------------------------------------------------
 
     def set(self, name: str, value: Any) -> None:
-        if not name.isidentifier() or name.startswith("_"):
-            raise SandboxError(
-                f"{name!r} is no name for a variable: use letters, digits and inner underscores"
-            )
-        data = self._sized(wired(value, self._given.to_wire))
+        check_variable_name(name)
+        data = self._check_size(to_plain(value, self._given.to_wire))
         self._ask(*self._setting(name, data))
         self._set[name] = data
 
     def _setting(self, name: str, data: Any) -> tuple[str, dict[str, Any]]:
         """Code that gives the variable its value, and its input."""
-        value, handles = self._handles.dressed(data)
+        value, handles = self._handles.with_text(data)
         return (f"{name} = _rlm_made({name})\npass" if handles else "pass"), {name: value}
 
     def get(self, name: str) -> Any:
         found = self._ask(
-            "_rlm_told(_rlm_locals(), _rlm_given, _rlm_name)",
+            "_rlm_get(_rlm_locals(), _rlm_given, _rlm_name)",
             {"_rlm_name": plain_text(str(name))[:500]},
         )
         if not isinstance(found, list) or len(found) != 1:
-            known = ", ".join(list(self.variables())[:20]) or "none"
-            raise SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {known}")
-        return unwired(self._sized(wired(found[0], same)), self._given.from_wire)
+            raise self._missing(name, self.variables())
+        return from_plain(self._check_size(to_plain(found[0], same)), self._given.from_wire)
 
     def variables(self) -> dict[str, str]:
         self._alive()
         try:
-            self._known = self._described()
+            self._known = self._describe()
         except Stopped as exc:
-            self._kill()
-            self._lost, self._known = True, {}
+            self._lose()
             raise SandboxError(f"the sandbox's worker was lost: {exc.why}") from exc
         return dict(self._known)
 
-    def _described(self) -> dict[str, str]:
+    def _describe(self) -> dict[str, str]:
         try:
-            found = self._aside("_rlm_described(_rlm_locals(), _rlm_given)")
+            found = self._aside("_rlm_describe(_rlm_locals(), _rlm_given)")
         except self._monty.MontyRuntimeError as exc:
             if isinstance(exc.exception(), MemoryError):
                 raise Stopped("memory", "MemoryError: the variables do not fit") from exc
@@ -408,7 +366,7 @@ class MontyRepl(Closing):
         }
 
 
-def _package() -> Any:
+def _import_monty() -> Any:
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError as exc:
@@ -417,7 +375,7 @@ def _package() -> Any:
         ) from exc
 
 
-def _raised(message: str) -> dict[str, Any]:
+def _raise_answer(message: str) -> dict[str, Any]:
     return {"exc_type": "RuntimeError", "message": message}
 
 
@@ -425,7 +383,7 @@ def _nowhere(stream: str, text: str) -> None:
     """Output of our own code: there is none."""
 
 
-def _misread(error: Any, code: str) -> str:
+def _syntax_error(error: Any, code: str) -> str:
     """Why the code is no Python, and where; what we put behind it is not named."""
     lines = code.split("\n")
     at = error.traceback()[-1:]

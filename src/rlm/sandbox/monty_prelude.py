@@ -14,30 +14,33 @@ import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rlm.sandbox.values import TOOL_FAULTS, plain_text
+from rlm.frames import plain_text
+from rlm.sandbox.engine import TOOL_FAULTS
 
 SLICE_CHARS = 20_000
 """As in the first engine: up to this a slice is a string, and a text is shown and formatted as its
 characters."""
 TEXT_TOOLS = ("text.read", "text.find", "text.count", "text.mark")
 MONTY_NOTE = """\
-The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or inheritance, and few modules \
-(`re`, `json`, `math`, `datetime`, `collections` and some more).
-`context` and the texts that tools return are no `str`, but work like one: `len(context)`, `context[a:b]`, \
-`x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, f-strings, and the functions of `re`. \
-Where a real `str` is needed (`json.loads`, `"".join`) use `context.read()` or `context.read(a, b)`.
-A text of very many characters is not held in the REPL, and an error says so: use only `context.read(a, b)`, \
-`context.find(x, a, b)` and `context.count(x)` on it. Call these and the tools in plain loops, not inside a function \
-that is given to `map`, `filter` or `sorted`.
+The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or \
+inheritance, and few modules (`re`, `json`, `math`, `datetime`, `collections` and some more).
+`context` and the texts that tools return are no `str`, but work like one: `len(context)`, \
+`context[a:b]`, `x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, \
+f-strings, and the functions of `re`. Where a real `str` is needed (`json.loads`, `"".join`) use \
+`context.read()` or `context.read(a, b)`.
+A text of very many characters is not held in the REPL, and an error says so: use only \
+`context.read(a, b)`, `context.find(x, a, b)` and `context.count(x)` on it. Call these and the \
+tools in plain loops, not inside a function that is given to `map`, `filter` or `sorted`.
 """
 """For the system prompt of a run in this engine."""
 
-_DELEGATED = (
-    "capitalize", "center", "encode", "expandtabs", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
-    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust",
-    "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit",
-    "split", "splitlines", "startswith", "endswith", "swapcase", "title", "upper", "zfill",
-)  # fmt: skip
+_DELEGATED = """
+    capitalize center encode expandtabs isalnum isalpha isascii isdecimal isdigit isidentifier
+    islower isnumeric isprintable isspace istitle isupper join ljust partition removeprefix
+    removesuffix replace rfind rindex rjust rpartition rsplit split splitlines startswith
+    endswith swapcase title upper zfill
+"""
+"""Methods that a text hands on to its characters."""
 _SEARCHES = ("search", "match", "fullmatch", "findall", "finditer")
 _RE_FUNCTIONS = (*_SEARCHES, "sub", "split", "compile", "Pattern")
 
@@ -52,7 +55,8 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
     class Text:
         def __init__(self, key, start, stop, dtype, prev, held, mark, fold=False):
             self.key, self.dtype, self.sz, self.prev = key, dtype, stop - start, prev
-            self._start, self._stop, self._held, self._mark, self._fold = start, stop, held, mark, fold
+            self._start, self._stop, self._held = start, stop, held
+            self._mark, self._fold = mark, fold
         def __repr__(self):
             return shown(self)
         def __str__(self):
@@ -69,14 +73,16 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
             return other + str(self) if type(other) is str else NotImplemented
         def __eq__(self, other):
             if type(other) is Text:
-                same = (self.key, self._start, self._stop) == (other.key, other._start, other._stop)
-                return same or (self.sz == other.sz and self._held is not None and self._held == other._held)
+                if (self.key, self._start, self._stop) == (other.key, other._start, other._stop):
+                    return True
+                return self.sz == other.sz and self._held is not None and self._held == other._held
             return type(other) is str and len(other) == self.sz and self._whole() == other
         def _whole(self):
             if self._held is None:
                 raise ValueError(
                     f"the text has {self.sz:,} characters and is not held in the REPL: "
-                    "use .read(start, stop), .find(x) and .count(x) on it, and work on what read() gives"
+                    "use .read(start, stop), .find(x) and .count(x) on it, "
+                    "and work on what read() gives"
                 )
             return self._held
         def __getitem__(self, place):
@@ -107,18 +113,22 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
                 return self._held[start:stop]
             parts = []
             while start < stop:
-                part = _rlm_call("text.read", [self.key, self._start + start, self._start + stop], {})[0]
+                place = [self.key, self._start + start, self._start + stop]
+                part = _rlm_call("text.read", place, {})[0]
                 if not part:
                     break
                 parts.append(part)
                 start += len(part)
             text = "".join(parts)
             return lowered(text) if self._fold else text
+        def _bounds(self, start, stop):
+            first, end = place_of(start, self.sz, 0), place_of(stop, self.sz, self.sz)
+            return self._start + first, self._start + end
         def find(self, needle, start=None, stop=None):
             needle = plain_needle(needle)
             if self._held is not None:
                 return self._held.find(needle, start, stop)
-            first, end = self._start + place_of(start, self.sz, 0), self._start + place_of(stop, self.sz, self.sz)
+            first, end = self._bounds(start, stop)
             at = _rlm_call("text.find", [self.key, needle, first, end, self._fold], {})[0]
             return at - self._start if at >= 0 else -1
         def index(self, needle, start=None, stop=None):
@@ -130,14 +140,15 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
             needle = plain_needle(needle)
             if self._held is not None or self._fold:
                 return self._whole().count(needle, start, stop)
-            first, end = self._start + place_of(start, self.sz, 0), self._start + place_of(stop, self.sz, self.sz)
+            first, end = self._bounds(start, stop)
             return _rlm_call("text.count", [self.key, needle, first, end], {})[0]
         def lower(self):
             held = self._held
             if held is not None and self.sz <= most:
                 return held.lower()
             held = None if held is None else lowered(held)
-            return Text(self.key, self._start, self._stop, self.dtype, self.prev, held, self._mark, True)
+            start, stop = self._start, self._stop
+            return Text(self.key, start, stop, self.dtype, self.prev, held, self._mark, True)
         def casefold(self):
             return self.lower()
         def strip(self, characters=None):
@@ -173,12 +184,14 @@ DELEGATED
         if len(value) == 1 and type(ref) is dict and "held" in ref:
             if ref["start"] == ref["stop"]:
                 return ""
-            return Text(ref["key"], ref["start"], ref["stop"], ref["dtype"], ref["prev"], ref["held"], ref["mark"])
+            key, start, stop, dtype = ref["key"], ref["start"], ref["stop"], ref["dtype"]
+            return Text(key, start, stop, dtype, ref["prev"], ref["held"], ref["mark"])
         return {key: made(part) for key, part in value.items()}
     def length(value, /):
         return value.sz if type(value) is Text else len(value)
     def brief(value):
-        return shown(value) if type(value) is Text and (value.sz > most or value.dtype == "results") else value
+        is_shut = type(value) is Text and (value.sz > most or value.dtype == "results")
+        return shown(value) if is_shut else value
     return Text, shown, made, length, brief
 _rlm_Text, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
     type, len, str, slice, iter, hash, list, range, dict, int
@@ -220,7 +233,9 @@ SEARCHES
         def split(self, pattern, string, maxsplit=0, flags=0):
             return real.split(inner(pattern), subject(string), maxsplit, flags)
         def compile(self, pattern, flags=0):
-            return pattern if type(pattern) is Pattern else Pattern(real.compile(subject(pattern), flags))
+            if type(pattern) is Pattern:
+                return pattern
+            return Pattern(real.compile(subject(pattern), flags))
     made = Re()
     made.Pattern, made.Match, made.escape = Pattern, real.Match, real.escape
     made.error, made.PatternError = real.error, real.PatternError
@@ -236,9 +251,13 @@ _rlm_re = _rlm_make_re(_rlm_real_re, _rlm_Text, type)
 _VALUES = """
 ToolError = RuntimeError
 _rlm_locals = locals
-def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool, Text, shown, made, re):
+def _rlm_make(
+    type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
+    Text, shown, made, re
+):
     plain_kinds = (str, int, float, bool, type(None))
-    views = ("dict_keys", "dict_values", "dict_items", "range", "deque", "list_iterator", "tuple_iterator")
+    views = ("dict_keys", "dict_values", "dict_items", "range", "deque")
+    views += ("list_iterator", "tuple_iterator")
     def plain(value, depth=0):
         kind = type(value)
         if kind in plain_kinds:
@@ -252,13 +271,16 @@ def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, in
         if kind is dict or kind.__name__ in ("Counter", "defaultdict", "OrderedDict"):
             named = {str(key): plain(part, depth + 1) for key, part in value.items()}
             if len(named) == 1 and type(named.get("$ref")) is dict:
-                raise ValueError("a dictionary that looks like a handle cannot be given: give the handle itself")
+                raise ValueError(
+                    "a dictionary that looks like a handle cannot be given: give the handle itself"
+                )
             return named
         if kind in (list, tuple, set, frozenset) or kind.__name__ in views:
             return [plain(part, depth + 1) for part in value]
         if kind is bytes:
             return value.decode("utf-8", "replace")
-        raise TypeError(f"a {kind.__name__} cannot be given to a tool: use text, numbers, lists or dictionaries")
+        use = "use text, numbers, lists or dictionaries"
+        raise TypeError(f"a {kind.__name__} cannot be given to a tool: {use}")
     def short(value):
         kind = type(value)
         if value is None or kind in (bool, float):
@@ -278,9 +300,9 @@ def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, in
             for name, value in space.items()
             if not name.startswith("_") and not (name in given and given[name] is value)
         }
-    def described(space, given):
+    def describe(space, given):
         return {name: short(value) for name, value in list(mine(space, given).items())[:200]}
-    def told(space, given, name):
+    def get(space, given, name):
         values = mine(space, given)
         if name not in values:
             return None
@@ -288,18 +310,18 @@ def _rlm_make(type, len, str, repr, list, dict, tuple, set, frozenset, bytes, in
             return [plain(values[name])]
         except (TypeError, ValueError, RecursionError):
             return [short(values[name])]
-    def used(name, args, words):
+    def use_tool(name, args, words):
         found = _rlm_call(name, [plain(a) for a in args], {w: plain(words[w]) for w in words})
         return made(found[0]) if found[1] else found[0]
-    return described, told, used
-_rlm_described, _rlm_told, _rlm_used = _rlm_make(
+    return describe, get, use_tool
+_rlm_describe, _rlm_get, _rlm_use_tool = _rlm_make(
     type, _rlm_len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
     _rlm_Text, _rlm_shown, _rlm_made, _rlm_re
 )
 def SHOW_VARS(space=None):
     found = _rlm_call("SHOW_VARS", [], {})
     if space is not None:
-        found.update(_rlm_described(space, _rlm_given))
+        found.update(_rlm_describe(space, _rlm_given))
     return found
 """
 
@@ -311,7 +333,9 @@ def _methods(names: Sequence[str], takes: str, does: str) -> str:
 
 
 _PARTS = {
-    "DELEGATED\n": _methods(_DELEGATED, "*args, **words", "self._whole().{}(*args, **words)"),
+    "DELEGATED\n": _methods(
+        _DELEGATED.split(), "*args, **words", "self._whole().{}(*args, **words)"
+    ),
     "SEARCHES_OF_PATTERN\n": _methods(_SEARCHES, "string", "self._real.{}(subject(string))"),
     "SEARCHES\n": _methods(
         _SEARCHES, "pattern, string, flags=0", "real.{}(inner(pattern), subject(string), flags)"
@@ -323,15 +347,14 @@ for _mark, _code in _PARTS.items():
     PRELUDE = PRELUDE.replace(_mark, _code)
 TOOL = """
 def {name}(*args, **words):
-    return _rlm_used({name!r}, args, words)
+    return _rlm_use_tool({name!r}, args, words)
 """
 GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
 """What the prelude defines and the code may use: no variables of the code's."""
 
 
 class Handles:
-    """The handles on their way into one sandbox: they are given their characters, and their keys
-    are noted."""
+    """The handles that one sandbox is given, with their characters where these are few."""
 
     def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
         self._hidden, self._held_chars = hidden, held_chars
@@ -339,10 +362,10 @@ class Handles:
         self._found = False
         self._room = 0
 
-    def dressed(self, value: Any) -> tuple[Any, bool]:
+    def with_text(self, value: Any) -> tuple[Any, bool]:
         """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
         self._found, self._room = False, self._held_chars
-        value = self._walked(value)
+        value = self._walk(value)
         return value, self._found
 
     def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
@@ -352,9 +375,9 @@ class Handles:
             return self._hidden.get(name) if args[0] in self._keys else None
         return None
 
-    def _walked(self, value: Any) -> Any:
+    def _walk(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._walked(part) for part in value]
+            return [self._walk(part) for part in value]
         if not isinstance(value, dict):
             return value
         ref = value.get("$ref")
@@ -363,42 +386,44 @@ class Handles:
             if type(start) is int and type(stop) is int and 0 <= start <= stop:
                 self._found = True
                 return {"$ref": self._handle(ref, start, stop)}
-        return {key: self._walked(part) for key, part in value.items()}
+        return {key: self._walk(part) for key, part in value.items()}
 
     def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
         key = ref["key"]
         self._keys.add(key)
         held = self._text(key, start, stop) if stop - start <= self._room else None
         self._room -= len(held or "")
-        mark = (
-            ""
-            if held is not None and len(held) <= SLICE_CHARS
-            else self._asked("text.mark", key, start, stop)
-        )
+        short = held is not None and len(held) <= SLICE_CHARS
+        mark = "" if short else self._ask("text.mark", key, start, stop)
         return {
-            "key": key, "start": start, "stop": stop, "dtype": str(ref.get("dtype", "text")),
-            "prev": str(ref.get("prev", "")), "held": held, "mark": mark if isinstance(mark, str) else "",
-        }  # fmt: skip
+            "key": key,
+            "start": start,
+            "stop": stop,
+            "dtype": str(ref.get("dtype", "text")),
+            "prev": str(ref.get("prev", "")),
+            "held": held,
+            "mark": mark if isinstance(mark, str) else "",
+        }
 
     def _text(self, key: str, start: int, stop: int) -> str | None:
         """The characters; None when the host does not give all of them."""
         parts, at = [], start
         while at < stop:
-            part = self._asked("text.read", key, at, stop)
+            part = self._ask("text.read", key, at, stop)
             if not isinstance(part, str) or not part:
                 return None
             parts.append(plain_text(part))
             at += len(parts[-1])
         return "".join(parts) if at == stop else None
 
-    def _asked(self, name: str, *args: Any) -> Any:
+    def _ask(self, name: str, *args: Any) -> Any:
         try:
             return self._hidden[name](*args) if name in self._hidden else None
         except TOOL_FAULTS:  # a handle of something that is gone: whoever uses it is told
             return None
 
 
-def readied(code: str) -> str:
+def prepare_block(code: str) -> str:
     """A block as monty runs it.
 
     `SHOW_VARS()` is given the variables where it stands: monty has no other way to tell them to a
@@ -418,13 +443,8 @@ def readied(code: str) -> str:
         (row, column), text = token.end, ""
         if token.string == "import" and token.type == tokenize.NAME:
             (row, column), text = _stand_ins(tokens, place)
-        elif (
-            token.string == "("
-            and tokens[place + 1].string == ")"
-            and place
-            and _calls_show(tokens, place - 1)
-        ):
-            text = "locals()"
+        elif token.string == "(" and tokens[place + 1].string == ")":
+            text = "locals()" if place and _calls_show(tokens, place - 1) else ""
         if text:
             lines[row - 1] = lines[row - 1][:column] + text + lines[row - 1][column:]
     return "".join(lines)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping
 
 from rlm.errors import ConfigError, SandboxError, SandboxUnfit
-from rlm.sandbox.types import Repl, SandboxLimits, Surroundings, Tool, Wire, same
+from rlm.sandbox.engine import Repl
+from rlm.sandbox.types import SandboxLimits, Surroundings, Tool, Wire, same
 
 ENGINES = ("auto", "process", "monty")
 
@@ -44,12 +46,8 @@ def open_repl(
     except SandboxUnfit:
         if engine != "auto":
             raise
-        try:
+        with contextlib.suppress(SandboxError):  # not installed: say what the first one lacks
             return _monty(given, limits)
-        except (
-            SandboxError
-        ):  # not installed: what is missing for the first engine is the better message
-            pass
         raise
 
 

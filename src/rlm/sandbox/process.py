@@ -1,5 +1,4 @@
-"""The confined engine: model-written code in a worker process that can do nothing but compute and
-ask.
+"""The confined engine: model-written code in a process that can do nothing but compute and ask.
 
 The worker is not believed. Every message is checked, every call counted, and time is kept here.
 When a block's time is over the worker is asked to stop (a signal that Python code notices), and
@@ -10,37 +9,55 @@ broke the protocol, is replaced at the next block; what the host had set is set 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import resource
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rlm.errors import SandboxError, SandboxUnfit
+from rlm.frames import BrokenFrame, plain_text
 from rlm.kernel import WORKER_CPU_S
-from rlm.sandbox.channel import Channel, Stopped
+from rlm.sandbox.engine import (
+    LOST,
+    MAX_LOCALS,
+    Repl,
+    RunningBlock,
+    Stopped,
+    check_variable_name,
+    from_plain,
+    to_plain,
+)
 from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
-from rlm.sandbox.values import LOST, TOOL_FAULTS, Closing, plain_text, unwired, wired
+from rlm.worker import Gone, WorkerProcess, package_folder, parse_message
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
 """Without these a worker is not confined. Landlock is asked for too, and missing only on old
 kernels."""
 BOOT_S = 20.0
+PROTOCOL_BROKEN = "it broke the protocol"
 GRACE_S = 0.12
 """How long a worker may take to notice that its time is over."""
+_SHAPES: dict[str, dict[str, tuple[type, ...]]] = {
+    "ready": {"layers": (list,)},
+    "failed": {"error": (str,)},
+    "ok": {},
+    "missing": {},
+    "out": {"text": (str,)},
+    "call": {"name": (str,), "args": (list,), "words": (dict,)},
+    "done": {"error": (str, type(None)), "stderr": (str,), "vars": (dict,), "cut": (int,)},
+    "vars": {"vars": (dict,)},
+    "value": {"value": (object,)},
+}
+_ERRORS = (None, "error", "refused", "timeout", "memory")
+"""What a worker may say, and the fields of it."""
 _START = """
-import gc, sys, types
+import gc, types
 gc.disable()
-sys.flags.isolated or sys.exit(3)
-sys.path[:0] = [{ours!r}]
 language = types.ModuleType("RestrictedPython")
 language.__path__ = [{language!r}]
 sys.modules["RestrictedPython"] = language
@@ -48,25 +65,11 @@ from rlm.sandbox.child.main import main
 del sys.path[0]
 main()
 """
-"""RestrictedPython's own `__init__` loads what is not needed here; without it a worker starts 5 ms
-sooner."""
+"""RestrictedPython is the only foreign package that can be imported. Its own `__init__` loads what
+is not needed here; without it a worker starts 5 ms sooner."""
 
 
-@dataclass
-class _Block:
-    """What is known of the block that runs."""
-
-    started: float
-    ends: float
-    deadline: float | None
-    output: list[str] = field(default_factory=list)
-    chars: int = 0
-    cut: int = 0
-    calls: int = 0
-    asked: bool = False
-
-
-class ProcessRepl(Closing):
+class ProcessRepl(Repl):
     """A REPL whose code runs in a confined process."""
 
     engine = "process"
@@ -82,47 +85,37 @@ class ProcessRepl(Closing):
     ) -> None:
         """`layers` and `language` are for tests of a single layer; `unsafe` accepts a machine that
         cannot confine."""
-        self._given = surroundings or Surroundings()
-        self.limits = limits or SandboxLimits()
-        self._wanted = tuple(layers)
-        self._language = language
-        self._unsafe = unsafe
-        self._set: dict[str, Any] = {}
-        self._known: dict[str, str] = {}
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lost = False
+        super().__init__(surroundings, limits)
+        self._wanted, self._language, self._unsafe = tuple(layers), language, unsafe
+        self._worker: WorkerProcess | None = None
         self.layers: frozenset[str] = frozenset()
         self._start()
 
-    # -- life
-    # ----------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._process = _spawn()
-        assert self._process.stdin is not None and self._process.stdout is not None
-        taken, given = self._process.stdout.fileno(), self._process.stdin.fileno()
-        self._channel = Channel(taken, given, self.limits.frame_bytes)
-        tools = {
-            name: (tool.__doc__ or "").strip()[:500] for name, tool in self._given.tools.items()
+        self._worker = worker = _new_worker(self.limits.frame_bytes)
+        order = {
+            "op": "start",
+            "tools": list(self._given.tools),
+            "layers": list(self._wanted),
+            "language": self._language,
+            "memory_mb": self.limits.memory_mb,
+            "output_chars": self.limits.output_chars,
+            "frame_bytes": self.limits.frame_bytes,
+            "code_chars": self.limits.code_chars,
+            "tied": threading.current_thread() is threading.main_thread(),
         }
         try:
-            self._channel.send({
-                "op": "start", "tools": tools, "layers": list(self._wanted), "language": self._language,
-                "memory_mb": self.limits.memory_mb, "output_chars": self.limits.output_chars,
-                "frame_bytes": self.limits.frame_bytes, "code_chars": self.limits.code_chars,
-                "tied": threading.current_thread() is threading.main_thread(),
-            })  # fmt: skip
-            answer = self._channel.receive(time.monotonic() + BOOT_S)
-        except Stopped as exc:
-            code = self._kill()
-            raise SandboxError(
-                f"the sandbox's worker did not start ({exc.why}; exit code {code})"
-            ) from exc
+            _send(worker, order)
+            answer = worker.receive(time.monotonic() + BOOT_S)
+        except Gone as exc:
+            self._kill()
+            raise SandboxError(f"the sandbox's worker did not start ({exc.how})") from exc
         if answer["op"] != "ready":
             self._kill()
-            raise SandboxError(
-                f"the sandbox's worker did not start: {answer.get('error', answer['op'])}"
-            )
+            why = answer.get("error", answer["op"])
+            raise SandboxError(f"the sandbox's worker did not start: {why}")
         self.layers = frozenset(answer["layers"])
         if not self._unsafe and set(self._wanted) >= NEEDED and not self.layers >= NEEDED:
             self._kill()
@@ -134,149 +127,99 @@ class ProcessRepl(Closing):
         for name, value in self._set.items():
             self._ask({"op": "set", "name": name, "value": value}, "ok")
 
-    def _alive(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+    def _alive(self) -> WorkerProcess:
+        if self._worker is None:
             self._start()
-        assert self._process is not None
-        return self._process
+        assert self._worker is not None
+        return self._worker
 
-    def _kill(self) -> int | None:
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        code = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        return code
-
-    # -- the pipe
-    # ------------------------------------------------------------------------------------
+    def _kill(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
 
     def _ask(self, message: dict[str, Any], *expected: str) -> dict[str, Any]:
         """A question outside of any block."""
+        worker = self._alive()
         try:
-            self._channel.send(message)
-            answer = self._channel.receive(time.monotonic() + BOOT_S)
+            _send(worker, message)
+            answer = worker.receive(time.monotonic() + BOOT_S)
             if answer["op"] not in expected:
-                raise Stopped("died", "the worker broke the protocol")
+                raise Gone(PROTOCOL_BROKEN)
             return answer
-        except Stopped as exc:
-            self._kill()
-            self._lost = True
-            raise SandboxError(f"the sandbox's worker was lost: {exc.why}") from exc
+        except Gone as exc:
+            self._lose()
+            raise SandboxError(f"the sandbox's worker was lost: {exc.how}") from exc
 
-    # -- running
-    # -------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
-        process = self._alive()
-        started = time.monotonic()
-        block = _Block(started, started + self.limits.block_s, deadline)
-        self._raise_cpu_limit(process.pid)
+        worker = self._alive()
+        block = self._new_block(deadline)
+        self._raise_cpu_limit(worker.pid)
         try:
-            self._channel.send({"op": "run", "code": plain_text(code)})
-            done = self._serve(block)
+            try:
+                _send(worker, {"op": "run", "code": plain_text(code)})
+                done = self._serve(worker, block)
+            except Gone as exc:
+                raise _reason_to_stop(exc) from exc
         except Stopped as exc:
-            self._kill()
-            self._lost, self._known = True, {}
+            self._lose()
             return self._result(block, exc.kind, f"{exc.why}; {LOST}", lost)
         except BaseException:  # ctrl-C, or a fault of ours: the worker's state is unknown
-            self._kill()
-            self._lost, self._known = True, {}
+            self._lose()
             raise
         self._known = done["vars"]
         block.cut += done["cut"]
         return self._result(block, done["error"], done["stderr"], lost)
 
-    def _result(self, block: _Block, error: str | None, said: str, lost: bool) -> REPLResult:
-        return REPLResult(
-            stdout="".join(block.output), stderr=said, locals=dict(self._known),
-            execution_time=time.monotonic() - block.started, error=error, calls=block.calls, cut_chars=block.cut,
-            restarted=self._lost or lost,
-        )  # fmt: skip
-
-    def _serve(self, block: _Block) -> dict[str, Any]:
+    def _serve(self, worker: WorkerProcess, block: RunningBlock) -> dict[str, Any]:
         """Answer the worker's calls until the block is done."""
 
-        def late() -> float:
-            block.asked = True
-            assert self._process is not None
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(self._process.pid, signal.SIGINT)
+        def interrupt() -> float:
+            block.interrupted = True
+            worker.signal(signal.SIGINT)
             return time.monotonic() + GRACE_S
 
         while True:
-            until = block.ends if block.deadline is None else min(block.ends, block.deadline)
-            if block.asked:
+            until = block.until()
+            if block.interrupted:
                 until = min(until, time.monotonic()) + GRACE_S
-            message = self._channel.receive(until, None if block.asked else late)
+            message = worker.receive(until, None if block.interrupted else interrupt)
             op = message["op"]
             if op == "out":
                 self._take_output(block, message["text"])
             elif op == "call":
-                if (
-                    self._channel.waiting or time.monotonic() > until + GRACE_S
-                ):  # a worker waits for its answer
-                    raise Stopped(
-                        "died" if self._channel.waiting else "timeout",
-                        "the worker broke the protocol",
-                    )
-                self._answer(block, message)
+                if worker.waiting:  # a worker waits for its answer before it says more
+                    raise Gone(PROTOCOL_BROKEN)
+                if time.monotonic() > until + GRACE_S:
+                    raise Gone("it called a tool after its time was over", late=True)
+                self._answer(worker, block, message)
             elif op == "done":
                 return message
             else:
-                raise Stopped("died", "the worker broke the protocol")
+                raise Gone(PROTOCOL_BROKEN)
 
-    def _take_output(self, block: _Block, text: str) -> None:
-        block.chars += len(text)
-        if block.chars > self.limits.output_chars:
-            raise Stopped(
-                "output", f"the block printed more than {self.limits.output_chars:,} characters"
-            )
+    def _take_output(self, block: RunningBlock, text: str) -> None:
+        block.room -= len(text)
+        if block.room < 0:
+            most = self.limits.output_chars
+            raise Stopped("output", f"the block printed more than {most:,} characters")
         block.output.append(text)
 
-    def _answer(self, block: _Block, message: dict[str, Any]) -> None:
-        name = message["name"]
-        hidden = name in self._given.hidden
+    def _answer(self, worker: WorkerProcess, block: RunningBlock, message: dict[str, Any]) -> None:
+        name, args, words = message["name"], message["args"], message["words"]
         tool = self._given.hidden.get(name) or self._given.tools.get(name)
         if tool is None:
-            raise Stopped("died", "the worker called a tool that there is not")
-        block.calls += 1
-        if block.calls > self.limits.calls:
-            raise Stopped("calls", f"the block made more than {self.limits.calls:,} tool calls")
-        before = time.monotonic()
-        answer = self._called(tool, message)
-        if name in self._given.patient and not hidden:
-            block.ends += time.monotonic() - before
-        try:
-            self._channel.send(answer)
-        except SandboxError as exc:
-            self._channel.send({"op": "raise", "message": str(exc)})
-
-    def _called(self, tool: Callable[..., Any], message: dict[str, Any]) -> dict[str, Any]:
-        """What the tool returns, or what went wrong as far as it concerns the code."""
-        try:
-            args = [unwired(value, self._given.from_wire) for value in message["args"]]
-            words = {
-                key: unwired(value, self._given.from_wire)
-                for key, value in message["words"].items()
-            }
-            value = wired(tool(*args, **words), self._given.to_wire)
-            return {"op": "result", "value": value}
-        except TOOL_FAULTS as exc:
-            return {"op": "raise", "message": plain_text(str(exc) or type(exc).__name__)[:2_000]}
-        except Exception as exc:
-            return {
-                "op": "raise",
-                "message": (
-                    f"{message['name']} failed inside ({type(exc).__name__}); try another way"
-                ),
-            }
+            raise Gone("it called a tool that there is not")
+        value, fault = self._call(block, name, lambda: self._run_tool(tool, args, words))
+        if fault is None:
+            try:
+                return _send(worker, {"op": "result", "value": value})
+            except SandboxError as exc:
+                fault = str(exc)
+        return _send(worker, {"op": "raise", "message": fault})
 
     def _raise_cpu_limit(self, pid: int) -> None:
         """So much processor time and the kernel ends the worker, even when this process is gone."""
@@ -286,54 +229,72 @@ class ProcessRepl(Closing):
             soft = min(WORKER_CPU_S, int(_cpu_seconds(pid) + self.limits.block_s) + 5)
             resource.prlimit(pid, resource.RLIMIT_CPU, (soft, WORKER_CPU_S))
 
-    # -- variables
-    # -----------------------------------------------------------------------------------
+    # -- variables ---------------------------------------------------------------------------------
 
     def set(self, name: str, value: Any) -> None:
-        if not name.isidentifier() or name.startswith("_"):
-            raise SandboxError(
-                f"{name!r} is no name for a variable: use letters, digits and inner underscores"
-            )
-        data = wired(value, self._given.to_wire)
-        self._alive()
+        check_variable_name(name)
+        data = to_plain(value, self._given.to_wire)
         self._ask({"op": "set", "name": name, "value": data}, "ok")
         self._set[name] = data
 
     def get(self, name: str) -> Any:
-        self._alive()
         answer = self._ask({"op": "get", "name": plain_text(str(name))[:500]}, "value", "missing")
         if answer["op"] == "missing":
-            known = ", ".join(list(self.variables())[:20]) or "none"
-            raise SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {known}")
-        return unwired(answer["value"], self._given.from_wire)
+            raise self._missing(name, self.variables())
+        return from_plain(answer["value"], self._given.from_wire)
 
     def variables(self) -> dict[str, str]:
-        self._alive()
         self._known = dict(self._ask({"op": "vars"}, "vars")["vars"])
         return dict(self._known)
 
 
-def _spawn() -> subprocess.Popen[bytes]:
-    """A Python of its own: isolated, without site packages, environment or open files."""
-    spec = importlib.util.find_spec("RestrictedPython")
-    if spec is None or spec.origin is None:
+def _new_worker(frame_bytes: int) -> WorkerProcess:
+    folder = package_folder("RestrictedPython")
+    if folder is None:
         raise SandboxError("RestrictedPython is missing: pip install 'RestrictedPython>=8.5'")
-    code = _START.format(
-        ours=str(Path(__file__).parents[2]), language=str(Path(spec.origin).parent)
-    )
     try:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/", bufsize=0,
-            close_fds=True, start_new_session=True,
-        )  # fmt: skip
+        code = _START.format(language=str(folder))
+        return WorkerProcess(code, frame_bytes=frame_bytes, parse=check_message)
     except OSError as exc:
         raise SandboxError(f"the sandbox's worker cannot be started: {exc}") from exc
 
 
+def _send(worker: WorkerProcess, message: dict[str, Any]) -> None:
+    """SandboxError when it is too long, Gone when nobody reads (any more)."""
+    try:
+        worker.send(message)
+    except BrokenFrame as exc:
+        raise SandboxError(f"too much for the sandbox's pipe: {exc}") from exc
+
+
+def _reason_to_stop(gone: Gone) -> Stopped:
+    if gone.late:
+        return Stopped("timeout", "the worker did not answer in time")
+    return Stopped("died", f"the worker is gone ({gone.how})")
+
+
 def _cpu_seconds(pid: int) -> float:
     """The processor time that a process has used, from the kernel's own table."""
-    fields = (
-        Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
-    )
+    stat = Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace")
+    fields = stat.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def check_message(body: bytes) -> dict[str, Any]:
+    """A message with every field that its kind has and none else; BrokenFrame for any other."""
+    message = parse_message(body)
+    shape = _SHAPES.get(message["op"])
+    if shape is None or set(message) != {"op", *shape}:
+        raise BrokenFrame(PROTOCOL_BROKEN)
+    if not all(isinstance(message[name], kinds) for name, kinds in shape.items()):
+        raise BrokenFrame(PROTOCOL_BROKEN)
+    if "vars" in message:
+        shown = list(message["vars"].items())[:MAX_LOCALS]
+        if not all(isinstance(text, str) for _, text in shown):
+            raise BrokenFrame(PROTOCOL_BROKEN)
+        message["vars"] = {name[:200]: text[:300] for name, text in shown}
+    if message["op"] == "done":
+        if message["error"] not in _ERRORS or not message["cut"] >= 0:
+            raise BrokenFrame(PROTOCOL_BROKEN)
+        message["stderr"] = message["stderr"][:20_000]
+    return message

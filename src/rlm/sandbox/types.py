@@ -1,11 +1,10 @@
-"""What every engine of the sealed REPL promises, and what it answers with."""
+"""What a sealed REPL is given and what it answers with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any
 
 Tool = Callable[..., Any]
 Wire = Callable[[Any], Any]
@@ -77,35 +76,3 @@ class Surroundings:
     """Turns a value of the host's into JSON-like data; what it does not know it returns as it is.
     """
     from_wire: Wire = same
-
-
-class Repl(Protocol):
-    """State stays from block to block. Not for two threads at once."""
-
-    engine: str
-
-    def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
-        """Run one block. What the code does wrong is in the result; only faults of ours raise.
-
-        `deadline` is a time of `time.monotonic()` that also spans patient tools.
-        """
-
-    def set(self, name: str, value: Any) -> None:
-        """Give the code a variable; it is there again after a restart."""
-
-    def get(self, name: str) -> Any:
-        """A variable's value as JSON-like data; SandboxError when there is none."""
-
-    def variables(self) -> dict[str, str]:
-        """The code's variables, each with a short description. Tools are not among them."""
-
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...

@@ -33,7 +33,7 @@ from rlm.llm.offline.text.named import names_in, of_the_text
 from rlm.llm.offline.text.plan import Plan, Seen, passage_plan
 from rlm.llm.offline.text.question import plan_for
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
-from rlm.llm.types import Message, Reply, checked
+from rlm.llm.types import Message, Reply, copy_messages
 
 __all__ = ["FOUND", "OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply", "question_in"]
 
@@ -75,6 +75,7 @@ class OfflineClient:
     """
 
     model = "offline"
+    is_language_model = False
 
     def complete(
         self,
@@ -87,7 +88,7 @@ class OfflineClient:
     ) -> Reply:
         """The next step of the plan. The same messages give the same reply; the limits of a real
         model are ignored."""
-        sent = checked(messages)
+        sent = copy_messages(messages)
         text = (
             next_reply(sent)
             if json_schema is None

@@ -9,26 +9,27 @@ from typing import Any
 
 from rlm.sandbox.child import guards, modules
 from rlm.sandbox.child.policy import words
-from rlm.sandbox.child.texts import Text
+from rlm.sandbox.child.texts import HostText
 
 FLUSH_CHARS = 16_384
 FLUSH_S = 0.2
 _TAKEN = words("""
-    abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format frozenset
-    hash hex id int isinstance issubclass iter len list map max min next object oct ord pow property range repr
-    reversed round set slice sorted staticmethod classmethod str sum tuple zip True False None Ellipsis NotImplemented
-    ArithmeticError AssertionError AttributeError BufferError ConnectionError DeprecationWarning EOFError Exception
-    FileNotFoundError FloatingPointError IOError ImportError IndentationError IndexError KeyError KeyboardInterrupt
-    LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError OverflowError PermissionError
-    RecursionError RuntimeError StopAsyncIteration StopIteration SyntaxError SystemExit TimeoutError TypeError
-    UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError UserWarning ValueError Warning
+    abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter
+    float format frozenset hash hex id int isinstance issubclass iter len list map max min next
+    object oct ord pow property range repr reversed round set slice sorted staticmethod classmethod
+    str sum tuple zip True False None Ellipsis NotImplemented
+    ArithmeticError AssertionError AttributeError BufferError ConnectionError DeprecationWarning
+    EOFError Exception FileNotFoundError FloatingPointError IOError ImportError IndentationError
+    IndexError KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError
+    NotImplementedError OSError OverflowError PermissionError RecursionError RuntimeError
+    StopAsyncIteration StopIteration SyntaxError SystemExit TimeoutError TypeError UnboundLocalError
+    UnicodeDecodeError UnicodeEncodeError UnicodeError UserWarning ValueError Warning
     ZeroDivisionError
 """)
 
 
 class Out:
-    """What the code prints. It keeps up to a limit, counts the rest, and passes on what it has from
-    time to time."""
+    """What the code prints: up to a limit it is passed on now and then, the rest is counted."""
 
     def __init__(self, limit: int, send: Callable[[str], None]) -> None:
         self._limit, self._send = limit, send
@@ -76,7 +77,7 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         if not all(each is None or type(each) is str for each in (sep, end)):
             raise TypeError("sep and end are text")
         text = (" " if sep is None else sep).join(
-            repr(value) if isinstance(value, Text) and value.is_shut else str(value)
+            repr(value) if isinstance(value, HostText) and value.is_shut else str(value)
             for value in values
         ) + ("\n" if end is None else end)
         if file is None:
@@ -94,7 +95,7 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         many = kinds if isinstance(kinds, tuple) else (kinds,)
         plain = tuple(kind for kind in many if not isinstance(kind, guards.TypeName))
         named = any(kind.fits(value) for kind in many if isinstance(kind, guards.TypeName))
-        return named or isinstance(value, plain) or (isinstance(value, Text) and str in plain)
+        return named or isinstance(value, plain) or (isinstance(value, HostText) and str in plain)
 
     def refuse(what: str) -> Callable[..., Any]:
         def function(*_: Any, **__: Any) -> Any:

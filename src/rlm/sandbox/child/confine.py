@@ -1,5 +1,4 @@
-"""The operating system's part: after `confine` this process can compute, read and write its pipes,
-and nothing else.
+"""The operating system's part: after `confine` a process can compute, use its pipes, no more.
 
 In order: limits on memory, files and processes; another user where we are root; no new privileges;
 Landlock with no rule at all; a seccomp filter that lets some thirty system calls through
@@ -18,39 +17,34 @@ import sys
 from rlm import kernel
 
 NOBODY = 65534
-LAYERS = ("rlimits", "no_new_privs", "landlock", "seccomp")
-CALLS = (
-    "read", "write", "close", "fstat", "lseek", "poll", "ppoll", "mmap", "mprotect", "munmap", "mremap", "madvise",
-    "brk", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "getpid", "gettid", "futex",
-    "sched_yield", "clock_gettime", "gettimeofday", "time", "getrusage", "getrandom", "rseq", "restart_syscall", "exit",
-    "exit_group",
-)  # fmt: skip
+_CALLS = """
+    read write close fstat lseek poll ppoll mmap mprotect munmap mremap madvise brk rt_sigaction
+    rt_sigprocmask rt_sigreturn sigaltstack getpid gettid futex sched_yield clock_gettime
+    gettimeofday time getrusage getrandom rseq restart_syscall exit exit_group
+"""
+CALLS = tuple(_CALLS.split())
 """What Python needs to compute, and to read and write what is open."""
 
 
 def confine(
     memory_mb: int,
     *,
-    drop_uid: bool = True,
     tied: bool = False,
-    only: frozenset[str] = frozenset(LAYERS),
+    only: frozenset[str],
 ) -> list[str]:
-    """Shut this process in; the layers that took hold. `only` leaves some out, for tests of a
-    single one.
+    """Shut this process in; the layers that took hold. `only` leaves some out, for tests.
 
-    `tied`: end with the thread that started us. Only for a thread that lives as long as its
-    process.
+    `tied`: end with the thread that started us, where that lives as long as its process.
     """
     if not sys.platform.startswith("linux"):
         return []
     held = []
     if "rlimits" in only:
-        kernel.set_limits({
-            "RLIMIT_DATA": memory_mb << 20, "RLIMIT_AS": (memory_mb + 256) << 20, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0,
-            "RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 0, "RLIMIT_MSGQUEUE": 0,
-        })  # fmt: skip
+        memory = {"RLIMIT_DATA": memory_mb << 20, "RLIMIT_AS": (memory_mb + 256) << 20}
+        nothing = ("FSIZE", "NPROC", "CORE", "MEMLOCK", "MSGQUEUE")
+        kernel.set_limits({**memory, **{f"RLIMIT_{name}": 0 for name in nothing}})
         held.append("rlimits")
-    if drop_uid and os.geteuid() == 0:
+    if "uid" in only and os.geteuid() == 0:
         with contextlib.suppress(OSError):
             os.setgroups([])
             os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -63,9 +57,8 @@ def confine(
     if "landlock" in only and kernel.landlock():
         held.append("landlock")
     if "rlimits" in only:
-        kernel.set_limits(
-            {"RLIMIT_NOFILE": 1}
-        )  # what is open stays open; nothing more can be. poll() needs the 1
+        # What is open stays open; nothing more can be. poll() needs the 1.
+        kernel.set_limits({"RLIMIT_NOFILE": 1})
     if "seccomp" in only and kernel.seccomp(kernel.allow_only(CALLS)):
         held.append("seccomp")
     return held

@@ -19,69 +19,26 @@ from typing import Any
 
 from rlm.sandbox.child import guards
 from rlm.sandbox.child.policy import is_field
-from rlm.sandbox.child.texts import Text, find_matches
+from rlm.sandbox.child.texts import HostText, SharedObject, find_matches
 
-# -- re: the same functions, which also take a text on the host
-# ------------------------------------------
+# -- re: the same functions, which also take a text on the host ------------------------------------
 
 
-def _compiled(pattern: Any, flags: int = 0) -> re.Pattern[str]:
+def _compile(pattern: Any, flags: int = 0) -> re.Pattern[str]:
     return pattern._pattern if isinstance(pattern, Pattern) else re.compile(pattern, flags)
 
 
 def _subject(value: Any) -> Any:
-    return value._whole() if isinstance(value, Text) else value
+    return value._whole() if isinstance(value, HostText) else value
 
 
-def _finditer(pattern: re.Pattern[str], subject: Any) -> Iterable[Any]:
-    return (
-        find_matches(pattern, subject) if isinstance(subject, Text) else pattern.finditer(subject)
-    )
-
-
-def _search(pattern: re.Pattern[str], subject: Any) -> Any:
-    return (
-        next(iter(find_matches(pattern, subject)), None)
-        if isinstance(subject, Text)
-        else pattern.search(subject)
-    )
-
-
-def _match(pattern: re.Pattern[str], subject: Any) -> Any:
-    return pattern.match(
-        subject._read(0, min(subject.sz, 100_000)) if isinstance(subject, Text) else subject
-    )
-
-
-def _findall(pattern: re.Pattern[str], subject: Any) -> list[Any]:
-    if not isinstance(subject, Text):
-        return pattern.findall(subject)
-    whole = pattern.groups == 0
-    return [
-        (
-            found.group()
-            if whole
-            else found.group(1) or ""
-            if pattern.groups == 1
-            else found.groups("")
-        )
-        for found in find_matches(pattern, subject)
-    ]
-
-
-class Pattern:
-    """A compiled pattern."""
+class Pattern(SharedObject):
+    """A compiled pattern. A text on the host is searched piece by piece where that can be done."""
 
     __slots__ = ("_pattern",)
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
-
-    def __copy__(self) -> Pattern:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Pattern:
-        return self
 
     def __repr__(self) -> str:
         return repr(self._pattern)
@@ -103,35 +60,30 @@ class Pattern:
         return dict(self._pattern.groupindex)
 
     def search(self, subject: Any, *bounds: int) -> Any:
-        return (
-            self._pattern.search(_subject(subject), *bounds)
-            if bounds
-            else _search(self._pattern, subject)
-        )
+        if isinstance(subject, HostText) and not bounds:
+            return next(iter(find_matches(self._pattern, subject)), None)
+        return self._pattern.search(_subject(subject), *bounds)
 
     def match(self, subject: Any, *bounds: int) -> Any:
-        return (
-            self._pattern.match(_subject(subject), *bounds)
-            if bounds
-            else _match(self._pattern, subject)
-        )
+        if isinstance(subject, HostText) and not bounds:
+            return self._pattern.match(subject._read(0, min(subject.sz, 100_000)))
+        return self._pattern.match(_subject(subject), *bounds)
 
     def fullmatch(self, subject: Any, *bounds: int) -> Any:
         return self._pattern.fullmatch(_subject(subject), *bounds)
 
     def findall(self, subject: Any, *bounds: int) -> list[Any]:
-        return (
-            self._pattern.findall(_subject(subject), *bounds)
-            if bounds
-            else _findall(self._pattern, subject)
-        )
+        if not isinstance(subject, HostText) or bounds:
+            return self._pattern.findall(_subject(subject), *bounds)
+        found = find_matches(self._pattern, subject)
+        if self._pattern.groups > 1:
+            return [match.groups("") for match in found]
+        return [match.group(self._pattern.groups) or "" for match in found]
 
     def finditer(self, subject: Any, *bounds: int) -> Iterable[Any]:
-        return (
-            self._pattern.finditer(_subject(subject), *bounds)
-            if bounds
-            else _finditer(self._pattern, subject)
-        )
+        if isinstance(subject, HostText) and not bounds:
+            return find_matches(self._pattern, subject)
+        return self._pattern.finditer(_subject(subject), *bounds)
 
     def sub(self, new: Any, subject: Any, count: int = 0) -> str:
         return self._pattern.sub(new, _subject(subject), count)
@@ -144,39 +96,31 @@ class Pattern:
 
 
 def re_functions() -> dict[str, Any]:
-    def plain(name: str) -> Callable[..., Any]:
+    def searcher(name: str) -> Callable[..., Any]:
         def function(pattern: Any, subject: Any, flags: int = 0) -> Any:
-            return getattr(Pattern(_compiled(pattern, flags)), name)(subject)
+            return getattr(Pattern(_compile(pattern, flags)), name)(subject)
 
         return function
 
     def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> str:
-        return _compiled(pattern, flags).sub(repl, _subject(string), count)
+        return _compile(pattern, flags).sub(repl, _subject(string), count)
 
-    def subn(
-        pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0
-    ) -> tuple[str, int]:
-        return _compiled(pattern, flags).subn(repl, _subject(string), count)
+    def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
+        return _compile(pattern, flags).subn(repl, _subject(string), count)
 
     def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
-        return _compiled(pattern, flags).split(_subject(string), maxsplit)
+        return _compile(pattern, flags).split(_subject(string), maxsplit)
 
-    def compiled(pattern: Any, flags: int = 0) -> Pattern:
-        return Pattern(_compiled(pattern, flags))
+    def compile(pattern: Any, flags: int = 0) -> Pattern:
+        return Pattern(_compile(pattern, flags))
 
-    parts = {name: plain(name) for name in ("search", "match", "fullmatch", "findall", "finditer")}
-    return {
-        **parts,
-        "sub": sub,
-        "subn": subn,
-        "split": split,
-        "compile": compiled,
-        "Pattern": Pattern,
-    }
+    searches = ("search", "match", "fullmatch", "findall", "finditer")
+    parts = {name: searcher(name) for name in searches}
+    own = {"sub": sub, "subn": subn, "split": split, "compile": compile, "Pattern": Pattern}
+    return {**parts, **own}
 
 
-# -- functions that would read by name, or run text
-# ------------------------------------------------------
+# -- functions that would read by name, or run text ------------------------------------------------
 
 
 def attrgetter(*names: str) -> Callable[[Any], Any]:
@@ -213,18 +157,16 @@ def namedtuple(
     """`collections.namedtuple`, which runs its names as code, with names that are names."""
     names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     for name in (typename, *names):
-        if (
-            type(name) is not str
-            or not name.isidentifier()
-            or keyword.iskeyword(name)
-            or not is_field(name)
-        ):
+        if not _is_name(name) or keyword.iskeyword(name):
             raise ValueError(f"{name!r} is no name for a field or a type")
-    if defaults is not None:
-        defaults = list(defaults)
+    defaults = None if defaults is None else list(defaults)
     return guards.adopt(
         collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename))
     )
+
+
+def _is_name(name: Any) -> bool:
+    return type(name) is str and name.isidentifier() and is_field(name)
 
 
 class _NamedTuple:
@@ -243,8 +185,7 @@ NamedTuple = _NamedTuple()
 
 
 class _EnumType(enum.EnumType):
-    """Makes enumerations; by a call only from names that are names, since it would take any method
-    otherwise."""
+    """Makes enumerations; by a call only from names that are names: it would take any method."""
 
     def __call__(cls, value: Any, names: Any = None, **more: Any) -> Any:
         if names is None and not more:
@@ -257,7 +198,7 @@ class _EnumType(enum.EnumType):
         listed = names.replace(",", " ").split() if type(names) is str else list(names)
         pairs = [name if isinstance(name, tuple) else (name, None) for name in listed]
         for name, _ in pairs:
-            if type(name) is not str or not name.isidentifier() or not is_field(name):
+            if not _is_name(name):
                 raise ValueError(f"{name!r} is no name for a member")
         values = dict(names) if isinstance(names, dict) else None
         return super().__call__(value, values or listed, module="repl")
@@ -283,13 +224,8 @@ class IntFlag(enum.IntFlag, metaclass=_EnumType):
     """Flags that are integers."""
 
 
-def shallow_copy(value: Any) -> Any:
-    """`copy.copy`."""
-    return copy.copy(value)
-
-
 def deep_copy(value: Any) -> Any:
-    """`copy.deepcopy`, without a memo of the caller's: what was copied on the way would be in it."""
+    """`copy.deepcopy` without a memo of the caller's, which would hold all that was copied."""
     return copy.deepcopy(value)
 
 

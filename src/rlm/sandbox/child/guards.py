@@ -20,13 +20,23 @@ from weakref import WeakSet
 
 from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
-from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, private
+from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, is_hidden, private_name
 
 _INPLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "%=": operator.imod,
-    "**=": operator.ipow, "<<=": operator.ilshift, ">>=": operator.irshift, "|=": operator.ior, "^=": operator.ixor,
-    "&=": operator.iand, "//=": operator.ifloordiv, "@=": operator.imatmul,
-}  # fmt: skip
+    "+=": operator.iadd,
+    "-=": operator.isub,
+    "*=": operator.imul,
+    "/=": operator.itruediv,
+    "%=": operator.imod,
+    "**=": operator.ipow,
+    "<<=": operator.ilshift,
+    ">>=": operator.irshift,
+    "|=": operator.ior,
+    "^=": operator.ixor,
+    "&=": operator.iand,
+    "//=": operator.ifloordiv,
+    "@=": operator.imatmul,
+}
 _PLAIN = (dict, list, bytearray, deque, defaultdict, Counter, OrderedDict, set)
 _born: WeakSet[type] = WeakSet()
 """Classes that model-written code defined: the only ones whose attributes it may set."""
@@ -37,8 +47,8 @@ def attribute_name(name: Any) -> str:
     """A name that may be read or set, as it is called inside. AttributeError else."""
     if type(name) is not str:
         raise TypeError(f"an attribute's name is text, not {type(name).__name__}")
-    plain = private(name)
-    if (plain.startswith("_") and plain != "_") or plain in FORBIDDEN:
+    plain = private_name(name)
+    if is_hidden(plain):
         raise AttributeError(f'the attribute "{name}" is not available here')
     return plain
 
@@ -48,9 +58,8 @@ def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
     plain = attribute_name(name)
     if isinstance(value, ModuleType):  # none is ever handed out; if one is found, it is shut
         raise AttributeError(f'the attribute "{name}" is not available here')
-    if plain == "register" and _is_abstract(
-        value
-    ):  # it makes a stranger an instance, and patterns believe it
+    # It makes a stranger an instance, and patterns believe it.
+    if plain == "register" and _is_abstract(value):
         raise AttributeError(f'the attribute "{name}" is not available here')
     if plain in _TUPLE_NAMES and _is_named_tuple(value):
         plain = _TUPLE_NAMES[plain]
@@ -63,7 +72,8 @@ def _is_abstract(value: Any) -> bool:
 
 
 _TUPLE_NAMES = {
-    private(name): name for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")
+    private_name(name): name
+    for name in ("_replace", "_asdict", "_fields", "_make", "_field_defaults")
 }
 
 
@@ -73,8 +83,7 @@ def _is_named_tuple(value: Any) -> bool:
 
 
 def _harmless(found: Any) -> Any:
-    """`str.format` reads attributes by itself, however it was come by; any other `format` is as it
-    is."""
+    """`str.format` reads attributes by itself; any other `format` is as it is."""
     if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):
         return _Format(found.__self__, mapped=found.__name__ == "format_map")
     if isinstance(found, MethodDescriptorType) and issubclass(found.__objclass__, str):
@@ -128,26 +137,25 @@ def _may_write_attributes(value: Any) -> bool:
     return kind in _born or (isinstance(value, FunctionType) and value.__module__ == "repl")
 
 
-def guarded_setattr(value: Any, name: str, new: Any) -> None:
-    """`setattr` on what model-written code defined, and on nothing else."""
+def _writable_name(value: Any, name: str) -> str:
+    """An attribute of what model-written code defined, and of nothing else."""
     plain = attribute_name(name)
     if not _may_write_attributes(value):
         raise TypeError(f"the attributes of a {type(value).__name__} cannot be changed here")
-    setattr(value, plain, new)
+    return plain
+
+
+def guarded_setattr(value: Any, name: str, new: Any) -> None:
+    setattr(value, _writable_name(value, name), new)
 
 
 def guarded_delattr(value: Any, name: str) -> None:
-    plain = attribute_name(name)
-    if not _may_write_attributes(value):
-        raise TypeError(f"the attributes of a {type(value).__name__} cannot be changed here")
-    delattr(value, plain)
+    delattr(value, _writable_name(value, name))
 
 
 def guarded_write(value: Any) -> Any:
     """What stands on the left of `=` and after `del`, when it may be changed."""
-    if type(value) in _PLAIN or _may_write_attributes(value):
-        return value
-    if isinstance(value, _PLAIN):  # a subclass of ours is born; any other is not ours to change
+    if isinstance(value, _PLAIN) or _may_write_attributes(value):
         return value
     raise TypeError(f"a {type(value).__name__} cannot be changed here")
 
@@ -156,11 +164,7 @@ def set_item(value: Any, key: Any, new: Any) -> None:
     guarded_write(value)[key] = new
 
 
-def get_item(value: Any, key: Any) -> Any:
-    return value[key]
-
-
-def inplace(sign: str, left: Any, right: Any) -> Any:
+def change_in_place(sign: str, left: Any, right: Any) -> Any:
     return _INPLACE[sign](left, right)
 
 
@@ -168,21 +172,18 @@ def apply(function: Callable[..., Any], *args: Any, **words: Any) -> Any:
     return function(*args, **words)
 
 
-def get_iter(value: Any) -> Any:
+def same(value: Any) -> Any:
     return value
 
 
-# -- types
-# --------------------------------------------------------------------------------------------
-
+# -- types -----------------------------------------------------------------------------------------
 
 _OPEN_TYPES: set[type] = {
-    bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, type(None),
-    Counter, OrderedDict, defaultdict, deque, object,
-}  # fmt: skip
-"""Types that are handed out as they are. Of any other, code that asks for the type gets its name
-and no more: a type of ours, or of the library's inner workings, could be called or inherited from.
-"""
+    *(bool, int, float, complex, str, bytes, bytearray, range, slice, type(None), object),
+    *(list, tuple, dict, set, frozenset, Counter, OrderedDict, defaultdict, deque),
+}
+"""Types that are handed out as they are. Of any other the code gets the name and no more: it could
+be called or inherited from."""
 
 
 class TypeName:
@@ -239,11 +240,8 @@ def vars_of(value: Any = _NO_DEFAULT) -> dict[str, Any]:
     """What an object holds, as a copy."""
     if value is _NO_DEFAULT or type(value) not in _born:
         raise TypeError("vars() takes an object of a class that was defined here")
-    return {
-        name: part
-        for name, part in object.__getattribute__(value, "__dict__").items()
-        if not name.startswith("_")
-    }
+    held = object.__getattribute__(value, "__dict__")
+    return {name: part for name, part in held.items() if not name.startswith("_")}
 
 
 def names_of(value: Any) -> list[str]:
@@ -279,10 +277,8 @@ class _Metaclass:
         kind: type = type
         for base in bases:
             if not isinstance(base, type) or issubclass(base, type) or base in _sealed:
-                raise TypeError(
-                    f"{getattr(base, '__name__', type(base).__name__)} is no class to inherit from"
-                    " here"
-                )
+                named = getattr(base, "__name__", type(base).__name__)
+                raise TypeError(f"{named} is no class to inherit from here")
             if issubclass(type(base), kind):
                 kind = type(base)
         return kind
@@ -318,13 +314,13 @@ def is_born(kind: type) -> bool:
 
 GUARDS: dict[str, Any] = {
     "_getattr_": guarded_getattr,
-    "_getitem_": get_item,
-    "_getiter_": get_iter,
+    "_getitem_": operator.getitem,
+    "_getiter_": same,
     "_write_": guarded_write,
     "_set_attribute_": guarded_setattr,
     "_set_item_": set_item,
     "_slice_": slice,
-    "_inplacevar_": inplace,
+    "_inplacevar_": change_in_place,
     "_apply_": apply,
     "_unpack_sequence_": guarded_unpack_sequence,
     "_iter_unpack_sequence_": guarded_iter_unpack_sequence,

@@ -17,16 +17,24 @@ import resource
 import select
 import signal
 import sys
-import time
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from rlm import frames, kernel
+from rlm.frames import plain_text
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
-from rlm.sandbox.child.outgoing import Outgoing, clean
-from rlm.sandbox.child.policy import PRIVATE, Policy, Rename, TooLarge, measure, private, spelled
-from rlm.sandbox.child.texts import Text
+from rlm.sandbox.child.outgoing import Outgoing
+from rlm.sandbox.child.policy import (
+    PRIVATE,
+    Policy,
+    Rename,
+    TooLarge,
+    display_name,
+    measure,
+    private_name,
+)
+from rlm.sandbox.child.texts import HostText, SharedObject
 
 NAMES_SHOWN = 200
 _SHORT = 120
@@ -37,26 +45,24 @@ class Interrupted(BaseException):
     """The host says that the time is over."""
 
 
+class BlockRefused(Exception):
+    """The block is not run."""
+
+
 class ToolError(Exception):
     """A tool refused, or failed. The message says why."""
 
 
-class Tool:
+class Tool(SharedObject):
     """A function of the host's."""
 
-    __slots__ = ("_doc", "_name", "_worker")
+    __slots__ = ("_name", "_worker")
 
-    def __init__(self, worker: Worker, name: str, doc: str) -> None:
-        self._worker, self._name, self._doc = worker, name, doc
+    def __init__(self, worker: CodeWorker, name: str) -> None:
+        self._worker, self._name = worker, name
 
     def __call__(self, *args: Any, **words: Any) -> Any:
         return self._worker.call(self._name, args, words)
-
-    def __copy__(self) -> Tool:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Tool:
-        return self
 
     def __repr__(self) -> str:
         return f"<tool {self._name}>"
@@ -68,10 +74,10 @@ class ShowVars(Tool):
     __slots__ = ()
 
     def __call__(self, *args: Any, **words: Any) -> Any:
-        return self._worker.described()
+        return self._worker.describe_variables()
 
 
-class Worker:
+class CodeWorker:
     """The life of one worker."""
 
     def __init__(self, taken: int, given: int) -> None:
@@ -83,32 +89,21 @@ class Worker:
         self._limit = int(first["frame_bytes"])
         self._language = bool(first["language"])
         self._code_chars = int(first["code_chars"])
-        self._interrupted = False
-        self._running = False
+        self._interrupted = self._running = False
         self._block = 0
         self._sources: dict[str, list[str]] = {}
-        self._out = Out(
-            int(first["output_chars"]), lambda text: self._send({"op": "out", "text": clean(text)})
-        )
+        self._out = Out(int(first["output_chars"]), self._send_output)
         self._space: dict[str, Any] = {}
         self._start_space(first["tools"])
         signal.signal(signal.SIGINT, self._on_interrupt)
-        layers = self._confine(first)
+        only, memory_mb = frozenset(first["layers"]), int(first["memory_mb"])
+        layers = confine.confine(memory_mb, tied=first["tied"], only=only) if only else []
         self._send({"op": "ready", "layers": layers})
 
-    def _confine(self, first: dict[str, Any]) -> list[str]:
-        if not first["layers"]:
-            return []
-        only = frozenset(first["layers"])
-        return confine.confine(
-            int(first["memory_mb"]), drop_uid="uid" in only, tied=first["tied"], only=only
-        )
-
-    def _start_space(self, tools: dict[str, str]) -> None:
+    def _start_space(self, tools: list[str]) -> None:
         space: dict[str, Any] = {}
-        sys.modules["repl"] = ModuleType(
-            "repl"
-        )  # dataclasses look up the module of a class; this one is empty
+        # Dataclasses look up the module of a class; this one is empty.
+        sys.modules["repl"] = ModuleType("repl")
         if self._language:
             space["__builtins__"] = make_builtins(self._out, self._user_values)
             space.update(guards.GUARDS)
@@ -117,15 +112,14 @@ class Worker:
             space["print"] = make_builtins(self._out, self._user_values)["print"]
             space["__name__"] = "repl"
         space["ToolError"] = ToolError
-        space["SHOW_VARS"] = ShowVars(self, "SHOW_VARS", "")
-        for name, doc in tools.items():
-            space[name] = Tool(self, name, doc)
+        space["SHOW_VARS"] = ShowVars(self, "SHOW_VARS")
+        for name in tools:
+            space[name] = Tool(self, name)
         self._space = space
         self._given = dict(space)
         """What was there before any code ran: no variable of the code's."""
 
-    # -- the pipe
-    # ------------------------------------------------------------------------------------
+    # -- the pipe ----------------------------------------------------------------------------------
 
     def _receive(self) -> dict[str, Any]:
         """One message. The host sends one at a time, so what is read belongs to it."""
@@ -144,17 +138,17 @@ class Worker:
         return json.loads(memoryview(data)[frames.HEAD.size :].tobytes())  # type: ignore[no-any-return]
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._write(frames.encode(message, 1 << 31))
-
-    def _write(self, data: bytes) -> None:
         """All of it: a signal between its parts would break the pipe, so it waits until the end."""
         was, self._running = self._running, False
         try:
-            frames.write_all(self._out_fd, data)
+            frames.write_all(self._out_fd, frames.encode(message, 1 << 31))
         finally:
             self._running = was
         if was and self._interrupted:
             raise Interrupted
+
+    def _send_output(self, text: str) -> None:
+        self._send({"op": "out", "text": plain_text(text)})
 
     def serve(self) -> NoReturn:
         """Answer the host until it goes away."""
@@ -170,10 +164,9 @@ class Worker:
             elif op == "get":
                 self._tell(message["name"])
             elif op == "vars":
-                self._send({"op": "vars", "vars": self.described()})
+                self._send({"op": "vars", "vars": self.describe_variables()})
 
-    # -- calls to the host
-    # ---------------------------------------------------------------------------
+    # -- calls to the host -------------------------------------------------------------------------
 
     def call(self, name: str, args: Any, words: dict[str, Any]) -> Any:
         message = {
@@ -184,9 +177,8 @@ class Worker:
         }
         self._out.flush()
         data = frames.encode(message, self._limit)  # too much for the pipe raises here, in the code
-        self._running = (
-            False  # the host's time is not ours to interrupt: half a message would break the pipe
-        )
+        # The host's time is not ours to interrupt: half a message would break the pipe.
+        self._running = False
         try:
             frames.write_all(self._out_fd, data)
             answer = self._receive()
@@ -202,8 +194,7 @@ class Worker:
         return self.call(name, args, {})
 
     def _to_wire(self, value: Any) -> Any:
-        """A value of the code's as plain data. No method of the code's is called, and what is too
-        much is refused."""
+        """A value of the code's as plain data, without calling a method of the code's."""
         return Outgoing(self._limit).data(value)
 
     def _from_wire(self, value: Any) -> Any:
@@ -213,13 +204,13 @@ class Worker:
             if set(value) == {"$ref"} and isinstance(value["$ref"], dict):
                 ref = value["$ref"]
                 start = int(ref.get("start", 0))
-                return Text(self._hidden, ref["key"], start, int(ref["stop"] if "stop" in ref else ref["sz"]),
-                            ref.get("dtype", "text"), ref.get("prev", ""))  # fmt: skip
+                stop = int(ref["stop"] if "stop" in ref else ref["sz"])
+                dtype, prev = ref.get("dtype", "text"), ref.get("prev", "")
+                return HostText(self._hidden, ref["key"], start, stop, dtype, prev)
             return {key: self._from_wire(part) for key, part in value.items()}
         return value
 
-    # -- running
-    # -------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
     def _run(self, code: str) -> None:
         self._block += 1
@@ -229,17 +220,16 @@ class Worker:
             del self._sources[next(iter(self._sources))]
         self._out.start()
         self._interrupted = False
-        started = time.perf_counter()
         error: str | None = None
         said, shown = "", {}
         try:
             self._running = True
             try:
-                program = self._compiled(code, name)
+                program = self._compile(code, name)
                 exec(program, self._space)
             finally:
                 self._running = False
-        except Refused as exc:
+        except BlockRefused as exc:
             error, said = "refused", str(exc)
         except Interrupted:
             error, said = "timeout", "stopped: the time of this block is over"
@@ -252,21 +242,17 @@ class Worker:
         try:
             self._tidy()
             self._out.flush()
-            shown = self.described()
+            shown = self.describe_variables()
         except MemoryError:
             self._space = {**self._given}
-            error, said = (
-                "memory",
-                said or "MemoryError: the variables did not fit and were dropped",
-            )
-        self._send({
-            "op": "done", "error": error, "stderr": clean(said), "vars": shown, "cut": self._out.cut,
-            "seconds": time.perf_counter() - started,
-        })  # fmt: skip
+            error = "memory"
+            said = said or "MemoryError: the variables did not fit and were dropped"
+        done = {"op": "done", "error": error, "stderr": plain_text(said), "vars": shown}
+        self._send({**done, "cut": self._out.cut})
 
-    def _compiled(self, code: str, name: str) -> Any:
+    def _compile(self, code: str, name: str) -> Any:
         if len(code) > self._code_chars:
-            raise Refused(
+            raise BlockRefused(
                 f"the block has {len(code):,} characters, over the limit of {self._code_chars:,}:"
                 " split it"
             )
@@ -278,17 +264,16 @@ class Worker:
             errors: list[str] = []
             tree = Policy(errors, [], {}).visit(Rename().visit(tree))
             if errors:
-                raise Refused("not allowed here: " + "; ".join(dict.fromkeys(errors)))
+                raise BlockRefused("not allowed here: " + "; ".join(dict.fromkeys(errors)))
             return compile(tree, name, "exec", dont_inherit=True)
         except SyntaxError as exc:
             line = (exc.text or "").rstrip()
-            raise Refused(
-                f"SyntaxError: {exc.msg} (line {exc.lineno})" + (f"\n    {line}" if line else "")
-            ) from None
+            shown = f"\n    {line}" if line else ""
+            raise BlockRefused(f"SyntaxError: {exc.msg} (line {exc.lineno}){shown}") from None
         except TooLarge as exc:
-            raise Refused(str(exc)) from None
+            raise BlockRefused(str(exc)) from None
         except (RecursionError, MemoryError, ValueError, OverflowError) as exc:
-            raise Refused(f"the block cannot be read: {exc or type(exc).__name__}") from None
+            raise BlockRefused(f"the block cannot be read: {exc or type(exc).__name__}") from None
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupted = True
@@ -310,17 +295,11 @@ class Worker:
             trace = trace.tb_next
         with contextlib.suppress(Exception):
             text = str(error)[:2_000].replace(f"'{PRIVATE}", "'_")
-            return "\n".join(
-                [
-                    "Traceback:",
-                    *lines,
-                    f"{type(error).__name__}: {text}" if text else type(error).__name__,
-                ]
-            )
+            named = type(error).__name__ + (f": {text}" if text else "")
+            return "\n".join(["Traceback:", *lines, named])
         return f"{type(error).__name__} (it could not be shown)"
 
-    # -- variables
-    # -----------------------------------------------------------------------------------
+    # -- variables ---------------------------------------------------------------------------------
 
     def _user_values(self) -> dict[str, Any]:
         return {
@@ -337,25 +316,21 @@ class Worker:
                 if name.startswith("_") and self._space.get(name) is not value:
                     self._space[name] = value
 
-    def described(self) -> dict[str, str]:
+    def describe_variables(self) -> dict[str, str]:
         values = self._user_values()
-        return {
-            clean(spelled(name)): clean(_short(values[name])) for name in list(values)[:NAMES_SHOWN]
-        }
+        shown = list(values.items())[:NAMES_SHOWN]
+        return {plain_text(display_name(name)): plain_text(_short(value)) for name, value in shown}
 
     def _tell(self, name: str) -> None:
-        values, name = self._user_values(), private(name)
+        values, name = self._user_values(), private_name(name)
         if name not in values:
             self._send({"op": "missing"})
             return
         try:
-            self._send({"op": "value", "value": self._to_wire(values[name]), "plain": True})
+            data = self._to_wire(values[name])
         except (TypeError, ValueError, RecursionError, MemoryError):
-            self._send({"op": "value", "value": clean(_short(values[name])), "plain": False})
-
-
-class Refused(Exception):
-    """The block is not run."""
+            data = plain_text(_short(values[name]))
+        self._send({"op": "value", "value": data})
 
 
 def _short(value: Any) -> str:
@@ -367,7 +342,7 @@ def _short(value: Any) -> str:
         return repr(value) if value.bit_length() < 200 else f"int of {value.bit_length()} bits"
     if kind is str:
         return repr(value) if len(value) <= _SHORT else f"str of {len(value)} characters"
-    if kind is Text:
+    if kind is HostText:
         return repr(value)
     if kind in (list, tuple, set, frozenset, dict, bytes, bytearray):
         return f"{kind.__name__} of {len(value)}"
@@ -390,14 +365,10 @@ def main() -> None:
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (kernel.WORKER_CPU_S, kernel.WORKER_CPU_S))
     try:
-        worker = Worker(taken, given)
+        worker = CodeWorker(taken, given)
     except Exception as exc:
-        frames.write_all(
-            given,
-            frames.encode(
-                {"op": "failed", "error": f"{type(exc).__name__}: {exc}"[:2_000]}, 1 << 20
-            ),
-        )
+        failed = {"op": "failed", "error": f"{type(exc).__name__}: {exc}"[:2_000]}
+        frames.write_all(given, frames.encode(failed, 1 << 20))
         _end()
     gc.freeze()
     gc.enable()

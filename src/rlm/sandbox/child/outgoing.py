@@ -9,16 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rlm.sandbox.child.texts import Parts, Text, Words
+from rlm.frames import plain_text
+from rlm.sandbox.child.texts import HostText, TextParts, TextWords
 
-_VIEWS: tuple[type, ...] = (
-    type({}.keys()),
-    type({}.values()),
-    type({}.items()),
-    range,
-    Parts,
-    Words,
-)
+_DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (*_DICT_VIEWS, range, TextParts, TextWords)
 _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset)
 _DEEPEST = 50
 
@@ -42,18 +37,16 @@ class Outgoing:
         if isinstance(value, str):
             text = str.__str__(value)
             self._take(len(text))
-            return clean(text)
+            return plain_text(text)
         if isinstance(value, int):
             plain = int.__add__(value, 0)
-            return (
-                plain if plain.bit_length() < 64 else int.__repr__(plain)
-            )  # JSON's integers end there
+            fits = plain.bit_length() < 64  # JSON's integers end there
+            return plain if fits else int.__repr__(plain)
         if isinstance(value, float):
             number = float.__add__(value, 0.0)
-            return (
-                number if number - number == 0 else float.__repr__(number)
-            )  # nor has it nan or inf
-        if kind is Text:
+            finite = number - number == 0  # JSON has neither nan nor inf
+            return number if finite else float.__repr__(number)
+        if kind is HostText:
             return self._text(value)
         if depth > _DEEPEST:
             raise ValueError("a value for a tool is nested too deep")
@@ -66,7 +59,7 @@ class Outgoing:
             return named
         for base in _SEQUENCES:
             if isinstance(value, base):
-                each = getattr(base, "__iter__")  # noqa: B009  the type's own, whatever its subclass says
+                each = vars(base)["__iter__"]  # the type's own, whatever its subclass says
                 return [self.data(part, depth + 1) for part in each(value)]
         if kind in _VIEWS:
             return [self.data(part, depth + 1) for part in value]
@@ -78,23 +71,15 @@ class Outgoing:
         )
 
     def _name(self, key: Any) -> str:
-        plain = type(key) in (int, float, bool, type(None))
-        name = (
-            str.__str__(key) if isinstance(key, str) else str(key) if plain else type(key).__name__
-        )
+        if isinstance(key, str):
+            name = str.__str__(key)
+        else:
+            plain = type(key) in (int, float, bool, type(None))
+            name = str(key) if plain else type(key).__name__
         self._take(len(name))
-        return clean(name)
+        return plain_text(name)
 
-    def _text(self, value: Text) -> Any:
+    def _text(self, value: HostText) -> Any:
         if value._fold:
-            return clean(str(value))
+            return plain_text(str(value))
         return {"$ref": {"key": value._key, "start": value._start, "stop": value._stop}}
-
-
-def clean(text: str) -> str:
-    """Without lone surrogates, which no pipe and no file takes."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text

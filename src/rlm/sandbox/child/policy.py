@@ -30,22 +30,21 @@ def words(text: str) -> list[str]:
 
 
 PRIVATE = "own_"
-"""What stands before a name whose leading underscore was taken: `_helper` is `own_helper` inside.
-"""
+"""Stands for the leading underscore of a name: `_helper` is `own_helper` inside."""
 MAX_NODES = 50_000
 MAX_DEPTH = 90
 MAGIC = frozenset(
     f"__{name}__"
     for name in words("""
-        init post_init repr str bytes format bool hash call len length_hint contains iter next reversed getitem
-        setitem delitem missing enter exit lt le eq ne gt ge add sub mul matmul truediv floordiv mod divmod pow
-        lshift rshift and or xor radd rsub rmul rmatmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand
-        ror rxor iadd isub imul imatmul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor neg pos abs
-        invert int float complex index round trunc floor ceil copy deepcopy
+        init post_init repr str bytes format bool hash call len length_hint contains iter next
+        reversed getitem setitem delitem missing enter exit lt le eq ne gt ge
+        add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor
+        radd rsub rmul rmatmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand ror rxor
+        iadd isub imul imatmul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor
+        neg pos abs invert int float complex index round trunc floor ceil copy deepcopy
     """)
 )
-"""Methods that a class may define and `super()` may call: Python calls them with values that the
-code has already."""
+"""Methods that a class may define: Python calls them with values that the code has already."""
 _SPECIAL = {
     "__name__": "_name_of_",
     "__qualname__": "_name_of_",
@@ -57,7 +56,7 @@ _SPECIAL = {
 FORBIDDEN = INSPECT_ATTRIBUTES | {"mro", "gi_yieldfrom", "cr_suspended", "ag_running"}
 
 
-def private(name: str) -> str:
+def private_name(name: str) -> str:
     """The name that stands for `name` inside."""
     if name.startswith("_") and name != "_" and not name.startswith("__"):
         return PRIVATE + name.lstrip("_")
@@ -66,7 +65,7 @@ def private(name: str) -> str:
     return name
 
 
-def spelled(name: str) -> str:
+def display_name(name: str) -> str:
     """The name as the code's author wrote it."""
     plain = name
     while plain.startswith(PRIVATE):
@@ -76,9 +75,12 @@ def spelled(name: str) -> str:
 
 def is_field(name: str) -> bool:
     """Whether a pattern may read an attribute of this name: it does so without a guard."""
-    return (
-        not name.startswith("_") and name not in FORBIDDEN and name not in ("format", "format_map")
-    )
+    return not (name.startswith("_") or name in FORBIDDEN or name in ("format", "format_map"))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether no code may read or set an attribute of this name."""
+    return (name.startswith("_") and name != "_") or name in FORBIDDEN
 
 
 class TooLarge(Exception):
@@ -94,9 +96,8 @@ def measure(tree: ast.AST) -> None:
         if count > MAX_NODES:
             raise TooLarge(f"the block has more than {MAX_NODES:,} parts: split it")
         if depth > MAX_DEPTH:
-            raise TooLarge(
-                f"the block is nested more than {MAX_DEPTH} deep: use variables for the inner parts"
-            )
+            advice = "use variables for the inner parts"
+            raise TooLarge(f"the block is nested more than {MAX_DEPTH} deep: {advice}")
         level = [child for node in level for child in ast.iter_child_nodes(node)]
 
 
@@ -107,13 +108,13 @@ class Rename(ast.NodeTransformer):
         for field in ("name", "asname", "arg", "attr", "id", "rest"):
             value = getattr(node, field, None)
             if isinstance(value, str) and not isinstance(node, ast.alias):
-                setattr(node, field, private(value))
+                setattr(node, field, private_name(value))
         if isinstance(node, ast.alias):
-            node.asname = private(node.asname) if node.asname else None
+            node.asname = private_name(node.asname) if node.asname else None
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            node.names = [private(name) for name in node.names]
+            node.names = [private_name(name) for name in node.names]
         elif isinstance(node, ast.MatchClass):
-            node.kwd_attrs = [private(name) for name in node.kwd_attrs]
+            node.kwd_attrs = [private_name(name) for name in node.kwd_attrs]
         return super().generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -127,9 +128,7 @@ class Rename(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = (
-            None  # names that nobody imported are common there, and nothing needs them
-        )
+        node.annotation = None  # names that nobody imported are common there
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -154,14 +153,16 @@ class Policy(RestrictingNodeTransformer):
     # -- names -------------------------------------------------------------------------------------
 
     def check_name(self, node: Any, name: str | None, allow_magic_methods: bool = False) -> None:
-        if name is None:
+        if name is None or (allow_magic_methods and name in MAGIC and self._in_class()):
             return
-        in_class = bool(self._scopes) and isinstance(self._scopes[-1], ast.ClassDef)
-        if name.startswith("_") and name != "_":
-            if not (allow_magic_methods and name in MAGIC and in_class):
-                self.error(node, f'the name "{name}" is not available here')
-        elif name.endswith("__roles__"):
+        if (name.startswith("_") and name != "_") or name.endswith("__roles__"):
             self.error(node, f'the name "{name}" is not available here')
+
+    def _in_class(self) -> bool:
+        return bool(self._scopes) and isinstance(self._scopes[-1], ast.ClassDef)
+
+    def _not_available(self, node: Any, attribute: str) -> None:
+        self.error(node, f'the attribute "{attribute}" is not available here')
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if isinstance(node.ctx, ast.Load):
@@ -169,15 +170,12 @@ class Policy(RestrictingNodeTransformer):
         self.check_name(node, node.id, allow_magic_methods=True)  # `__rmul__ = __mul__` in a class
         return node
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
         for name in node.names:
             self.check_name(node, name)
         return node
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        for name in node.names:
-            self.check_name(node, name)
-        return node
+    visit_Nonlocal = visit_Global
 
     def inject_print_collector(self, node: Any, position: int = 0) -> None:
         """`print` is a plain function here."""
@@ -189,13 +187,10 @@ class Policy(RestrictingNodeTransformer):
         if special and isinstance(node.ctx, ast.Load):
             return self._guarded(special, [self.visit(node.value)], node)
         if node.attr in MAGIC and isinstance(node.ctx, ast.Load) and _is_super(node.value):
-            return self._guarded(
-                "_magic_of_super_", [self.visit(node.value), ast.Constant(node.attr)], node
-            )
-        if node.attr in FORBIDDEN:
-            self.error(node, f'the attribute "{node.attr}" is not available here')
-        if node.attr.startswith("_") and node.attr != "_":
-            self.error(node, f'the attribute "{node.attr}" is not available here')
+            given = [self.visit(node.value), ast.Constant(node.attr)]
+            return self._guarded("_magic_of_super_", given, node)
+        if is_hidden(node.attr):
+            self._not_available(node, node.attr)
             return node
         return super().visit_Attribute(node)
 
@@ -223,8 +218,8 @@ class Policy(RestrictingNodeTransformer):
         owner = once(target.value)
         key: ast.expr
         if isinstance(target, ast.Attribute):
-            if (target.attr.startswith("_") and target.attr != "_") or target.attr in FORBIDDEN:
-                self.error(node, f'the attribute "{target.attr}" is not available here')
+            if is_hidden(target.attr):
+                self._not_available(node, target.attr)
             key = ast.Constant(target.attr)
             read, write = "_getattr_", "_set_attribute_"
         else:
@@ -245,15 +240,14 @@ class Policy(RestrictingNodeTransformer):
     def _index(self, index: ast.expr, once: Callable[[ast.expr], ast.expr]) -> ast.expr:
         if not isinstance(index, ast.Slice):
             return once(index)
-        parts = [
-            once(part) if part else ast.Constant(None)
-            for part in (index.lower, index.upper, index.step)
-        ]
+        bounds = (index.lower, index.upper, index.step)
+        parts = [once(part) if part else ast.Constant(None) for part in bounds]
         return ast.Call(ast.Name("_slice_", ast.Load()), parts, [])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        in_class = bool(self._scopes) and isinstance(self._scopes[-1], ast.ClassDef)
-        if in_class and isinstance(node.target, ast.Name):  # dataclasses read the annotations
+        if self._in_class() and isinstance(
+            node.target, ast.Name
+        ):  # dataclasses read the annotations
             self.check_name(node, node.target.id)
             if not is_field(node.target.id):
                 self.error(node, f'the name "{node.target.id}" is not available for a field')
@@ -262,9 +256,8 @@ class Policy(RestrictingNodeTransformer):
             return node
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
-        return self.visit(
-            ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
-        )
+        plain = ast.Assign(targets=[node.target], value=node.value)
+        return self.visit(ast.copy_location(plain, node))
 
     # -- functions and classes ---------------------------------------------------------------------
 
@@ -300,8 +293,13 @@ class Policy(RestrictingNodeTransformer):
             body += made if isinstance(made, list) else [made] if made is not None else []
         self._scopes.pop()
         born = ast.keyword("metaclass", ast.Name("__metaclass__", ast.Load()))
-        fresh = ast.ClassDef(name=node.name, bases=node.bases, keywords=[born], body=body or [ast.Pass()],
-                             decorator_list=node.decorator_list)  # fmt: skip
+        fresh = ast.ClassDef(
+            name=node.name,
+            bases=node.bases,
+            keywords=[born],
+            body=body or [ast.Pass()],
+            decorator_list=node.decorator_list,
+        )
         _drop_type_parameters(fresh)
         copy_locations(fresh, node)
         return ast.fix_missing_locations(fresh)
@@ -317,16 +315,13 @@ class Policy(RestrictingNodeTransformer):
     def _super(self, node: ast.Call) -> Any:
         if node.args:
             return self._guarded("_super_", [self.visit(part) for part in node.args], node)
-        function = next(
-            (scope for scope in reversed(self._scopes) if isinstance(scope, ast.FunctionDef)), None
-        )
-        names = [*function.args.posonlyargs, *function.args.args] if function else []
+        around = [scope for scope in self._scopes if isinstance(scope, ast.FunctionDef)]
+        names = [*around[-1].args.posonlyargs, *around[-1].args.args] if around else []
         if not names:
             self.error(node, "super() needs a method with self around it")
             return node
-        return self._guarded(
-            "_super_", [ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())], node
-        )
+        own, instance = ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())
+        return self._guarded("_super_", [own, instance], node)
 
     def visit_TypeAlias(self, node: Any) -> Any:
         return ast.copy_location(ast.Pass(), node)
@@ -355,7 +350,7 @@ class Policy(RestrictingNodeTransformer):
         self.check_name(node, getattr(node.cls, "id", None))
         for name in node.kwd_attrs:
             if not is_field(name):
-                self.error(node, f'the attribute "{name}" is not available here')
+                self._not_available(node, name)
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
         return node
@@ -369,29 +364,19 @@ class Policy(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def _pattern_value(self, value: ast.expr) -> None:
-        """A literal, or a constant by its name: patterns read attributes without a guard, so only
-        `Colour.RED`."""
+        """A literal, or a constant like `Colour.RED`: patterns read attributes without a guard."""
         if isinstance(value, ast.Attribute):
-            if not (
-                isinstance(value.value, ast.Name)
-                and value.attr.isupper()
-                and not value.attr.startswith("_")
-            ):
-                self.error(
-                    value,
-                    "a pattern may name a constant like Colour.RED, or a literal; use `if` for"
-                    " more",
-                )
+            constant = value.attr.isupper() and not value.attr.startswith("_")
+            if not (constant and isinstance(value.value, ast.Name)):
+                only = "a pattern may name a constant like Colour.RED, or a literal"
+                self.error(value, f"{only}; use `if` for more")
             self.check_name(value, getattr(value.value, "id", None))
             return
-        for part in ast.walk(value):
-            if not isinstance(
-                part, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop
-            ):
-                self.error(value, "a pattern may hold literals only; use `if` for more")
+        literal = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+        if not all(isinstance(part, literal) for part in ast.walk(value)):
+            self.error(value, "a pattern may hold literals only; use `if` for more")
 
 
 def _is_super(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-    )
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id == "super"

@@ -1,5 +1,4 @@
-"""A text of any length, as model-written code sees it: like a string, with its characters on the
-host.
+"""A text of any length as model-written code sees it: a string whose characters are on the host.
 
 A slice of up to `SLICE_CHARS` is a real string. A longer one is a view that still holds nothing;
 formatted into a prompt it becomes a mark that the host replaces by the passage when it asks a
@@ -12,36 +11,48 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 SLICE_CHARS = 20_000
 WHOLE_CHARS = 4_000_000
-"""Up to this many characters a text is taken into the sandbox for what needs all of it (a regular
-expression)."""
+"""Up to this many characters a text is taken in for what needs all of it (a regular expression)."""
 CHUNK_CHARS = 250_000
 OVERLAP_CHARS = 5_000
 
 Call = Callable[..., Any]
 
 
-class Text:
+class SharedObject:
+    """What a copy of is the thing itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+class HostText(SharedObject):
     """A part of a text on the host."""
 
     __slots__ = ("_call", "_dtype", "_fold", "_key", "_prev", "_start", "_stop")
 
-    def __init__(self, call: Call, key: str, start: int, stop: int, dtype: str = "text", prev: str = "",
-                 fold: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        call: Call,
+        key: str,
+        start: int,
+        stop: int,
+        dtype: str = "text",
+        prev: str = "",
+        fold: bool = False,
+    ) -> None:
         self._call, self._key, self._start, self._stop = call, key, start, stop
         self._dtype, self._prev, self._fold = dtype, prev, fold
 
-    def __copy__(self) -> Text:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Text:
-        return self
-
-    # -- what a handle says of itself
-    # ----------------------------------------------------------------
+    # -- what a handle says of itself --------------------------------------------------------------
 
     @property
     def key(self) -> str:
@@ -61,8 +72,7 @@ class Text:
 
     @property
     def is_shut(self) -> bool:
-        """Whether printing it shows the handle: it is long, or an answer of a tool, which is looked
-        at in slices."""
+        """Whether printing it shows the handle: it is long, or the result of a tool."""
         return self.sz > SLICE_CHARS or self._dtype == "results"
 
     def __repr__(self) -> str:
@@ -89,34 +99,26 @@ class Text:
         return format(str(self), spec)
 
     def __add__(self, other: Any) -> Any:
-        return str(self) + str(other) if isinstance(other, str | Text) else NotImplemented
+        return str(self) + str(other) if isinstance(other, str | HostText) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
         return other + str(self) if isinstance(other, str) else NotImplemented
 
     def __eq__(self, other: Any) -> bool:
-        if isinstance(other, Text):
+        if isinstance(other, HostText):
             same = (self._key, self._start, self._stop) == (other._key, other._start, other._stop)
             return same or (self.sz == other.sz <= SLICE_CHARS and str(self) == str(other))
-        return (
-            isinstance(other, str)
-            and len(other) == self.sz
-            and self.sz <= WHOLE_CHARS
-            and self._whole() == other
-        )
+        if not isinstance(other, str) or len(other) != self.sz or self.sz > WHOLE_CHARS:
+            return False
+        return self._whole() == other
 
-    # -- reading
-    # -------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def _read(self, start: int, stop: int) -> str:
         parts = []
         while start < stop:
-            part = self._call(
-                "text.read",
-                self._key,
-                self._start + start,
-                self._start + min(stop, start + CHUNK_CHARS),
-            )
+            end = min(stop, start + CHUNK_CHARS)
+            part = self._call("text.read", self._key, self._start + start, self._start + end)
             if not part:
                 break
             parts.append(part)
@@ -132,28 +134,18 @@ class Text:
             )
         return self._read(0, self.sz)
 
-    def _part(self, start: int, stop: int) -> Text:
-        return Text(
-            self._call,
-            self._key,
-            self._start + start,
-            self._start + stop,
-            self._dtype,
-            "",
-            self._fold,
-        )
+    def _part(self, start: int, stop: int) -> HostText:
+        first, end = self._start + start, self._start + stop
+        return HostText(self._call, self._key, first, end, self._dtype, fold=self._fold)
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             start, stop, step = place.indices(self.sz)
-            stop = max(start, stop) if step == 1 else stop
-            if step == 1:
-                return (
-                    self._read(start, stop)
-                    if stop - start <= SLICE_CHARS
-                    else self._part(start, stop)
-                )
-            return self._whole()[place]
+            if step != 1:
+                return self._whole()[place]
+            stop = max(start, stop)
+            short = stop - start <= SLICE_CHARS
+            return self._read(start, stop) if short else self._part(start, stop)
         at = place + self.sz if place < 0 else place
         if not 0 <= at < self.sz:
             raise IndexError(f"the text has {self.sz} characters, so none at {place}")
@@ -170,8 +162,7 @@ class Text:
         for start in range(0, self.sz, size):
             yield self[start : start + size]
 
-    # -- searching
-    # -----------------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------------------
 
     def _bounds(self, start: int | None, stop: int | None) -> tuple[int, int]:
         begin, end, _ = slice(start, stop).indices(self.sz)
@@ -183,10 +174,7 @@ class Text:
         return at - self._start if at >= 0 else -1
 
     def index(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
-        at = self.find(needle, start, stop)
-        if at < 0:
-            raise ValueError("substring not found")
-        return at
+        return _require_found(self.find(needle, start, stop))
 
     def rfind(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
         needle = _plain(needle)
@@ -203,10 +191,7 @@ class Text:
         return -1
 
     def rindex(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
-        at = self.rfind(needle, start, stop)
-        if at < 0:
-            raise ValueError("substring not found")
-        return at
+        return _require_found(self.rfind(needle, start, stop))
 
     def count(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
         begin, end = self._bounds(start, stop)
@@ -225,17 +210,17 @@ class Text:
 
     def endswith(self, suffix: str | tuple[str, ...]) -> bool:
         wanted = suffix if isinstance(suffix, tuple) else (suffix,)
-        return self._read(max(0, self.sz - max(map(len, wanted), default=0)), self.sz).endswith(
-            suffix
-        )
+        start = max(0, self.sz - max(map(len, wanted), default=0))
+        return self._read(start, self.sz).endswith(suffix)
 
-    # -- the same text, seen otherwise
-    # ---------------------------------------------------------------
+    # -- the same text, seen otherwise -------------------------------------------------------------
 
     def lower(self) -> Any:
         if self.sz <= SLICE_CHARS:
             return str(self).lower()
-        return Text(self._call, self._key, self._start, self._stop, self._dtype, self._prev, True)
+        return HostText(
+            self._call, self._key, self._start, self._stop, self._dtype, self._prev, True
+        )
 
     casefold = lower
 
@@ -246,8 +231,8 @@ class Text:
         stop = self.sz - (len(tail) - len(tail.rstrip(characters)))
         return self[start : max(start, stop)]
 
-    def splitlines(self, keepends: bool = False) -> Parts:
-        return Parts(self, "\n", keep=bool(keepends), drop_last=True)
+    def splitlines(self, keepends: bool = False) -> TextParts:
+        return TextParts(self, "\n", keep=bool(keepends), drop_last=True)
 
     def split(self, sep: str | None = None, maxsplit: int = -1) -> Any:
         if sep is not None and _plain(sep) == "":
@@ -256,11 +241,11 @@ class Text:
             if self.sz <= WHOLE_CHARS:
                 return self._whole().split(sep, maxsplit)
             if sep is None and maxsplit < 0:
-                return Words(self)
+                return TextWords(self)
             raise ValueError(
                 "a long text is split by a separator and without a limit: use find() and slices"
             )
-        return Parts(self, sep)
+        return TextParts(self, sep)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(str, name):
@@ -273,23 +258,16 @@ class Text:
         raise AttributeError(f"a text has no attribute {name!r}")
 
 
-class Parts:
-    """The pieces of a text between separators: made while they are looped over, counted without
-    being made."""
+class TextParts(SharedObject):
+    """The pieces of a text between separators, made while they are looped over."""
 
     __slots__ = ("_ends", "_keep", "_last", "_sep", "_text")
 
     def __init__(
-        self, text: Text, sep: str, *, keep: bool = False, drop_last: bool = False
+        self, text: HostText, sep: str, *, keep: bool = False, drop_last: bool = False
     ) -> None:
         self._text, self._sep, self._keep, self._last = text, sep, keep, drop_last
         self._ends: array[int] | None = None
-
-    def __copy__(self) -> Parts:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Parts:
-        return self
 
     def __repr__(self) -> str:
         return f"<parts of {self._text!r} at {self._sep!r}>"
@@ -346,19 +324,13 @@ class Parts:
         return [text[self._start_of(n) - start : self._index()[n] - start] for n in wanted]
 
 
-class Words:
+class TextWords(SharedObject):
     """The words of a text, for a loop."""
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: HostText) -> None:
         self._text = text
-
-    def __copy__(self) -> Words:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Words:
-        return self
 
     def __iter__(self) -> Iterator[str]:
         for found in find_matches(re.compile(r"\S+"), self._text):
@@ -368,7 +340,7 @@ class Words:
         return sum(1 for _ in self)
 
 
-class Found:
+class TextMatch:
     """A match in a long text: places are those of the text, not of the piece it was found in."""
 
     __slots__ = ("_match", "_offset")
@@ -403,7 +375,7 @@ class Found:
         return self.start(group), self.end(group)
 
 
-def find_matches(pattern: re.Pattern[str], text: Text) -> Iterator[Any]:
+def find_matches(pattern: re.Pattern[str], text: HostText) -> Iterator[Any]:
     """Every match, piece by piece. In a long text one match is at most `OVERLAP_CHARS` long."""
     if text.sz <= WHOLE_CHARS:
         yield from pattern.finditer(text._whole())
@@ -418,13 +390,19 @@ def find_matches(pattern: re.Pattern[str], text: Text) -> Iterator[Any]:
             start = at - before + match.start()
             if start >= done and done < text.sz:
                 break
-            yield Found(match, at - before)
+            yield TextMatch(match, at - before)
             following = max(following, at - before + match.end())
         at = following
 
 
+def _require_found(place: int) -> int:
+    if place < 0:
+        raise ValueError("substring not found")
+    return place
+
+
 def _plain(needle: Any) -> str:
-    if isinstance(needle, Text):
+    if isinstance(needle, HostText):
         return str(needle)
     if not isinstance(needle, str):
         raise TypeError(f"a text is searched for text, not {type(needle).__name__}")

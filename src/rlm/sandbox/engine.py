@@ -1,0 +1,184 @@
+"""What every engine of the sealed REPL promises, and what both do in the same way."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from rlm.errors import RLMError, SandboxError
+from rlm.frames import plain_text
+from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
+
+MAX_LOCALS = 400
+LOST = "the REPL was started anew and its variables are lost"
+TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
+"""What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and
+masked."""
+
+
+class Stopped(Exception):
+    """The worker has to go: `kind` is an error of REPLResult, `why` is for the model."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind, self.why = kind, why
+
+
+@dataclass
+class RunningBlock:
+    """What is known of the block that runs. `room` is how many characters it may still print."""
+
+    started: float
+    ends: float
+    deadline: float | None
+    room: int
+    output: list[str] = field(default_factory=list)
+    cut: int = 0
+    calls: int = 0
+    interrupted: bool = False
+
+    def until(self) -> float:
+        return self.ends if self.deadline is None else min(self.ends, self.deadline)
+
+
+class Repl(ABC):
+    """Code runs in a worker; state stays from block to block. Not for two threads at once.
+
+    A worker that is lost is replaced, and what the host had set is set again.
+    """
+
+    engine: str
+
+    def __init__(self, surroundings: Surroundings | None, limits: SandboxLimits | None) -> None:
+        self._given = surroundings or Surroundings()
+        self.limits = limits or SandboxLimits()
+        self._set: dict[str, Any] = {}
+        self._known: dict[str, str] = {}
+        self._lost = False
+
+    @abstractmethod
+    def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
+        """Run one block. What the code does wrong is in the result; only faults of ours raise.
+
+        `deadline` is a time of `time.monotonic()` that also spans patient tools.
+        """
+
+    @abstractmethod
+    def set(self, name: str, value: Any) -> None:
+        """Give the code a variable; it is there again after a restart."""
+
+    @abstractmethod
+    def get(self, name: str) -> Any:
+        """A variable's value as JSON-like data; SandboxError when there is none."""
+
+    @abstractmethod
+    def variables(self) -> dict[str, str]:
+        """The code's variables, each with a short description. Tools are not among them."""
+
+    @abstractmethod
+    def _kill(self) -> None:
+        """End the worker. Calling it twice is fine."""
+
+    def _lose(self) -> None:
+        """End the worker, with all that its code had defined."""
+        self._kill()
+        self._lost, self._known = True, {}
+
+    def close(self) -> None:
+        """End the worker. A closed REPL can be closed again and starts anew when it is used."""
+        self._kill()
+        self._known = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self._kill()
+
+    def _new_block(self, deadline: float | None) -> RunningBlock:
+        now = time.monotonic()
+        return RunningBlock(now, now + self.limits.block_s, deadline, self.limits.output_chars)
+
+    def _result(self, block: RunningBlock, error: str | None, said: str, lost: bool) -> REPLResult:
+        return REPLResult(
+            stdout=plain_text("".join(block.output)),
+            stderr=plain_text(said)[:20_000],
+            locals=dict(self._known),
+            execution_time=time.monotonic() - block.started,
+            error=error,
+            calls=block.calls,
+            cut_chars=block.cut,
+            restarted=self._lost or lost,
+        )
+
+    def _call(
+        self, block: RunningBlock, name: str, call: Callable[[], Any]
+    ) -> tuple[Any, str | None]:
+        """What a tool gives, or what went wrong as far as it concerns the code."""
+        block.calls += 1
+        if block.calls > self.limits.calls:
+            raise Stopped("calls", f"the block made more than {self.limits.calls:,} tool calls")
+        before = time.monotonic()
+        try:
+            return call(), None
+        except TOOL_FAULTS as exc:
+            return None, plain_text(str(exc) or type(exc).__name__)[:2_000]
+        except Exception as exc:
+            return None, f"{name} failed inside ({type(exc).__name__}); try another way"
+        finally:
+            if name in self._given.patient and name not in self._given.hidden:
+                block.ends += time.monotonic() - before
+
+    def _run_tool(self, tool: Callable[..., Any], args: Any, words: Any) -> Any:
+        """A tool's value as plain data, for arguments that came as such."""
+        made = [from_plain(value, self._given.from_wire) for value in args]
+        named = {key: from_plain(value, self._given.from_wire) for key, value in words.items()}
+        return to_plain(tool(*made, **named), self._given.to_wire)
+
+    def _missing(self, name: object, known: dict[str, str]) -> SandboxError:
+        listed = ", ".join(list(known)[:20]) or "none"
+        return SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {listed}")
+
+
+def check_variable_name(name: str) -> None:
+    if not name.isidentifier() or name.startswith("_"):
+        raise SandboxError(
+            f"{name!r} is no name for a variable: use letters, digits and inner underscores"
+        )
+
+
+def to_plain(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
+    """A value of the host's as plain data; TypeError for what has no such form."""
+    value = to_wire(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return plain_text(value)
+    if depth > 100:
+        raise ValueError("a value for the sandbox is nested too deep")
+    if isinstance(value, dict):
+        return {
+            plain_text(str(key)): to_plain(part, to_wire, depth + 1) for key, part in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_plain(part, to_wire, depth + 1) for part in value]
+    raise TypeError(f"a {type(value).__name__} cannot go into the sandbox")
+
+
+def from_plain(value: Any, from_wire: Callable[[Any], Any]) -> Any:
+    if isinstance(value, dict):
+        made = from_wire(value)
+        if made is not value:
+            return made
+        return {key: from_plain(part, from_wire) for key, part in value.items()}
+    if isinstance(value, list):
+        return [from_plain(part, from_wire) for part in value]
+    return value
