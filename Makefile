@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.installed
 LIVE   := $(VENV)/.live
 
-.PHONY: help demo test test-slow test-live bench check lint types docs docs-check format clean
+.PHONY: help demo test test-slow test-live bench check lint types docs docs-check house format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 14
@@ -61,6 +61,9 @@ docs: $(STAMP)   ## write the generated parts of docs/
 
 docs-check: $(STAMP)  ## fail when a generated part is stale
 	$(BIN)/python tools/gendocs.py --check
+
+house:           ## print the rooms, their lines and who imports whom
+	@$(PYTHON) tools/house.py
 
 format: $(STAMP) ## format the code
 	$(BIN)/ruff check --fix .

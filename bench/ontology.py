@@ -4,7 +4,7 @@ same run.
 Each side does the same work in the way its users would write it, by turns, each time in a new
 process. A load is from the file to the first moment at which it can be asked, by an engine that has
 started, and once more with its start: ours is a confined Python that imports the engine, rdflib's
-is the import of rdflib. GraphMeta is what `rlm.ontology.meta` holds, and its index by label: ours
+is the import of rdflib. GraphMeta is what `rlm.ontology.meta.graph_meta` holds, and its index by label: ours
 is gathered in the worker, sent over and read; rdflib's is built by `describe` below from the
 graph's own iterators, each walked once where that is possible.
 
@@ -26,13 +26,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-import rlm.ontology.build_meta  # noqa: F401 - both sides are loaded before the clock starts
+import rlm.ontology.meta.build_meta  # noqa: F401 - both sides are loaded before the clock starts
 from bench.ontology_data import write_ontology
 from bench.report import table
-from rlm.ontology.engine import EngineLimits, LocalEngine
-from rlm.ontology.loading import Loader
-from rlm.ontology.meta import INDIVIDUALS
-from rlm.ontology.worker import Worker
+from rlm.ontology.engine.loading import Loader
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import EngineLimits
+from rlm.ontology.engine.worker import Worker
+from rlm.ontology.meta.graph_meta import INDIVIDUALS
 
 THEIRS = "import sys; from bench.ontology import rdflib_side; rdflib_side(*sys.argv[1:])"
 SAMPLE = INDIVIDUALS

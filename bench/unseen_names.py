@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rlm.ontology import vocabulary as v
-from rlm.ontology.answer import Engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_opaque, plain
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.nearest import distance, squeezed
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import local_name
+from rlm.ontology.views.nearest import distance, squeezed
 
 MOST_ROWS = 10_000
 SLIP_LENGTH = 7

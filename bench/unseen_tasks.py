@@ -23,8 +23,8 @@ from bench.unseen_names import (
 from bench.unseen_words import COUNTS, STRANGERS, TEMPLATES
 from rlm.learning.verify import Verify
 from rlm.ontology import vocabulary as v
-from rlm.ontology.answer import Engine
-from rlm.ontology.meta import GraphMeta
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.packs.curriculum import Task
 
 MOST_LISTED = 60

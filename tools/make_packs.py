@@ -19,8 +19,8 @@ from textwrap import dedent
 from rlm import clock
 from rlm.packs.format import encode_line, record_of
 from rlm.packs.manifest import MANIFEST_SUFFIX, PACK_SUFFIX, UNIVERSAL, Manifest
-from rlm.packs.select import hardcoded
 from rlm.store.gate import admit_item
+from rlm.store.generality import hardcoded
 from rlm.store.open import open_store
 from rlm.store.types import LOCAL, MemoryItem, Scope
 from rlm.train import train

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlm import agent
-from rlm.agent.accept import check_language, check_log_dir
-from rlm.agent.types import AgentResult, RunOptions, TaskRef
+from rlm.agent.parts import check_language, check_log_dir
+from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
-from rlm.learning.insights_count import own_end
+from rlm.learning.insights_stats import own_end
 from rlm.llm import Client, open_client
-from rlm.loop import Limits
 from rlm.loop.types import INTERRUPTED
-from rlm.ontology.engine import open_engine
+from rlm.ontology.open import open_engine
 from rlm.packs.curriculum import Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend
@@ -37,8 +36,7 @@ UNKIND = "other"
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What one task came to. `earlier`: it was done before and not run again, so it taught nothing
-    new."""
+    """What one task came to. `earlier`: it was done before and not run again."""
 
     task_id: str
     kind: str
@@ -112,29 +110,29 @@ def train(
     curriculum: Curriculum | str | Path,
     store: MemoryBackend,
     *,
-    model: str | None = None,
-    client: Client | None = None,
-    log_dir: str | Path | None = None,
     tasks: Literal["train", "all"] = "train",
     resume: bool = True,
-    limits: Limits | None = None,
-    options: RunOptions | None = None,
     on_task: OnTask | None = None,
+    spec: RunSpec | None = None,
+    **choices: Any,
 ) -> TrainReport:
     """Run the tasks that may be trained on, or `all`, and keep what they teach in `store`.
 
-    Without `resume` tasks that are done are run again. Ctrl-C, or a model that fails, ends it with
-    a report of what is done. Raises RLMError before anything is asked when something is wrong, and
-    when the first call to a model fails.
+    `spec` holds for every run, and so do `choices`, which are fields of `RunSpec`: `model`,
+    `client`, `log_dir`, `limits`, … Without `resume` tasks that are done are run again. Ctrl-C, or
+    a model that fails, ends it with a report of what is done. Raises RLMError before anything is
+    asked when something is wrong, and when the first call to a model fails.
     """
+    spec = replace(spec or RunSpec(), store=store, **choices)
     lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
-    chosen = chosen_tasks(lesson, tasks)
+    chosen = choose_tasks(lesson, tasks)
     outcomes: list[TaskOutcome] = []
     stopped = ""
     with ExitStack() as stack:
-        asked = client or _opened(stack, model, options)
-        content = checked(lesson, log_dir, asked.model)
-        done = _done(store, lesson, asked.model) if resume else {}
+        spec = with_client(stack, spec)
+        model = spec.client.model if spec.client is not None else ""
+        content = check_lesson(lesson, spec.log_dir, spec.client)
+        done = _find_done(store, lesson, model) if resume else {}
         try:
             for place, task in enumerate(chosen, 1):
                 ref = TaskRef(lesson.id, task.id, task_hash(lesson, task, content))
@@ -142,9 +140,8 @@ def train(
                 if earlier is not None:
                     outcomes.append(_earlier(task, earlier))
                 else:
-                    told = replace(options or RunOptions(), task=ref)
-                    more = {"store": store, "client": asked, "log_dir": log_dir, "limits": limits}
-                    outcomes.append(_outcome(task, run_task(lesson, task, options=told, **more)))
+                    result = run_task(lesson, task, replace(spec, task=ref))
+                    outcomes.append(_outcome(task, result))
                 if on_task is not None:
                     on_task(outcomes[-1], place, len(chosen))
         except KeyboardInterrupt:
@@ -154,24 +151,35 @@ def train(
                 raise
             stopped = str(exc)
     return TrainReport(
-        lesson.id, lesson.ontology_name, asked.model, outcomes, len(chosen) - len(outcomes), stopped
+        lesson.id, lesson.ontology_name, model, outcomes, len(chosen) - len(outcomes), stopped
     )
 
 
-def _opened(stack: ExitStack, model: str | None, options: RunOptions | None) -> Client:
-    client = open_client(model, base_url=None if options is None else options.base_url)
+def with_client(stack: ExitStack, spec: RunSpec) -> RunSpec:
+    """The spec with one client for all runs, closed with the stack where it was opened here."""
+    if spec.client is not None:
+        return spec
+    client = open_client(spec.model, base_url=spec.base_url)
     stack.callback(client.close)
-    return client
+    return replace(spec, client=client)
 
 
-def run_task(lesson: Curriculum, task: Task, *, options: RunOptions, **more: Any) -> AgentResult:
+def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
     """Ask one task as `agent.run` does, with its own check.
 
     Raises KeyboardInterrupt and ModelError: then the run came to no end of its own, and says
     nothing of the task.
     """
-    told = replace(options, ontology_name=lesson.ontology_name, verify=task.verify)
-    result = agent.run(task.query, lesson.ontology_path, options=told, **more)
+    result = agent.run_spec(
+        replace(
+            spec,
+            query=task.query,
+            ontology_path=lesson.ontology_path,
+            ontology_name=lesson.ontology_name,
+            verify=task.verify,
+            task_types=task.tags,
+        )
+    )
     if result.result.interrupted:
         raise KeyboardInterrupt
     if isinstance(result.result.error, ModelError):
@@ -180,10 +188,9 @@ def run_task(lesson: Curriculum, task: Task, *, options: RunOptions, **more: Any
 
 
 # -- before anything is spent
-# ------------------------------------------------------------------------------
 
 
-def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
+def choose_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
     """The tasks that `which` names: train, held_out or all. ConfigError when there is none."""
     if which not in ("train", "held_out", "all"):
         raise ConfigError(f"tasks is {which!r}: use train, held_out or all")
@@ -195,15 +202,17 @@ def chosen_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
     return found
 
 
-def checked(lesson: Curriculum, log_dir: str | Path | None = None, model: str = "") -> str:
+def check_lesson(
+    lesson: Curriculum, log_dir: str | Path | None = None, client: Client | None = None
+) -> str:
     """The hash of the ontology, after every `verify` was asked of it and the folder for logs was
     written to.
 
-    `model` is who will be asked: offline reads English only, and so must every task be.
+    Every task must be in a language that the client reads.
     """
     for task in lesson.tasks:
         try:
-            check_language(task.query, model, ontology=True)
+            check_language(task.query, client, ontology=True)
         except ConfigError as exc:
             raise ConfigError(f"{lesson.path}:{task.line}: task {task.id}: {exc}") from exc
     engine = open_engine(lesson.ontology_path)
@@ -225,10 +234,9 @@ def task_hash(lesson: Curriculum, task: Task, content: str) -> str:
 
 
 # -- what was done before
-# ----------------------------------------------------------------------------------
 
 
-def _done(
+def _find_done(
     store: MemoryBackend, lesson: Curriculum, model: str
 ) -> Mapping[tuple[str, str], LearningRow]:
     """The newest judged run of each task by this model, by task and hash."""

@@ -89,7 +89,7 @@ def test_a_run_that_goes_nowhere_is_kept_with_its_reason(store, replies, reason)
     result = agent.run(
         "What?", context=TEXT, client=scripted(*replies, repeat_last=True), store=store,
         limits=Limits(max_iters=3, max_errors=9) if len(replies) == 3 else Limits(max_errors=3),
-        options=agent.RunOptions(sandbox=SandboxLimits(block_s=0.3)),
+        sandbox=SandboxLimits(block_s=0.3),
     )  # fmt: skip
     assert not result.converged and reason in result.reason
     kept = stored(store, result)
@@ -155,7 +155,7 @@ def test_a_model_that_the_server_does_not_have_is_an_error_and_no_run(
     with open_store(tmp_path / "mem.db", embedder="none") as kept:
         with pytest.raises(ModelError, match="the model m does not exist"):
             agent.run("What?", context=TEXT, client=client, store=kept, log_dir=tmp_path / "logs",
-                      options=agent.RunOptions(scaling=how))  # fmt: skip
+                      scaling=how)  # fmt: skip
         assert kept.stats()["trajectories"] == 0 and list((tmp_path / "logs").iterdir()) == []
     client.close()
 
@@ -267,8 +267,8 @@ def test_secrets_in_a_text_do_not_reach_the_log_or_the_store(store, tmp_path):
         ({"context": None}, "nothing to ask about"),
         ({"client": "offline"}, "client is a str"),
         ({"context": Path("nowhere.txt")}, "nowhere.txt cannot be read"),
-        ({"options": agent.RunOptions(record="a", replay="b")}, "not both"),
-        ({"options": agent.RunOptions(engine="magic")}, "unknown engine 'magic'"),
+        ({"record": "a", "replay": "b"}, "not both"),
+        ({"engine": "magic"}, "unknown engine 'magic'"),
     ],
 )
 def test_what_cannot_be_run_is_told_before_anything_is_asked(store, words, message):
@@ -288,12 +288,10 @@ def test_what_cannot_be_run_is_told_before_anything_is_asked(store, words, messa
 def test_a_run_is_recorded_and_replayed(store, tmp_path):
     tape = tmp_path / "run.cassette"
     client = scripted("```repl\nprint(llm_query('Say hi: ' + context[:5]))\n```", "hi", "FINAL(hi)")
-    first = agent.run(
-        "q", context=TEXT, client=client, store=store, options=agent.RunOptions(record=tape)
-    )
-    again = agent.run("q", context=TEXT, store=store, options=agent.RunOptions(replay=tape))
+    first = agent.run("q", context=TEXT, client=client, store=store, record=tape)
+    again = agent.run("q", context=TEXT, store=store, replay=tape)
     assert (again.answer, again.iterations, again.usage["calls"]) == (first.answer, 2, 3)
-    other = agent.run("another", context=TEXT, store=store, options=agent.RunOptions(replay=tape))
+    other = agent.run("another", context=TEXT, store=store, replay=tape)
     assert not other.converged and "another" in other.reason and "call 1" in other.reason
 
 
@@ -346,9 +344,8 @@ def test_what_a_run_learns_carries_the_name_that_was_given(store, root, tmp_path
     client = scripted(
         f"```repl\nsparql_query({query!r})\nprint(sparql_schema()['ontology'])\n```", "FINAL(three)"
     )
-    options = agent.RunOptions(ontology_name="lineage")
     result = agent.run(
-        "q", root / "ontology" / "prov.ttl", client=client, store=store, options=options
+        "q", root / "ontology" / "prov.ttl", client=client, store=store, ontology_name="lineage"
     )
     assert result.result.iterations[0].code_blocks[0].result.stdout == "lineage\n"
     [item] = [item for item in store.list_items() if "pattern" in item.tags]

@@ -31,14 +31,8 @@ def ask(store):
     """Ask prov; the options of a run are words."""
 
     def ask(question, **words):
-        direct = {
-            name: words.pop(name)
-            for name in ("memory_k", "enable_extraction", "client", "log_dir", "on_step", "limits")
-            if name in words
-        }
-        direct.setdefault("model", "offline" if "client" not in direct else None)
-        options = agent.RunOptions(ontology_name="prov", **words)
-        return agent.run(question, PROV, store=store, options=options, **direct)
+        words.setdefault("model", "offline" if "client" not in words else None)
+        return agent.run(question, PROV, store=store, ontology_name="prov", **words)
 
     return ask
 
@@ -224,7 +218,7 @@ def test_a_question_in_another_language_is_refused_before_anything_is_spent(tmp_
         ):
             agent.run(
                 asked, PROV, tmp_path / "mem.db", model="offline", log_dir=tmp_path / "logs",
-                options=agent.RunOptions(scaling=how),
+                scaling=how,
             )  # fmt: skip
     with pytest.raises(ConfigError, match=r"none of them is in the text: ask in English"):
         agent.run(
@@ -339,7 +333,7 @@ def test_of_several_attempts_all_are_stored_or_none(ask, store):
 class Flaky:
     """The offline planner, but every second run of it is refused in its second turn."""
 
-    model = "offline"
+    model, is_language_model = "offline", False
 
     def __init__(self):
         self._offline, self._runs = OfflineClient(), count()

@@ -48,7 +48,9 @@ def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(
     store, says, answer, confidence, counts
 ):
     memory_id = kept(store, "How many lines are there")
-    client = ScriptedClient([f"{says}```repl\nprint(context.count('line'))\n```", answer])
+    judged = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
+    turns = [f"{says}```repl\nprint(context.count('line'))\n```", answer, judged]
+    client = ScriptedClient(turns, is_language_model=True)
     agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
     item = store.get(memory_id)
     assert item.confidence == pytest.approx(confidence)
@@ -70,7 +72,13 @@ def test_a_run_recalls_only_what_its_scope_lets_be_of_use(store):
         )
         return {used["memory_id"] for used in result.memories_used}
 
-    assert by_kind not in recalled(context=TEXT) == {plain, mine, of_text}
-    named = agent.RunOptions(ontology_name="prov")
-    assert recalled(ontology_path=PROV, options=named) == {plain, mine, by_tool, by_name}
-    assert recalled(ontology_path=PROV, context=TEXT, options=named) >= {of_text, by_tool}
+    assert recalled(context=TEXT) == {plain, mine, of_text, by_kind}
+    assert recalled(context=TEXT, task_types=("counting",)) == {plain, mine, of_text}
+    assert recalled(ontology_path=PROV, ontology_name="prov") == {
+        plain,
+        mine,
+        by_tool,
+        by_name,
+        by_kind,
+    }
+    assert recalled(ontology_path=PROV, context=TEXT, ontology_name="prov") >= {of_text, by_tool}

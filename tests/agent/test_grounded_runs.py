@@ -18,9 +18,7 @@ LOOK = "print(graph_stats()['classes'])\n"
 
 def judged(store, code, answer, *more, question="Which class is it?", path=PROV):
     client = ScriptedClient([f"```repl\n{code}\n```", *more, f"FINAL({answer})"])
-    return agent.run(
-        question, path, store=store, client=client, options=agent.RunOptions(ontology_name="prov")
-    )
+    return agent.run(question, path, store=store, client=client, ontology_name="prov")
 
 
 @pytest.mark.parametrize(

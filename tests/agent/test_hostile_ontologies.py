@@ -50,8 +50,8 @@ def path(tmp_path_factory):
     ],
 )
 def test_labels_do_not_change_a_verdict(store, path, question, sparql, compare, right):
-    options = agent.RunOptions(verify=Verify(sparql, compare))
-    result = agent.run(question, path, store=store, model="offline", options=options)
+    verify = Verify(sparql, compare)
+    result = agent.run(question, path, store=store, model="offline", verify=verify)
     assert result.judgment["is_success"] == right, (result.answer, result.judgment)
 
 
@@ -59,8 +59,7 @@ def test_labels_do_not_change_a_verdict(store, path, question, sparql, compare, 
 def test_odd_names_are_grounded_and_no_text_makes_a_line(store, path, engine):
     if engine == "monty":
         pytest.importorskip("pydantic_monty")
-    options = agent.RunOptions(engine=engine)
-    odd = agent.run("What is bee?", path, store=store, model="offline", options=options)
+    odd = agent.run("What is bee?", path, store=store, model="offline", engine=engine)
     assert odd.judgment["is_success"], odd.judgment
     assert odd.answer.split("\n")[1:] == [
         "IRI: <http://h.example/x#b'$\u00a0c>",

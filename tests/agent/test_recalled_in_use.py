@@ -32,8 +32,9 @@ def test_a_memory_that_this_run_has_followed_keeps_its_words_and_its_id(store):
 @pytest.mark.req("RB-24")
 def test_a_model_that_fails_is_not_asked_for_further_attempts(store):
     client = ScriptedClient([ModelUnavailable("the model is down")] * 6)
-    options = agent.RunOptions(scaling="sequential:3")
-    result = agent.run("Which class is it?", PROV, store=store, client=client, options=options)
+    result = agent.run(
+        "Which class is it?", PROV, store=store, client=client, scaling="sequential:3"
+    )
     assert (
         result.reason.startswith("the model failed")
         and store.db.value("SELECT count(*) FROM trajectories") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from cli_running import Run
 
 from rlm import MemoryItem, open_store
@@ -29,6 +30,21 @@ def test_review_lists_what_waits_and_why(rlm: Run, add: Callable[..., str], db: 
     assert listed.keys() == {recalled, waiting}
     assert "recalled" in listed[recalled] and "not yet reviewed" in listed[waiting]
     assert rlm("memory", "review", "--db", db).out.count("\n") == 1 + 2
+
+
+@pytest.mark.parametrize("key", ["quarantine_reason", "quarantined_because"])
+def test_review_shows_the_reason_of_the_gate_and_of_older_stores(
+    rlm: Run, db: str, key: str
+) -> None:
+    why = "calls rm, which is no tool that reads"
+    with open_store(db, embedder="none") as store:
+        store.add(MemoryItem("Clean up", "", "Step.", trust="quarantined", provenance={key: why}))
+    [entry] = rlm("memory", "review", "--db", db, "--json").json
+    assert entry["reason"] == why
+    rlm("memory", "review", "--db", db, "--approve", "all")
+    with open_store(db, embedder="none") as store:
+        [item] = store.list_items()
+    assert item.trust == "trusted" and item.quarantine_reason == ""
 
 
 def test_approving_makes_it_come_back_in_searches_and_notes_who(rlm: Run, db: str) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.context.guide import parse_guide, read_guide
-from rlm.context.l3_guide import BUDGET, pack
+from rlm.context.build import GUIDE_CHARS, parse_guide, read_guide
+from rlm.context.build import pack_guide as pack
 from rlm.errors import OntologyError
 
 GUIDE = """# Harbour
@@ -42,7 +42,7 @@ def test_without_a_recipe_the_summary_is_taken():
 @given(text=st.text(max_size=2_000), task=st.text(max_size=60), budget=st.integers(0, 400))
 def test_the_budget_is_never_exceeded(text, task, budget):
     assert len(pack(parse_guide(text), task, budget)) <= budget
-    assert BUDGET == 200
+    assert GUIDE_CHARS == 200
 
 
 def test_a_guide_lies_beside_its_ontology(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rlm.agent.types import RunOptions
 from rlm.errors import ConfigError, ModelUnavailable
 from rlm.evaluate import evaluate
 from rlm.llm import ScriptedClient
@@ -81,8 +80,8 @@ def test_measuring_distils_nothing_and_off_is_off(lesson, tmp_path):
     with open_store(tmp_path / "off.db") as store:
         import_pack("core_v1", store)
     client = Watched()
-    much = RunOptions(guidance="note " * 800)
-    made = evaluate(lesson, client=client, arms=("off",), store_dir=tmp_path, options=much)
+    much = "note " * 800
+    made = evaluate(lesson, client=client, arms=("off",), store_dir=tmp_path, guidance=much)
     assert made.runs[0].success and not made.runs[0].injected and not client.asked
     assert "context_size" in str(made.summary("off").flags), "too much in a prompt is told"
 
@@ -118,7 +117,7 @@ def test_a_suite_without_a_half_says_so(lesson):
 class Dying:
     """The offline model for so many calls."""
 
-    model = "offline"
+    model, is_language_model = "offline", False
 
     def __init__(self, calls, error):
         self.left, self.error, self.inner = calls, error, OfflineClient()

@@ -7,7 +7,7 @@ import pytest
 
 from rlm.errors import HandleError
 from rlm.handles import Meter, Store, expand, reader
-from rlm.handles.reader import NEEDLE_CHARS, READ_CHARS
+from rlm.handles.wire import NEEDLE_CHARS, READ_CHARS
 
 
 @pytest.fixture

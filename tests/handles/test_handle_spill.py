@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rlm.errors import HandleError
 from rlm.handles import Store
-from rlm.handles.body import PIECE_CHARS, Resident, Spilled, count, find, find_folded, fold
+from rlm.handles.payload import PIECE_CHARS, Resident, Spilled, count, find, find_folded, fold
 
 FEW = st.sampled_from("aAΣςİß\n😀\ud800")
 """Few letters, so that hits are many and lie across every boundary."""

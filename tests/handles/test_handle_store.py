@@ -179,22 +179,6 @@ def test_a_closed_store_says_so(store):
             use()
 
 
-@given(st.text(st.sampled_from("ab\n"), max_size=60), st.integers(1, 9))
-def test_lines_one_after_the_other_are_the_text(text, max_chars):
-    with Store() as store:
-        ref, at, parts = store.put(text), 0, []
-        while True:
-            lines, at = store.lines(ref, at, max_chars)
-            if not lines:
-                break
-            assert all("\n" not in line[:-1] for line in lines)
-            assert sum(map(len, lines)) <= max_chars
-            parts += lines
-        assert "".join(parts) == text
-        if max([0, *map(len, text.splitlines(keepends=True))]) <= max_chars:
-            assert parts == text.splitlines(keepends=True)
-
-
 @pytest.mark.parametrize("memory_bytes", [1 << 20, 0])
 def test_threads_share_a_store(memory_bytes, tmp_path):
     with Store(memory_bytes=memory_bytes, folder=tmp_path) as store:

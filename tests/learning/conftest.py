@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,10 @@ from rlm.http import Retry
 from rlm.learning.extract import extract_memories
 from rlm.llm.chat import Wire
 from rlm.llm.openai import OpenAIClient
-from rlm.ontology.views import Views
+from rlm.loop.trace import Trace
+from rlm.ontology.views.views import Views
 from rlm.store.types import Judgment
-from rlm.tools import Trace, sparql_tools, view_tools
+from rlm.tools import sparql_tools, view_tools
 
 GOOD = Judgment(True, "verified", "high")
 BAD = Judgment(False, "not verified: it is wrong", "high")

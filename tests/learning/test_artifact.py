@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.learning.artifact import chosen, extract_trajectory_artifact
-from rlm.learning.telling import telling_part
+from rlm.learning.artifact import choose_steps, extract_trajectory_artifact, summarize_code
 from rlm.llm import ScriptedClient
 from rlm.llm.offline.client import OfflineClient
 from rlm.loop import Limits, rlm_run
+from rlm.loop.trace import ToolCall, Trace
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.sandbox import REPLResult
-from rlm.tools.trace import Call, Trace
 
 pytestmark = pytest.mark.req("PM-03")
 
@@ -108,7 +107,7 @@ def test_of_many_steps_the_first_three_errors_and_the_last_four_stay():
 @settings(max_examples=50)
 @given(st.lists(st.booleans(), max_size=60))
 def test_never_more_than_ten_steps_and_never_one_twice(failed):
-    found = chosen(failed)
+    found = choose_steps(failed)
     assert len(found) <= 10 and found == sorted(set(found))
     if len(failed) <= 10:
         assert found == list(range(len(failed)))
@@ -197,23 +196,23 @@ def test_a_long_question_and_a_long_answer_are_cut():
         ("pattern = '\\d'\nrun(pattern)", "run(pattern)"),
     ],
 )
-def test_the_telling_part_is_what_the_code_does(code, action):
-    assert telling_part(code, 80) == action
+def test_the_summary_of_code_is_what_it_does(code, action):
+    assert summarize_code(code, 80) == action
 
 
 def test_where_the_calls_are_too_many_the_last_ones_are_told():
     code = "\n".join(f"call_number_{n}('{'x' * 20}')" for n in range(9))
-    assert telling_part(code, 80).endswith(f"call_number_8('{'x' * 20}')")
+    assert summarize_code(code, 80).endswith(f"call_number_8('{'x' * 20}')")
 
 
 @settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_no_code_breaks_the_telling(code):
-    assert isinstance(telling_part(code, 80), str)
+    assert isinstance(summarize_code(code, 80), str)
 
 
 def test_deep_code_is_no_trouble():
-    assert telling_part("(" * 5000, 80) and telling_part("f(" * 150 + ")" * 150, 80)
+    assert summarize_code("(" * 5000, 80) and summarize_code("f(" * 150 + ")" * 150, 80)
 
 
 def test_a_block_of_the_offline_planner_tells_its_step():
@@ -242,9 +241,9 @@ def test_a_block_of_the_offline_planner_tells_its_step():
 def test_the_calls_that_the_host_saw_are_the_action():
     trace = Trace(
         calls=[
-            Call("search_entity", {"query": "Activity"}),
-            Call("describe_entity", {"uri": "prov:Activity", "limit": 3}),
-            Call("graph_stats", {}),
+            ToolCall("search_entity", {"query": "Activity"}),
+            ToolCall("describe_entity", {"uri": "prov:Activity", "limit": 3}),
+            ToolCall("graph_stats", {}),
         ]
     )
     turns = [
@@ -262,8 +261,8 @@ def test_the_calls_that_the_host_saw_are_the_action():
 def test_calls_that_cannot_be_told_apart_are_not_guessed():
     trace = Trace(
         calls=[
-            Call("search_entity", {"query": "a"}),
-            Call("find_path", {"source": "a", "target": "b"}),
+            ToolCall("search_entity", {"query": "a"}),
+            ToolCall("find_path", {"source": "a", "target": "b"}),
         ]
     )
     turns = [
@@ -285,7 +284,7 @@ def test_calls_that_cannot_be_told_apart_are_not_guessed():
 def test_long_calls_are_cut_and_the_rest_counted():
     query = "SELECT ?x WHERE { " + "?x a owl:Class . " * 30 + "}"
     trace = Trace(
-        calls=[Call(f"sparql_query_{n}", {"query": query, "limit": 10_000}) for n in range(7)]
+        calls=[ToolCall(f"sparql_query_{n}", {"query": query, "limit": 10_000}) for n in range(7)]
     )
     (step,) = of(turn(1, block("q()", calls=7)), trace=trace)["key_steps"]
     assert (
@@ -296,19 +295,19 @@ def test_long_calls_are_cut_and_the_rest_counted():
 
 
 def test_pages_give_way_to_the_query_and_iris_to_their_ends():
-    query = Call(
+    query = ToolCall(
         "sparql_query",
         {"query": "SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", "limit": 10_000},
     )
     trace = Trace(
-        calls=[query, *[Call("sparql_slice", {"ref_or_key": "results_0", "limit": 8})] * 5]
+        calls=[query, *[ToolCall("sparql_slice", {"ref_or_key": "results_0", "limit": 8})] * 5]
     )
     (step,) = of(turn(1, block("q()", calls=6)), trace=trace)["key_steps"]
     assert (
         step["action"]
         == 'sparql_query("SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", 10000)'
     )
-    path = Call(
+    path = ToolCall(
         "find_path",
         {"source": "http://a.example/" + "x" * 90 + "#One", "target": AGENT, "max_depth": 3},
     )
@@ -324,7 +323,7 @@ def test_secrets_do_not_get_into_an_artifact():
     key = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
     bad = f"Traceback (most recent call last):\nValueError: {key}"
     one = turn(1, block(f"call('{key}')", f"{'x' * 80} {key}"), block("y()", "", bad, "error"))
-    trace = Trace(calls=[Call("call", {"key": key})])
+    trace = Trace(calls=[ToolCall("call", {"key": key})])
     for made in (
         of(one, ns={key: 1}, reason=key),
         of(turn(1, block("call()", calls=1)), trace=trace),

@@ -12,10 +12,10 @@ from rlm import clock
 from rlm.learning import confidence
 from rlm.learning.confidence import (
     Uses,
+    apply_delta,
     decay,
     feedback,
     followed_of,
-    moved,
     replay,
     signals_for,
     stability,
@@ -168,7 +168,7 @@ def test_decay_asks_the_clock():
 def test_a_replay_gives_the_value_step_by_step_and_stays_within_bounds(deltas):
     value = 0.6
     for number, delta in enumerate(deltas, 1):
-        value = moved(value, delta)
+        value = apply_delta(value, delta)
         assert 0.0 <= value <= 1.0
         assert replay(0.6, [Signal("a", one, "k") for one in deltas[:number]]) == value
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.learning import dedup
-from rlm.learning.compact import shown_whole
+from rlm.learning.compact import is_shown_whole
 from rlm.learning.dedup import content_similarity, decide, title_similarity
-from rlm.learning.gates import REASON, REPEATS
+from rlm.learning.gates import REPEATS
 from rlm.store.open import open_store
 from rlm.store.types import LOCAL, Judgment, Lessons, MemoryItem, Run, Scope, Trajectory
 
@@ -73,7 +73,9 @@ def store(request, tmp_path):
         (memory(content=NEW.content, trust="quarantined"), [memory()], "add"),
         (memory(content=NEW.content, trust="quarantined"), [memory(trust="quarantined")], "skip"),
         (
-            memory(content=NEW.content, trust="quarantined", provenance={REASON: REPEATS}),
+            memory(
+                content=NEW.content, trust="quarantined", provenance={"quarantine_reason": REPEATS}
+            ),
             [],
             "skip",
         ),
@@ -172,7 +174,7 @@ def test_a_merged_one_still_fits_a_prompt_and_loses_nothing_of_the_old(old, new)
     assert merged.content.startswith(before.content)
     assert merged.tags == ["t-1", "t-2"]
     assert merged.provenance == {"trajectory_id": "t-1", "merged_from": ["t-2"]}
-    assert merged.content == before.content or shown_whole(merged)
+    assert merged.content == before.content or is_shown_whole(merged)
 
 
 # -- plans

@@ -14,10 +14,9 @@ from learnt_from import BAD, GOOD, artifact, data_in, lesson, lessons, serving
 
 from rlm.learning import dedup
 from rlm.learning.extract import extract_contrast, extract_memories
-from rlm.learning.gates import REASON
+from rlm.loop.trace import ToolCall, Trace
 from rlm.store.open import open_store
 from rlm.store.sanitize import clean_text
-from rlm.tools import Call, Trace
 
 pytestmark = pytest.mark.req("PM-05")
 
@@ -33,28 +32,28 @@ def poisoned_calls(text):
     name = "http://example.org/" + "".join(char if char.isalnum() else "_" for char in text)[:300]
     quoted = text.replace("\\", "").replace('"', "").replace("\n", " ")[:300]
     return [
-        Call(
+        ToolCall(
             "search_entity",
             {"query": text, "search_in": text},
             iris=frozenset((name, "prov:Agent")),
             rows=2,
         ),
-        Call(
+        ToolCall(
             "sparql_query",
             {"query": f'SELECT ?x {{ ?x rdfs:label "{quoted}" ; <{name}> prov:Agent }}'},
             key="r_0",
         ),
-        Call(
+        ToolCall(
             "sparql_slice",
             {"ref_or_key": "r_0"},
             iris=frozenset((name, "prov:Person")),
             rows=1,
             key="r_0",
         ),
-        Call("describe_entity", {"uri": text}, ok=False, error=f"OntologyError: {text}"),
-        Call("describe_entity", {"uri": text}, ok=False, error=f"OntologyError: {text}"),
-        Call("describe_entity", {"uri": name}, iris=frozenset((name,))),
-        Call(text[:60], {"x": text}, ok=False, error=text),
+        ToolCall("describe_entity", {"uri": text}, ok=False, error=f"OntologyError: {text}"),
+        ToolCall("describe_entity", {"uri": text}, ok=False, error=f"OntologyError: {text}"),
+        ToolCall("describe_entity", {"uri": name}, iris=frozenset((name,))),
+        ToolCall(text[:60], {"x": text}, ok=False, error=text),
     ]
 
 
@@ -128,8 +127,8 @@ def gullible():
 @pytest.mark.parametrize("texts", GROUPS, ids=range(16))
 def test_a_gullible_model_smuggles_nothing(texts, gullible):
     question = "What are all the subclasses of Agent?"
-    rows = Call("sparql_slice", {}, iris=frozenset(("prov:Person",)), key="r")
-    trace = Trace([Call("sparql_query", {"query": SAFE}, key="r"), rows])
+    rows = ToolCall("sparql_slice", {}, iris=frozenset(("prov:Person",)), key="r")
+    trace = Trace([ToolCall("sparql_query", {"query": SAFE}, key="r"), rows])
     for text in texts:
         made = artifact(question, f"prov:Person {text}")
         items = extract_memories(
@@ -144,28 +143,28 @@ def test_a_gullible_model_smuggles_nothing(texts, gullible):
         assert recallable(items), "the calls of the run speak"
         assert not [item for item in recallable(items) if says(item, text)], text
         if clean_text(text) == text:  # what is hidden is gone before a model sees it
-            assert any(item.provenance.get(REASON) for item in items), (
+            assert any(item.quarantine_reason for item in items), (
                 "what was refused is kept, with the reason"
             )
 
 
 def test_nor_does_it_from_several_runs(gullible):
     made = [artifact("What are all the subclasses of Agent?", f"prov:Person {POISONED[0]}")] * 2
-    rows = Call("sparql_slice", {}, iris=frozenset(("prov:Person",)), key="r")
-    calls = Trace([Call("sparql_query", {"query": SAFE}, key="r"), rows])
+    rows = ToolCall("sparql_slice", {}, iris=frozenset(("prov:Person",)), key="r")
+    calls = Trace([ToolCall("sparql_query", {"query": SAFE}, key="r"), rows])
     items = extract_contrast(
         made, [GOOD, BAD], client=gullible, traces=[calls, calls], prefixes=PROV
     )
     assert recallable(items), "the calls of the runs speak"
     assert not [item for item in recallable(items) if says(item, POISONED[0])]
-    assert any(item.provenance.get(REASON) for item in items), (
+    assert any(item.quarantine_reason for item in items), (
         "what was refused is kept, with the reason"
     )
 
 
 def test_what_is_in_quarantine_is_stored_and_not_recalled(tmp_path, gullible):
     made = artifact("What are all the subclasses of Agent?", f"prov:Person {POISONED[0]}")
-    trace = Trace([Call("graph_stats", {}, iris=frozenset(("prov:Person",)))])
+    trace = Trace([ToolCall("graph_stats", {}, iris=frozenset(("prov:Person",)))])
     items = extract_memories(made, BAD, client=gullible, trace=trace, prefixes=PROV)
     with open_store(tmp_path / "m.db", embedder="none") as store:
         store.add_many(dedup.apply(store, items).add)

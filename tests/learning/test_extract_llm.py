@@ -23,12 +23,13 @@ from learnt_from import (
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.extract_llm import read_items
 from rlm.learning.extract_prompts import CONTRAST, FAILURE, SCHEMA, SUCCESS
-from rlm.learning.gates import REASON, REPEATS
+from rlm.learning.gates import REPEATS
 from rlm.learning.prompts import JUDGE_SCHEMA
 from rlm.llm import Usage
 from rlm.llm.offline.client import OfflineClient
 from rlm.llm.schema import is_strict
-from rlm.tools import Call, Recalled, Trace
+from rlm.loop.trace import ToolCall, Trace
+from rlm.tools import RecalledTexts
 
 pytestmark = pytest.mark.req("PM-05")
 
@@ -169,7 +170,7 @@ def test_what_is_too_long_for_a_model_is_asked_in_little(learn, words):
     assert "subClassOf+ $ENTITY_1" in item.content and len(bodies) == 2
     long = Trace(
         [
-            Call("sparql_query", {"query": f"{number} " + ALL_SUBS * 9}, key="r")
+            ToolCall("sparql_query", {"query": f"{number} " + ALL_SUBS * 9}, key="r")
             for number in range(30)
         ]
     )
@@ -259,14 +260,14 @@ def test_a_retelling_is_kept_apart_and_the_calls_speak(learn):
     )
     items, _ = learn(lessons(story))
     assert [item.trust for item in items] == ["unverified", "quarantined"]
-    assert items[1].provenance[REASON]
+    assert items[1].quarantine_reason
     assert len(learn(lessons(*[story] * 5))[0]) == 3, (
         "a run leaves three items at most, whoever wrote them"
     )
 
 
 def test_what_was_recalled_is_marked_so_that_it_is_not_stored_again(learn):
-    recalled = Recalled()
+    recalled = RecalledTexts()
     recalled.note(
         "Look for the class by its label, then read its subclasses from the map of the graph, level"
         " by level."
@@ -277,7 +278,7 @@ def test_what_was_recalled_is_marked_so_that_it_is_not_stored_again(learn):
         ]
     )
     items, _ = learn(lessons(again), recalled=recalled)
-    assert items[-1].provenance[REASON] == REPEATS
+    assert items[-1].quarantine_reason == REPEATS
 
 
 def test_several_runs_are_shown_together_successes_first(prov, trace):

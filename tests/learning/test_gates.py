@@ -9,14 +9,14 @@ from corpus_poisoned import POISONED
 from corpus_procedures import GOOD, RETELLINGS
 
 from rlm.handles import Meter, Store
-from rlm.learning.compact import listed
-from rlm.learning.gates import REASON, REPEATS, TOOLS, Gate
+from rlm.learning.compact import list_steps
+from rlm.learning.gates import REPEATS, TOOLS, Gate
 from rlm.learning.suspicion import suspicious
-from rlm.ontology.views import Views
+from rlm.ontology.views.views import Views
 from rlm.packs import bootstrap_general_strategies
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope
-from rlm.tools import Recalled, ctx_tools, graph_tools, memory_tools, sparql_tools, view_tools
+from rlm.tools import RecalledTexts, ctx_tools, graph_tools, memory_tools, sparql_tools, view_tools
 
 PROV = {"prov": "http://www.w3.org/ns/prov#"}
 
@@ -29,7 +29,7 @@ def item(
 ):
     fields.setdefault("source_type", "success")
     return MemoryItem(
-        title, description, steps if isinstance(steps, str) else listed(list(steps)), **fields
+        title, description, steps if isinstance(steps, str) else list_steps(list(steps)), **fields
     )
 
 
@@ -68,7 +68,7 @@ def test_the_shipped_strategies_pass():
 def test_a_retelling_is_kept_in_quarantine_with_the_reason(title, description, steps):
     (admitted,) = Gate().admit([item(title, description, steps)])
     assert admitted.trust == "quarantined"
-    assert admitted.provenance[REASON]
+    assert admitted.quarantine_reason
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ def test_what_only_this_run_was_about_is_a_retelling():
 
 
 def test_what_was_recalled_is_said_to_be_so_unless_a_call_is_new():
-    old = listed(["`search_entity(name)` for the IRI of the class that the question names",
+    old = list_steps(["`search_entity(name)` for the IRI of the class that the question names",
                   '`sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(isIRI(?x)) }")`',
                   "page with `sparql_slice`; answer with every IRI"])  # fmt: skip
-    recalled = Recalled()
+    recalled = RecalledTexts()
     recalled.note(old)
     gate = Gate(recalled=recalled)
     assert gate.reason(item(steps=old)) == REPEATS

@@ -10,23 +10,25 @@ from rlm.handles import Meter, Store
 from rlm.learning.grounding import (
     FAILED_CALL,
     NO_EVIDENCE,
-    code_of,
-    evidence_of,
     iris_in,
     ungrounded,
 )
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
+from rlm.loop.trace import FIRST_CALLS, MOST_CALLS, ToolCall, Trace
 from rlm.ontology.terms import Prefixes
-from rlm.ontology.views import Views
+from rlm.ontology.views.views import Views
 from rlm.tools import sparql_tools, view_tools
-from rlm.tools.trace import FIRST_CALLS, MOST_CALLS, Call, Trace
 
 pytestmark = pytest.mark.req("PM-04")
 
 PROV = "http://www.w3.org/ns/prov#"
 BOUND = {"prov": PROV, "ex": "http://a.example/x/", "": "http://a.example/default#"}
 AGENT = PROV + "Agent"
+
+
+def printed_by(turns):
+    return [block.result.stdout for turn in turns for block in turn.code_blocks]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_what_a_dropped_call_returned_is_evidence_unless_it_was_a_memory():
     trace = Trace()
     for number in range(MOST_CALLS + 2):
         trace.note(
-            Call(
+            ToolCall(
                 "mem_get" if number == FIRST_CALLS else "sparql_slice",
                 {},
                 iris=frozenset([f"ex:C{number}"]),
@@ -163,25 +165,25 @@ def test_an_error_is_no_ground_for_none(answer, error, good):
     seen = frozenset({"prov:Agent", "prov:Bundle", "ex:Glossary"})
     trace = Trace(
         calls=[
-            Call("search_entity", {}, iris=seen),
-            Call("probe_relationships", {}, ok=False, error=error),
+            ToolCall("search_entity", {}, iris=seen),
+            ToolCall("probe_relationships", {}, ok=False, error=error),
         ]
     )
-    trace.note(Call("mem_search", {"query": "x"}))
+    trace.note(ToolCall("mem_search", {"query": "x"}))
     said = ungrounded(
         answer, [], BOUND, trace, question="Which properties has Recipe, and is there ex:Glossary?"
     )
     assert (said == []) is good and (
         good or said == [FAILED_CALL.format(f"probe_relationships: {error}")]
     )
-    trace.note(Call("sparql_query", {}))
+    trace.note(ToolCall("sparql_query", {}))
     assert ungrounded(answer, [], BOUND, trace) == []  # another try, which worked
 
 
 def test_what_a_tool_returned_is_evidence_without_being_printed():
     trace = Trace(
         calls=[
-            Call(
+            ToolCall(
                 "describe_entity",
                 {"uri": "x"},
                 iris=frozenset({"prov:Agent", "http://a.example/x/y_(z"}),
@@ -193,19 +195,19 @@ def test_what_a_tool_returned_is_evidence_without_being_printed():
 
 
 def test_what_only_a_memory_said_is_no_evidence():
-    trace = Trace(calls=[Call("mem_search", {"query": "x"}, iris=frozenset({"prov:Agent"}))])
+    trace = Trace(calls=[ToolCall("mem_search", {"query": "x"}, iris=frozenset({"prov:Agent"}))])
     assert ungrounded("prov:Agent", ["see prov:Agent"], BOUND, trace) == ["prov:Agent"]
-    trace.note(Call("search_entity", {"query": "x"}, iris=frozenset({AGENT})))
+    trace.note(ToolCall("search_entity", {"query": "x"}, iris=frozenset({AGENT})))
     assert ungrounded("prov:Agent", ["see prov:Agent"], BOUND, trace) == []
 
 
 def test_what_the_code_itself_spells_and_prints_is_no_evidence():
     code = ["search_entity('agent')\nprint('the answer is prov:Agent')"]
-    trace = Trace(calls=[Call("search_entity", {"query": "agent"}, rows=0)])
+    trace = Trace(calls=[ToolCall("search_entity", {"query": "agent"}, rows=0)])
     assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == [
         "prov:Agent"
     ]
-    trace.note(Call("search_entity", {"query": "Agent"}, iris=frozenset({"prov:Agent"})))
+    trace.note(ToolCall("search_entity", {"query": "Agent"}, iris=frozenset({"prov:Agent"})))
     assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == []
 
 
@@ -222,7 +224,7 @@ def test_a_bound_namespace_needs_one_of_its_terms():
 
 def test_prefixes_that_a_query_declared_are_known():
     query = "PREFIX mine: <http://m.example/> SELECT ?s { ?s a mine:T }"
-    trace = Trace(calls=[Call("sparql_query", {"query": query}, iris=frozenset({"mine:a"}))])
+    trace = Trace(calls=[ToolCall("sparql_query", {"query": query}, iris=frozenset({"mine:a"}))])
     assert ungrounded("<http://m.example/a>", [], BOUND, trace) == []
     assert ungrounded("mine:b", [], BOUND, trace) == ["mine:b"]
 
@@ -237,45 +239,47 @@ def asked(answer, *calls, question="How many subclasses has prov:Foo?", printed=
 
 def test_the_question_is_no_evidence_by_itself():
     said = "prov:Foo has 3 subclasses"
-    assert asked(said, Call("graph_stats", {})) == ["prov:Foo"]
-    assert asked(said, Call("sparql_query", {"query": "… prov:Foo …"}, key="r0")) == [
+    assert asked(said, ToolCall("graph_stats", {})) == ["prov:Foo"]
+    assert asked(said, ToolCall("sparql_query", {"query": "… prov:Foo …"}, key="r0")) == [
         "prov:Foo"
     ]  # never read
-    assert asked(said, Call("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")) == [
-        "prov:Foo"
-    ]
+    assert asked(
+        said, ToolCall("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")
+    ) == ["prov:Foo"]
     assert ungrounded(said, ["3"], BOUND, question="prov:Foo?") == ["prov:Foo"]
 
 
 def test_a_term_of_the_question_counts_when_the_graph_was_asked_about_it():
     said = "prov:Foo has 3 subclasses"
-    query = Call("sparql_query", {"query": "… prov:Foo …"}, key="r0")
-    assert asked(said, query, Call("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=1)) == []
-    assert asked(said, query, Call("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=0)) == [
+    query = ToolCall("sparql_query", {"query": "… prov:Foo …"}, key="r0")
+    assert (
+        asked(said, query, ToolCall("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=1)) == []
+    )
+    assert asked(said, query, ToolCall("sparql_slice", {"ref_or_key": "r0"}, key="r0", rows=0)) == [
         "prov:Foo"
     ]
     assert (
         asked(
             "Yes, prov:Foo is.",
-            Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=True),
+            ToolCall("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=True),
         )
         == []
     )
     assert (
         asked(
             "Yes, prov:Foo is.",
-            Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False),
+            ToolCall("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False),
         )
         != []
     )
     assert (
         asked(
             "No, prov:Foo is not.",
-            Call("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False),
+            ToolCall("sparql_query", {"query": "ASK { prov:Foo a ?c }"}, value=False),
         )
         == []
     )
-    assert asked("prov:Bar has 3", query, Call("x", {"a": "prov:Bar"}, rows=3)) == ["prov:Bar"]
+    assert asked("prov:Bar has 3", query, ToolCall("x", {"a": "prov:Bar"}, rows=3)) == ["prov:Bar"]
 
 
 def test_saying_that_it_is_not_there_needs_a_look():
@@ -283,7 +287,7 @@ def test_saying_that_it_is_not_there_needs_a_look():
     assert (
         asked(
             said,
-            Call(
+            ToolCall(
                 "describe_entity",
                 {"uri": "prov:Foo"},
                 ok=False,
@@ -292,7 +296,7 @@ def test_saying_that_it_is_not_there_needs_a_look():
         )
         == []
     )
-    assert asked(said, Call("graph_stats", {})) == ["prov:Foo"]
+    assert asked(said, ToolCall("graph_stats", {})) == ["prov:Foo"]
     assert ungrounded(said, ["not found"], BOUND, question="What is prov:Foo?") == []
 
 
@@ -328,5 +332,14 @@ def test_a_run_over_an_ontology(harbour, answer, left):
         )
     assert result.converged
     turns, bound = result.iterations, harbour.meta().namespaces
-    assert ungrounded(result.answer, evidence_of(turns), bound, trace, code=code_of(turns)) == left
-    assert ungrounded(result.answer, evidence_of(turns), Prefixes(bound), trace) == left
+    assert (
+        ungrounded(
+            result.answer,
+            printed_by(turns),
+            bound,
+            trace,
+            code=[block.code for turn in turns for block in turn.code_blocks],
+        )
+        == left
+    )
+    assert ungrounded(result.answer, printed_by(turns), Prefixes(bound), trace) == left

@@ -297,10 +297,10 @@ def test_a_memory_that_stood_beside_the_one_that_was_followed_is_neither_praised
     assert by_title(insights(store))["Look away"].verdict == "harms", "but one that tried it does"
 
 
-def test_offline_says_what_it_follows_so_its_silence_speaks_for_no_memory(store, run, kept):
+def test_a_run_that_says_it_used_none_speaks_for_no_memory(store, run, kept):
     item = kept("Ask once")
     for ok in (True, True, False):
-        run(item, ok=ok, model="offline")
+        run(item, ok=ok, followed=[])
     found = by_title(insights(store))["Ask once"]
     assert (found.injected, found.judged, found.failures, found.success_seen, found.steps_seen) == (
         3,
@@ -309,8 +309,8 @@ def test_offline_says_what_it_follows_so_its_silence_speaks_for_no_memory(store,
         None,
         None,
     )
-    run(item, model="small")
-    assert by_title(insights(store))["Ask once"].judged == 1, "another model may have used it"
+    run(item)
+    assert by_title(insights(store))["Ask once"].judged == 1, "one that says nothing may have"
 
 
 def test_what_takes_a_place_and_is_never_used_is_named(store):

@@ -52,7 +52,7 @@ def said(is_success=True, confidence="high", reason="It is shown.", missing=(), 
 
 
 def model(*replies):
-    return ScriptedClient(replies, model="a-model")
+    return ScriptedClient(replies, is_language_model=True)
 
 
 # -- rules

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rlm.errors import OntologyError, QueryRefused, ValidationError
 from rlm.learning.verify import SHOWN, Verify, check_answer, check_verify
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 
 pytestmark = pytest.mark.req("RB-22")
 

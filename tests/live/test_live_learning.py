@@ -21,14 +21,14 @@ from rlm.errors import ModelError
 from rlm.learning import dedup
 from rlm.learning.extract import extract_memories
 from rlm.learning.extract_prompts import SCHEMA
-from rlm.learning.gates import REASON, Gate
+from rlm.learning.gates import Gate
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM
 from rlm.learning.verify import Verdict
 from rlm.llm import Usage, open_client
 from rlm.loop import Limits
+from rlm.loop.trace import ToolCall, Trace
 from rlm.store.types import Judgment
-from rlm.tools import Call, Trace
 
 pytestmark = [pytest.mark.live, pytest.mark.req("RB-23", "PM-04", "PM-05")]
 
@@ -66,9 +66,9 @@ def trace():
     rows = frozenset(FOUND)
     return Trace(
         [
-            Call("search_entity", {"query": "Agent"}, iris=frozenset(("prov:Agent",)), rows=1),
-            Call("sparql_query", {"query": SUBCLASSES}, key="r_0"),
-            Call("sparql_slice", {"ref_or_key": "r_0"}, iris=rows, rows=3, key="r_0"),
+            ToolCall("search_entity", {"query": "Agent"}, iris=frozenset(("prov:Agent",)), rows=1),
+            ToolCall("sparql_query", {"query": SUBCLASSES}, key="r_0"),
+            ToolCall("sparql_slice", {"ref_or_key": "r_0"}, iris=rows, rows=3, key="r_0"),
         ]
     )
 
@@ -98,7 +98,7 @@ def check_judgment(found):
 def check_item(item):
     """What may be recalled has passed the gates; what may not says why."""
     assert item.trust in ("unverified", "quarantined")
-    assert (item.trust == "quarantined") == bool(item.provenance.get(REASON))
+    assert (item.trust == "quarantined") == bool(item.quarantine_reason)
     assert 0 < len(item.title.split()) <= 10
     assert len(item.description) <= 300
     assert 0 < len(item.content) <= 4_000
@@ -188,7 +188,7 @@ def test_an_instruction_in_a_run_becomes_no_procedure(live, store):
     made = artifact(f"prov:Person. {POISON}", errors_encountered=[POISON])
     made["key_steps"][1]["outcome"] = POISON
     calls = trace()
-    calls.calls.insert(1, Call("describe_entity", {"uri": POISON}, ok=False, error=POISON))
+    calls.calls.insert(1, ToolCall("describe_entity", {"uri": POISON}, ok=False, error=POISON))
     items = extract_memories(
         made,
         Judgment(True, "checked", "high"),

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.llm.offline.client import FOUND, OfflineClient, least, next_reply, question_in
-from rlm.llm.offline.text.answer import WHAT_IT_IS
-from rlm.llm.offline.text.said import tidy
+from rlm.llm.offline.client import OfflineClient, least, next_reply, question_in
+from rlm.llm.offline.text.planner import FOUND
+from rlm.llm.offline.text.said import WHAT_IT_IS, tidy
 from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.types import Message
 from rlm.loop.parse import parse_reply

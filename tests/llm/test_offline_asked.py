@@ -26,7 +26,8 @@ from rlm.llm.offline.asked import (
 )
 from rlm.llm.offline.asked.frames import framed
 from rlm.llm.offline.asked.gates import GATES
-from rlm.llm.offline.asked.marks import MAX_CHARS, MAX_LEFT, hidden
+from rlm.llm.offline.asked.kinds import MAX_CHARS, MAX_LEFT, hidden
+from rlm.llm.offline.asked.notation import respelled
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import (
     HAS_ANY,
@@ -37,7 +38,6 @@ from rlm.llm.offline.asked.rules import (
     SUBCLASSES,
     SUPERCLASSES,
 )
-from rlm.llm.offline.asked.spelling import respelled
 from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
 
 ALL = [*corpus.ALL, *FRESH]

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from graph_runs import ask, listed, opened
 
-from rlm.learning.thesaurus import class_calls
 from rlm.llm.offline.asked import understand
-from rlm.llm.offline.asked.concepts import Concepts, concepts_asked
-from rlm.ontology.engine import open_engine
-from rlm.tools.trace import Call
+from rlm.llm.offline.asked.kinds import Concepts, concepts_asked
+from rlm.ontology.open import open_engine
 
 
 @pytest.fixture(scope="module")
@@ -96,20 +94,3 @@ def test_without_a_thesaurus_a_concept_is_a_class(tmp_path: Path) -> None:
 def test_which_words_are_those_of_a_thesaurus(question: str, wanted: Concepts | None) -> None:
     asked = understand(question)
     assert asked is not None and concepts_asked(question, asked) == wanted
-
-
-def test_what_a_thesaurus_answered_teaches_nothing_about_classes() -> None:
-    question = "How many concepts are there?"
-    asked = understand(question)
-    look = Call(
-        "sparql_query",
-        {"query": "ASK { ?c rdfs:subClassOf* skos:Concept . ?x a ?c FILTER(isIRI(?x)) }"},
-    )
-    found = Call(
-        "sparql_query", {"query": "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x a skos:Concept }"}
-    )
-    classes = Call("graph_stats", {})
-    assert class_calls(question, asked, [look, found, classes]) == []
-    assert class_calls(question, asked, [look, Call("search_entity", {"query": "a"})]) == []
-    assert class_calls(question, asked, [look, classes]) == [classes]
-    assert class_calls("How many classes are there?", asked, [look, classes]) == [look, classes]

@@ -20,11 +20,10 @@ from graph_runs import opened, query_step
 
 from rlm.errors import RLMError
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import Plan, plan_of
-from rlm.llm.offline.graph.kinds import base_kind, query_for, searched_types
-from rlm.llm.offline.graph.prompt import Entry
+from rlm.llm.offline.graph.answers import base_kind, query_for, searched_types
+from rlm.llm.offline.graph.prompt import Entry, Plan, plan_of
 from rlm.llm.offline.graph.repl import column, matching
-from rlm.ontology.engine import open_engine
+from rlm.ontology.open import open_engine
 
 TOOLS = {"sparql_query"}
 ODD = """

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from rlm.context.l2_memories import pack
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import plan_of
-from rlm.llm.offline.graph.kinds import query_for
-from rlm.llm.offline.graph.prompt import Entry, entries_in, read_prompt, tools_in
+from rlm.llm.offline.graph.answers import query_for
+from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of, read_prompt, tools_in
 from rlm.llm.offline.graph.sparql import read_query
 from rlm.llm.types import Message
-from rlm.ontology.engine import open_engine
+from rlm.ontology.open import open_engine
 from rlm.store.types import MemoryItem
 
 TOOLS = {"search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path", "graph_stats",
@@ -43,6 +42,20 @@ def entry(item: MemoryItem) -> Entry:
 
 def asking(query: str, title: str = "Find all subclasses of a class") -> MemoryItem:
     return procedure(title, FINDING, query_step(query))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        query_step("SELECT DISTINCT ?x WHERE { ?x rdfs:domain $ENTITY_1 FILTER(ISIRI(?x)) }"),
+        "`probe_relationships(iri, predicate='rdfs:domain', direction='in')`",
+    ],
+)
+def test_what_lists_properties_counts_them_too(prov: Any, step: str) -> None:
+    """A procedure that lists may be recalled for a question that counts."""
+    item = procedure("List the properties with a given domain", FINDING, step)
+    result = ask(prov, "How many properties have the domain Agent?", [item])
+    assert uses(result)[0] == "1" and result.answer.startswith("2 properties"), result.answer
 
 
 # -- followed

@@ -14,9 +14,9 @@ from rlm.learning.words import number_in
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import steps, telling
+from rlm.llm.offline.graph.answers import parts_asked
 from rlm.llm.offline.graph.planner import not_read
 from rlm.llm.offline.graph.prompt import key_classes
-from rlm.llm.offline.graph.saying import parts_asked
 from rlm.llm.offline.graph.telling import counted, label_shown, labelled, part_told, told
 
 USED: dict[str, Any] = {

@@ -15,9 +15,8 @@ from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 
 from rlm.context.l2_memories import pack
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import plan_of
-from rlm.llm.offline.graph.prompt import Entry, entries_in
-from rlm.ontology.engine import open_engine
+from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of
+from rlm.ontology.open import open_engine
 from rlm.store.types import MemoryItem
 
 TOOLS = {

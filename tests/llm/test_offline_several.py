@@ -11,14 +11,11 @@ from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm.learning.extract_offline import extract_offline, procedure_of
 from rlm.learning.verify import Verify, check_answer
 from rlm.llm.offline.asked import Asked, understand
 from rlm.llm.offline.graph.planner import _Planner
 from rlm.llm.offline.graph.prompt import Seen, Turn
 from rlm.llm.types import OFFLINE_UNANSWERED
-from rlm.store.types import Judgment
-from rlm.tools.trace import Call, Trace
 
 TWO = ("Tug", "Ferry")
 READ = [
@@ -191,24 +188,6 @@ def test_two_absent_names_are_said_to_be_absent(boats: Any) -> None:
         answer == "There is no term called “unicorn and dragon” (nor “unicorn” or “dragon”) in this"
         " ontology."
     )
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["subclasses of Tug and Ferry", "What is this ontology about?", "subproperties of p"],
-)
-def test_nothing_is_learnt_from_what_others_of_its_kind_are_not_answered_by(question: str) -> None:
-    trace = Trace()
-    trace.calls.append(
-        Call("describe_entity", {"uri": "http://ex.example/Tug"}, True, "", frozenset({"ex:Tug"}))
-    )
-    judged = Judgment(True, "grounded", "medium", [])
-    artifact = {"task": question, "final_answer": "ex:Tug is a class.", "converged": True}
-    known = {"question": question, "asked": understand(question)}
-    assert extract_offline(artifact, judged, trace=trace, **known) == []
-    assert procedure_of(trace.calls, trace.calls[0], **known) is None
-    plain = {"question": "Describe Tug", "asked": understand("Describe Tug")}
-    assert extract_offline(artifact, judged, trace=trace, **plain)
 
 
 # -- what else is asked of properties, and of the ontology

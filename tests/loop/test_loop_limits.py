@@ -10,7 +10,7 @@ from loop_running import code, run, told
 from rlm.errors import ConfigError
 from rlm.llm import Reply, ScriptedClient
 from rlm.loop import Limits
-from rlm.loop.history import DROPPED, HISTORY_CHARS, History
+from rlm.loop.prompts import DROPPED, HISTORY_CHARS, History
 from rlm.sandbox import SandboxLimits
 
 KEEP = 'answer["content"] = "so far"'

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rlm.loop.final import Final, clean
-from rlm.loop.parse import parse_reply
+from rlm.loop.parse import Final, clean, parse_reply
 
 
 def codes(reply: str, **options: Any) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from rdflib import BNode, Literal, URIRef
 from rdflib.query import Result
 
-from rlm.ontology.answer import Answer
+from rlm.ontology.engine.protocol import Answer
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 DERIVED = {

@@ -31,7 +31,6 @@ class Ask:
 
 
 # -- over any ontology
-# -----------------------------------------------------------------------------------
 
 ANYWHERE = (
     Ask("everything", "SELECT ?s ?p ?o { ?s ?p ?o }"),
@@ -103,7 +102,6 @@ ANYWHERE = (
 )  # fmt: skip
 
 # -- over odd values
-# -------------------------------------------------------------------------------------
 
 ODD = r"""
 @prefix ex: <http://example.org/odd#> .
@@ -207,7 +205,6 @@ OVER_ODD = (
 )  # fmt: skip
 
 # -- over named graphs
-# -----------------------------------------------------------------------------------
 
 NAMED = """
 @prefix ex: <http://example.org/odd#> .

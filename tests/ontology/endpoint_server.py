@@ -23,8 +23,8 @@ import pytest
 
 from rlm.config import EndpointSettings
 from rlm.http import Retry
-from rlm.ontology.endpoints import from_settings
-from rlm.ontology.remote import RETRY, RemoteEngine
+from rlm.ontology.remote.endpoints import from_settings
+from rlm.ontology.remote.engine import RETRY, RemoteEngine
 
 TOKEN = "tok-0123456789abcdef"
 JSON = "application/sparql-results+json"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rlm.handles import Meter, Store
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
-from rlm.ontology.answer import Engine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.tools import sparql_tools, view_tools
 

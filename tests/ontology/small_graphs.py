@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from rlm.ontology.build_meta import build_meta
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.views import Views
 
 PREFIXES = {
     "ex": "http://example.org/zoo#",

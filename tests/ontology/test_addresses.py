@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import ConfigError, EndpointError
-from rlm.ontology.addresses import checked_addresses, resolve, why_refused
+from rlm.ontology.remote.addresses import checked_addresses, resolve, why_refused
 from rlm.urls import Address, parse_url
 
 INSIDE = [

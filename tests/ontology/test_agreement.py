@@ -18,8 +18,8 @@ from corpus_queries import NAMED as DATA_NAMED
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.plugins.sparql import prepareQuery
 
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.parsing import BASE_IRI
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.parsing import BASE_IRI
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 
@@ -217,7 +217,6 @@ def test_the_corpus_is_large_and_what_is_left_out_is_in_it() -> None:
 
 
 # -- the comparison itself
-# -------------------------------------------------------------------------------
 
 
 def _node(name: str) -> tuple[str, str]:

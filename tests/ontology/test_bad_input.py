@@ -24,10 +24,11 @@ from repl_running import in_the_repl
 from rlm.cli import main
 from rlm.errors import EndpointError, NotRDF, OntologyError, QueryRefused
 from rlm.llm import ScriptedClient
-from rlm.ontology.endpoints import open_endpoint
-from rlm.ontology.engine import LocalEngine, open_engine
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.open import open_engine
+from rlm.ontology.remote.endpoints import open_endpoint
+from rlm.ontology.views.views import Views
 from rlm.tools import setup_ontology_context
 
 TURTLE = "@prefix e: <http://e.org/> .\ne:a e:b e:c .\n"
@@ -82,7 +83,6 @@ def bad(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
 
 
 # -- files
-# -----------------------------------------------------------------------------------------------
 
 
 def test_a_bad_file_on_the_command_line(cli: Any, bad: tuple[Path, str]) -> None:
@@ -170,7 +170,6 @@ def test_an_extension_that_lies_about_what_is_no_rdf_helps_nobody(cli: Any, tmp_
 
 
 # -- names
-# -----------------------------------------------------------------------------------------------
 
 MISSING = "there is no term harbour:Vesel in this graph; did you mean harbour:Vessel?"
 UNBOUND = "the prefix 'habour:' of 'habour:Vessel' is not bound: did you mean harbour: "
@@ -240,7 +239,6 @@ def test_a_prefix_that_is_not_bound_in_python_and_in_the_repl(harbour: LocalEngi
 
 
 # -- endpoints
-# -------------------------------------------------------------------------------------------
 
 PAGE = {"Content-Type": "text/html"}
 ENDPOINTS = {

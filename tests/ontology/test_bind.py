@@ -10,10 +10,10 @@ import pytest
 from corpus_queries import DATA, PREFIXES
 
 from rlm.errors import QueryRefused
-from rlm.ontology.answer import Answer
-from rlm.ontology.bind import bind_hidden, bind_values
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.guard import check_query
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import Answer
+from rlm.ontology.query.bind import bind_hidden, bind_values
+from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Term, iri, literal
 
 EX = "http://example.org/"

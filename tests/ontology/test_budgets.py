@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_graphs import meta_of_file
 
-from rlm.context import Guide, Recipe, build_context, l0_sense, l1_schema, l2_memories, l3_guide
-from rlm.context.build import MOST, SEPARATOR
-from rlm.ontology.meta import GraphMeta
+from rlm.context import Guide, Recipe, build_context, l2_memories
+from rlm.context.build import MOST, SCHEMA_CHARS, SENSE_CHARS, SEPARATOR, pack_guide
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.schema import schema_constraints
+from rlm.ontology.views.sense import sense_card
 from rlm.store.types import MemoryItem
 
 pytestmark = pytest.mark.req("UT-08", "RB-21")
@@ -84,10 +86,10 @@ def keeps_its_budgets(meta: GraphMeta, examples: int) -> None:
     def check(
         budget: int, lang: str | None, task: str, memories: list[MemoryItem], guide: Guide | None
     ) -> None:
-        assert len(l0_sense.pack(meta, budget, lang=lang)) <= budget
-        assert len(l1_schema.pack(meta, budget)) <= budget
+        assert len(sense_card(meta, budget=budget, lang=lang)) <= budget
+        assert len(schema_constraints(meta, budget=budget)) <= budget
         assert len(l2_memories.pack(memories, budget)) <= budget
-        assert len(l3_guide.pack(guide, task, budget)) <= budget
+        assert len(pack_guide(guide, task, budget)) <= budget
         context_keeps_its_budgets(meta, lang, task, memories, guide)
 
     check()
@@ -104,13 +106,15 @@ def context_keeps_its_budgets(
         len(built.layers) - 1, 0
     )
     assert len(built.memory_ids) <= 2
-    assert "l0" in built.layers and built.text.startswith(l0_sense.pack(meta, lang=lang))
+    assert "l0" in built.layers and built.text.startswith(
+        sense_card(meta, budget=SENSE_CHARS, lang=lang)
+    )
 
 
 def says_something(meta: GraphMeta) -> None:
     """So that a budget is not kept by saying nothing."""
-    assert 200 < len(l0_sense.pack(meta)) <= 600
-    assert 150 < len(l1_schema.pack(meta)) <= 400
+    assert 200 < len(sense_card(meta, budget=SENSE_CHARS)) <= 600
+    assert 150 < len(schema_constraints(meta, budget=SCHEMA_CHARS)) <= 400
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -142,8 +146,8 @@ def test_any_seed_keeps_the_budgets(
 ) -> None:
     meta = meta_of_file(write(triples, seed))
     says_something(meta)
-    assert len(l0_sense.pack(meta, budget, lang=lang)) <= budget
-    assert len(l1_schema.pack(meta, budget)) <= budget
+    assert len(sense_card(meta, budget=budget, lang=lang)) <= budget
+    assert len(schema_constraints(meta, budget=budget)) <= budget
     context_keeps_its_budgets(meta, lang, "What is there?", [], None)
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import OntologyError, QueryTimeout
-from rlm.ontology import cache as cache_module
-from rlm.ontology.cache import Cache, hash_file
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.worker import Worker
+from rlm.ontology.engine import cache as cache_module
+from rlm.ontology.engine.cache import Cache, hash_file
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.worker import Worker
 
 TEXT = "@prefix e: <http://e/> .\n" + "".join(
     f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
@@ -119,7 +119,7 @@ def test_several_engines_share_an_entry(opening):
 OPEN = """
 import sys
 from pathlib import Path
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 sys.stdin.readline()
 with LocalEngine(sys.argv[1], cache_dir=Path(sys.argv[2])) as engine:
     print(engine.query(sys.argv[3]).rows[0]["n"]["v"])
@@ -155,7 +155,6 @@ def test_who_comes_second_takes_what_is_there(folder):
 
 
 # -- damage
-# ----------------------------------------------------------------------------------------------
 
 
 def _no_manifest(entry: Path) -> None:
@@ -269,7 +268,6 @@ def test_a_file_that_changed_under_an_engine_is_not_taken_for_the_old_one(openin
 
 
 # -- nowhere to write
-# ------------------------------------------------------------------------------------
 
 
 def test_without_a_cache_the_file_is_loaded_into_memory(opening, tmp_path):
@@ -307,7 +305,6 @@ def test_in_memory_blank_nodes_keep_their_names_over_a_restart(opening, tmp_path
 
 
 # -- what is gathered
-# ------------------------------------------------------------------------------------
 
 
 def test_the_meta_is_gathered_once(opening, folder):
@@ -331,7 +328,6 @@ def test_a_meta_that_cannot_be_used_is_gathered_again(opening, folder, text):
 
 
 # -- keeping house
-# ---------------------------------------------------------------------------------------
 
 
 def _entry(cache: Cache, key: str, size: int, used: float) -> None:

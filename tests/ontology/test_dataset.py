@@ -12,10 +12,10 @@ import pytest
 
 from rlm import clock
 from rlm.errors import NotRDF, OntologyError, QueryRefused, QueryTimeout
-from rlm.ontology import dataset as dataset_module
-from rlm.ontology import graphs as graphs_module
-from rlm.ontology import handover
-from rlm.ontology.dataset import DatasetMeta
+from rlm.ontology.datasets import dataset as dataset_module
+from rlm.ontology.datasets import graphs as graphs_module
+from rlm.ontology.datasets import handover
+from rlm.ontology.datasets.dataset import DatasetMeta
 from rlm.ontology.terms import iri, literal
 
 A, P, B = "http://e/a", "http://e/p", "http://e/b"

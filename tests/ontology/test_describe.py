@@ -10,7 +10,7 @@ import pytest
 from small_graphs import views_of
 
 from rlm.handles import Meter
-from rlm.ontology.views import Views
+from rlm.ontology.views.views import Views
 from rlm.tools import view_tools
 
 GRAPH = (

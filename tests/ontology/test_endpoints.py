@@ -9,7 +9,7 @@ from endpoint_server import TOKEN, BadServer
 
 from rlm import config
 from rlm.errors import ConfigError, OntologyError
-from rlm.ontology.endpoints import find_endpoint, from_settings, open_endpoint
+from rlm.ontology.remote.endpoints import find_endpoint, from_settings, open_endpoint
 
 PLAIN = '[endpoints.boats]\nurl = "https://data.example.org/sparql"\n'
 

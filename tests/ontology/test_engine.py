@@ -18,11 +18,13 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryRefused, QueryTimeout
-from rlm.ontology import child
-from rlm.ontology.engine import EngineLimits, LocalEngine, open_engine
-from rlm.ontology.guard import Checked
+from rlm.ontology.engine import child
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import EngineLimits
+from rlm.ontology.engine.worker import Gone
+from rlm.ontology.open import open_engine
+from rlm.ontology.query.guard import Checked
 from rlm.ontology.terms import iri, literal
-from rlm.ontology.worker import Gone
 
 E = "http://e/"
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -105,7 +107,6 @@ def past_the_guard(engine: LocalEngine, text: str, wait_s: float = 10.0):
 
 
 # -- files
-# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,6 @@ def test_an_empty_graph_is_noted(make):
 
 
 # -- answers
-# ---------------------------------------------------------------------------------------------
 
 
 def test_each_kind_of_query_has_its_answer(many):
@@ -353,7 +353,6 @@ def test_a_limit_below_zero_is_refused(many):
 
 
 # -- what goes wrong
-# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -466,7 +465,7 @@ def test_close_ends_the_worker_and_the_engine(make):
 HOST = """
 import sys
 from pathlib import Path
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 engine = LocalEngine(sys.argv[1], cache_dir=Path(sys.argv[2]))
 print(engine._worker.pid, flush=True)
 if sys.argv[3] == "busy":
@@ -503,7 +502,6 @@ def _cpu_ticks(pid: int) -> int:
 
 
 # -- no network, no files
-# --------------------------------------------------------------------------------
 
 
 class Canary:
@@ -585,7 +583,7 @@ WALLED = """
 import os, socket, sys
 sys.path[:0] = [sys.argv[1]]
 from pathlib import Path
-from rlm.ontology.child import confine
+from rlm.ontology.engine.child import confine
 os.mkdir(sys.argv[2] + "/in"); Path(sys.argv[2], "in", "f").write_text("x")
 print(*confine(1000, readable=[Path(sys.argv[2], "in")]), flush=True)
 def tried(what, act):
@@ -615,7 +613,6 @@ def test_the_walls_hold(tmp_path, root):
 
 
 # -- opening
-# ---------------------------------------------------------------------------------------------
 
 
 def test_what_is_neither_a_file_nor_an_endpoint_is_told(tmp_path):

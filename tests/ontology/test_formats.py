@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import NotRDF, OntologyError
-from rlm.ontology import reading
-from rlm.ontology.formats import detect, format_named, sniff
-from rlm.ontology.reading import Reader, check_jsonld, check_prolog
+from rlm.ontology.engine import reading
+from rlm.ontology.engine.formats import detect, format_named, sniff
+from rlm.ontology.engine.reading import Reader, check_jsonld, check_prolog
 
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XML = (
@@ -180,7 +180,6 @@ def test_long_odd_text_is_sniffed_at_once(start):
 
 
 # -- reading
-# ---------------------------------------------------------------------------------------------
 
 
 @given(

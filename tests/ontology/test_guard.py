@@ -14,8 +14,19 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, Store
 
 from rlm.errors import QueryRefused
-from rlm.ontology.guard import check_query
-from rlm.ontology.lexer import BNODE, IRI, LANG, NUMBER, PNAME, PUNCT, STRING, VAR, WORD, tokenize
+from rlm.ontology.query.guard import check_query
+from rlm.ontology.query.lexer import (
+    BNODE,
+    IRI,
+    LANG,
+    NUMBER,
+    PNAME,
+    PUNCT,
+    STRING,
+    VAR,
+    WORD,
+    tokenize,
+)
 
 
 def test_the_corpora_are_large_enough() -> None:

@@ -13,9 +13,9 @@ from pyoxigraph import DefaultGraph, NamedNode, QueryBoolean, QuerySolutions, Rd
 from rdflib.plugins.sparql.parser import parseQuery
 
 from rlm.errors import QueryRefused
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.limit import enforce_limit
-from rlm.ontology.worker import Worker
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.worker import Worker
+from rlm.ontology.query.limit import enforce_limit
 
 LIMITS = (0, 1, 2, 3, 5, 1000)
 
@@ -155,7 +155,6 @@ def test_prefixes_are_read() -> None:
 
 
 # -- on its way to the worker
-# ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,11 @@ import pyoxigraph as ox
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology import child, loading, parsing, worker
-from rlm.ontology.cache import Entry, hash_file
-from rlm.ontology.engine import EngineLimits, LocalEngine
-from rlm.ontology.gathering import gather
+from rlm.ontology.engine import child, loading, parsing, worker
+from rlm.ontology.engine.cache import Entry, hash_file
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import EngineLimits
+from rlm.ontology.meta.gathering import gather
 
 TEXT = "@prefix e: <http://e/> .\n" + "".join(
     f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
@@ -93,7 +94,6 @@ def until_in_memory(engine: LocalEngine, wait_s: float) -> bool:
 
 
 # -- where answers come from
-# -----------------------------------------------------------------------------
 
 
 def test_a_small_file_is_answered_from_memory_before_the_cache_is_written(opening, folder, held):
@@ -176,7 +176,6 @@ def test_named_graphs_are_copied_as_they_are(opening):
 
 
 # -- names of blank nodes
-# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -269,7 +268,9 @@ def test_a_statement_that_is_said_twice_counts_once(opening):
     assert engine.triples == 1 and engine.in_memory
 
 
-SPARE = "import rlm.ontology.child; rlm.ontology.child._core_to_spare = lambda: True\n"
+SPARE = (
+    "import rlm.ontology.engine.child; rlm.ontology.engine.child._core_to_spare = lambda: True\n"
+)
 NESTED = "<http://e/s> <http://e/says> <<( <http://e/a> <http://e/p> _:b )>> ; a <http://e/T> ."
 TYPED = (
     "_:x a <http://e/T> . <http://e/i> a <http://e/T> , [] . <http://e/T> a"
@@ -344,7 +345,6 @@ def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(
 
 
 # -- what goes wrong
-# -------------------------------------------------------------------------------------
 
 
 def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, held, monkeypatch):
@@ -397,7 +397,7 @@ def test_closing_gives_a_build_time_to_end(opening, folder):
 SCRIPT = """
 import sys
 from pathlib import Path
-from rlm.ontology.engine import LocalEngine
+from rlm.ontology.engine.local import LocalEngine
 engine = LocalEngine(sys.argv[1], cache_dir=Path(sys.argv[2]))
 print(engine.triples)
 """

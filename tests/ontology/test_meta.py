@@ -13,9 +13,6 @@ from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 from small_graphs import EX, PREFIXES, ex, meta_of, meta_of_file
 
 from rlm.errors import OntologyError
-from rlm.ontology import build_meta as building
-from rlm.ontology.build_meta import build_meta
-from rlm.ontology.build_read import Counts, Reader
 from rlm.ontology.labels import (
     first_sentence,
     is_opaque,
@@ -25,13 +22,15 @@ from rlm.ontology.labels import (
     stem,
     telling_sentence,
 )
-from rlm.ontology.meta import GraphMeta, IRISet
+from rlm.ontology.meta import build_meta as building
+from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.meta.build_read import Counts, Reader
+from rlm.ontology.meta.graph_meta import GraphMeta, IRISet
 
 SHARED = ("prov", "skos", "void")
 
 
 # -- classes
-# -------------------------------------------------------------------------------------------------
 
 
 def test_blank_classes_are_not_classes_and_restrictions_are_no_superclass() -> None:
@@ -118,7 +117,6 @@ def test_disjointness_in_all_three_forms() -> None:
 
 
 # -- properties
-# ----------------------------------------------------------------------------------------------
 
 
 def test_several_domains_and_unions_are_kept_apart() -> None:
@@ -187,7 +185,6 @@ def test_deprecated_terms_and_their_successors() -> None:
 
 
 # -- labels
-# --------------------------------------------------------------------------------------------------
 
 
 def test_labels_come_from_five_vocabularies_and_in_a_chosen_language() -> None:
@@ -274,7 +271,6 @@ def test_definitions_beat_comments_and_boilerplate_is_no_purpose() -> None:
 
 
 # -- the whole
-# -----------------------------------------------------------------------------------------------
 
 
 def test_no_namespace_is_given_the_prefix_of_another_vocabulary() -> None:
@@ -446,7 +442,6 @@ def test_any_graph_gives_a_sound_meta(triples: list[tuple[str, str, str]]) -> No
 
 
 # -- real ontologies, counted again by rdflib
-# -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SHARED)

@@ -11,9 +11,9 @@ import pytest
 from small_graphs import EX, views_of
 
 from rlm.errors import OntologyError, QueryTimeout
-from rlm.ontology import paths
-from rlm.ontology.answer import Answer
-from rlm.ontology.views import Views
+from rlm.ontology.engine.protocol import Answer
+from rlm.ontology.views import paths
+from rlm.ontology.views.views import Views
 
 FAMILY = """
 ex:Person a owl:Class ; rdfs:isDefinedBy ex:file .
@@ -160,7 +160,7 @@ def test_no_path_is_missed_or_given_twice(tmp_path: Path) -> None:
     ("one", "two"), [("prov:Activity", "prov:Agent"), ("prov:Plan", "prov:Association")]
 )
 def test_paths_of_a_real_schema(one: str, two: str, shared_dir: Path, tmp_path: Path) -> None:
-    from rlm.ontology.engine import LocalEngine
+    from rlm.ontology.engine.local import LocalEngine
 
     with LocalEngine(shared_dir / "ontologies" / "prov.ttl", cache_dir=tmp_path) as engine:
         found = Views(engine).find_path(one, two)

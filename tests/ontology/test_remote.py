@@ -30,7 +30,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import EndpointError, QueryRefused, QueryTimeout
-from rlm.ontology.bind import bind_values, term_source
+from rlm.ontology.query.bind import bind_values, term_source
 
 SELECT = "SELECT ?x WHERE { ?x a <http://example.org/Sloop> } ORDER BY ?x"
 EX = "PREFIX ex: <http://example.org/> "

@@ -13,9 +13,9 @@ from repl_running import in_the_repl
 
 from rlm.errors import QueryRefused
 from rlm.handles import Meter, Ref, Store
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.remote import RemoteEngine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.remote.engine import RemoteEngine
+from rlm.ontology.views.views import Views
 from rlm.store.open import open_store
 from rlm.tools import sparql_tools, view_tools
 
@@ -185,7 +185,6 @@ def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:
 
 
 # -- prefixes
-# --------------------------------------------------------------------------------------------
 
 
 def test_known_prefixes_are_declared_and_others_are_left_to_the_server() -> None:

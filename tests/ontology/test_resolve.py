@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rlm.errors import OntologyError
-from rlm.ontology.engine import open_engine
-from rlm.ontology.meta import Individuals
-from rlm.ontology.resolve import MOST_CHARS, called, occurs, resolve
+from rlm.ontology.meta.graph_meta import Individuals
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.resolve import MOST_CHARS, called, occurs, resolve
 
 GRAPH = """
 @prefix ex: <http://example.org/yard#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import EndpointError
-from rlm.ontology.results import (
+from rlm.ontology.remote.results import (
     read_boolean,
     read_rows,
     read_triples,

@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.errors import OntologyError
-from rlm.ontology import snapshot as snapshot_module
-from rlm.ontology.dataset import DatasetMeta
-from rlm.ontology.snapshot import load_snapshot, persisted, save_snapshot
+from rlm.ontology.datasets import snapshot as snapshot_module
+from rlm.ontology.datasets.dataset import DatasetMeta
+from rlm.ontology.datasets.snapshot import load_snapshot, persisted, save_snapshot
 from rlm.ontology.terms import XSD, iri, literal
 
 A, P = "http://e/a", "http://e/p"
 
 # -- round trips
-# -----------------------------------------------------------------------------------------
 
 IRIS = st.builds(
     "http://e/{}".format,
@@ -179,7 +178,6 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 # -- what is refused
-# -------------------------------------------------------------------------------------
 
 
 def sealed(body: str | bytes, version: int = 1) -> bytes:
@@ -280,7 +278,7 @@ def test_numbers_that_grow_in_the_store_count_as_what_they_become(tmp_path, monk
         '"x" .', '"1e300"^^<http://www.w3.org/2001/XMLSchema#double> .'
     )
     path.write_bytes(sealed(body))
-    monkeypatch.setattr("rlm.ontology.graphs.MAX_BYTES", 300)
+    monkeypatch.setattr("rlm.ontology.datasets.graphs.MAX_BYTES", 300)
     with pytest.raises(OntologyError, match="at most 300 bytes"):
         load_snapshot(path)
 
@@ -321,7 +319,6 @@ def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
 
 
 # -- around a run
-# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("PM-09")

@@ -14,12 +14,12 @@ from rdflib import Graph, URIRef
 from small_graphs import EX, views_of
 
 from rlm.errors import OntologyError
-from rlm.ontology import build_meta as building
-from rlm.ontology.build_meta import build_meta
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.nearest import distance, nearest
-from rlm.ontology.search import Index
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.meta import build_meta as building
+from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.views.nearest import distance, nearest
+from rlm.ontology.views.search import Index
+from rlm.ontology.views.views import Views
 
 ZOO = """
 ex: a owl:Ontology ; dcterms:title "Zoo" .
@@ -60,7 +60,6 @@ def hits(found: list[dict[str, object]]) -> list[tuple[object, object, object]]:
 
 
 # -- search
-# --------------------------------------------------------------------------------------------------
 
 
 def test_search_ranks_by_how_it_matched_and_puts_the_deprecated_last(zoo: Views) -> None:
@@ -180,7 +179,6 @@ def test_every_name_finds_its_own_term(prov: Views) -> None:
 
 
 # -- describe and probe
-# --------------------------------------------------------------------------------------
 
 
 def test_describe_a_class(zoo: Views) -> None:
@@ -293,7 +291,6 @@ def test_probe_counts_agree_with_rdflib(prov: Views, shared_dir: Path, name: str
 
 
 # -- names
-# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -365,7 +362,6 @@ def test_nothing_is_near_to_nonsense(zoo: Views) -> None:
 
 
 # -- numbers
-# -------------------------------------------------------------------------------------------------
 
 
 def test_predicate_frequency_counts_every_statement(zoo: Views) -> None:

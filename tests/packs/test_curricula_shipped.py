@@ -11,11 +11,11 @@ import pytest
 
 from rlm.learning.verify import check_answer
 from rlm.llm.offline.asked import FAMILIES
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
-from rlm.ontology.guard import check_query
-from rlm.ontology.lexer import IRI, PNAME
-from rlm.ontology.paths import find_path
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.open import open_engine
+from rlm.ontology.query.guard import check_query
+from rlm.ontology.query.lexer import IRI, PNAME
+from rlm.ontology.views.paths import find_path
 from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum, odd_tags
 

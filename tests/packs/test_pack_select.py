@@ -9,7 +9,8 @@ from pack_making import memories, memory, pack_bytes, store
 
 from rlm.errors import PackError
 from rlm.packs import export_pack, score_generalization
-from rlm.packs.select import candidates, hardcoded
+from rlm.packs.select import candidates
+from rlm.store.generality import hardcoded
 from rlm.store.types import Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
 
 PLAIN = "The sky was blue that day."

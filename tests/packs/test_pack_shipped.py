@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pack_making import store
 
-from rlm.learning.compact import shown_whole
+from rlm.learning.compact import is_shown_whole
 from rlm.packs import (
     bootstrap_general_strategies,
     export_pack,
@@ -122,7 +122,7 @@ def test_what_training_taught_is_found_by_the_kind_of_task(tmp_path: Path) -> No
 
 def test_a_prompt_has_room_for_all_of_a_shipped_procedure() -> None:
     for path in shipped_packs().values():
-        assert all(shown_whole(item_of(record)) for _, record in PackReader(path))
+        assert all(is_shown_whole(item_of(record)) for _, record in PackReader(path))
 
 
 @pytest.mark.req("RB-06", "RB-12")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from rlm.learning.verify import check_verify
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
-from rlm.ontology.nearest import squeezed
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.nearest import squeezed
 
 SMALL = """\
 @prefix ex: <http://example.org/small#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import subprocess
 import sys
@@ -12,17 +12,13 @@ from types import ModuleType
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))  # scripts, no part of the package
+
 
 @pytest.fixture(scope="session")
-def gendocs(root: Path) -> ModuleType:
-    """tools/gendocs.py, which is a script and no part of the package."""
-    spec = importlib.util.spec_from_file_location("gendocs", root / "tools" / "gendocs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gendocs"] = module
-    spec.loader.exec_module(module)
-    return module
+def gendocs() -> ModuleType:
+    """tools/gendocs.py."""
+    return importlib.import_module("gendocs")
 
 
 @pytest.fixture

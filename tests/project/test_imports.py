@@ -8,101 +8,22 @@ import functools
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
+import house
 import pytest
 
-LEVELS = (
-    ("errors", "config", "clock", "urls", "http", "frames", "kernel", "lazy", "worker", "_version"),
-    ("handles", "llm", "sandbox", "ontology", "retrieval"),
-    ("store", "loop"),
-    ("tools", "context", "learning", "packs"),
-    ("agent", "service", "train", "evaluate"),
-    ("cli", "mcp_server", "dashboard", "__main__"),
-)
-LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-STRANGERS = (1, 2)
-"""On these levels no room knows its neighbour."""
-EDGE = len(LEVELS) - 1
 MAX_LINES = 500
 WORKERS = ("rlm.sandbox.child.main",)
-
-Finding = tuple[int, str]
-
-
-@functools.cache
-def tree_of(source: str) -> ast.Module:
-    return ast.parse(source)
 
 
 @functools.cache
 def nodes(source: str) -> list[ast.AST]:
     """Every node of a module, read once for all the rules."""
-    return list(ast.walk(tree_of(source)))
+    return list(ast.walk(house.parse(source)))
 
 
-def room_of(module: str) -> str:
-    """`rlm.store.gate` lives in `store`; the package itself is ''."""
-    return module.split(".")[1] if "." in module else ""
-
-
-def imported(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[Finding]:
-    """Every module of rlm that is imported, with its line; those for type checkers too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (
-                (node.lineno, alias.name)
-                for alias in node.names
-                if alias.name.split(".")[0] == "rlm"
-            )
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = module.split(".")
-                kept = len(parts) - node.level + is_package
-                base = ".".join([*parts[:kept], *([base] if base else [])])
-            if base == "rlm":
-                yield from ((node.lineno, f"rlm.{alias.name}") for alias in node.names)
-            elif base.startswith("rlm."):
-                yield node.lineno, base
-
-
-def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list[Finding]:
-    """Imports that do not go down. The package's own `__init__` is the public API and may name
-    anything."""
-    if module == "rlm":
-        return []
-    room = room_of(module)
-    if room not in LEVEL:
-        return [
-            (
-                1,
-                (
-                    f"{module} is in no level of the house: add the room to docs/design.md and to"
-                    " this test"
-                ),
-            )
-        ]
-    level, found = LEVEL[room], []
-    for line, target in imported(tree_of(source), module, is_package=is_package):
-        other = room_of(target)
-        if other == room:
-            continue
-        if other not in LEVEL:  # a public name, taken from the package itself
-            if level != EDGE:
-                found.append(
-                    (
-                        line,
-                        f"{module} takes {target!r} from the public API: import it from its room",
-                    )
-                )
-        elif LEVEL[other] > level or (LEVEL[other] == level and level in STRANGERS):
-            found.append((line, f"{module} imports {target}"))
-    return found
-
-
-def environment_reads(source: str) -> list[Finding]:
+def environment_reads(source: str) -> list[house.Finding]:
     found = []
     for node in nodes(source):
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
@@ -113,7 +34,7 @@ def environment_reads(source: str) -> list[Finding]:
     return found
 
 
-def prints_and_exits(source: str) -> list[Finding]:
+def prints_and_exits(source: str) -> list[house.Finding]:
     found = []
     for node in nodes(source):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in (
@@ -138,16 +59,12 @@ def prints_and_exits(source: str) -> list[Finding]:
 @pytest.fixture(scope="module")
 def modules(root: Path) -> dict[str, tuple[Path, str]]:
     """Dotted name to file and source."""
-    found = {}
-    for path in sorted((root / "src" / "rlm").rglob("*.py")):
-        parts = list(path.relative_to(root / "src").with_suffix("").parts)
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = (path, path.read_text("utf-8"))
+    found = house.read_modules(root)
     assert len(found) > 20
-    return found
+    return {name: (module.path, module.source) for name, module in found.items()}
 
 
-def shown(path: Path, root: Path, found: list[Finding]) -> list[str]:
+def shown(path: Path, root: Path, found: list[house.Finding]) -> list[str]:
     return [f"{path.relative_to(root)}:{line}: {what}" for line, what in found]
 
 
@@ -155,9 +72,13 @@ def test_imports_go_down(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
         wrong += shown(
-            path, root, wrong_imports(source, name, is_package=path.name == "__init__.py")
+            path, root, house.wrong_imports(source, name, is_package=path.name == "__init__.py")
         )
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_two_rooms_know_each_other(root):
+    assert house.cycles(house.edges_between(house.read_modules(root))) == []
 
 
 def test_only_config_reads_the_environment(modules, root):
@@ -171,7 +92,7 @@ def test_only_config_reads_the_environment(modules, root):
 def test_only_the_command_line_prints_and_exits(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
-        if room_of(name) in ("cli", "__main__") or name == "rlm.sandbox.child.builtins":
+        if house.room_of(name) in ("cli", "__main__") or name == "rlm.sandbox.child.builtins":
             continue  # the second is `exit()` as the sandboxed code knows it
         found = shown(path, root, prints_and_exits(source))
         # A worker must end without running its parent's clean-up; nothing else may.
@@ -229,10 +150,19 @@ def test_no_module_is_too_long(modules, root):
         ("rlm.errors", "from rlm.store import gate"),
         ("rlm.agent", "from rlm.cli import app"),
         ("rlm.novelty", "x = 1"),
+        ("rlm.agent.recall", "from rlm.llm.offline.asked import understand"),
+        ("rlm.learning.extract", "def f():\n    import rlm.llm.offline.client"),
+        ("rlm.llm.cassette", "from rlm.llm import offline"),
+        ("rlm.llm.cassette", "from .offline import client"),
+        ("rlm.learning.gates", "from rlm.packs.select import hardcoded"),
+        ("rlm.learning.artifact", "from rlm.tools.trace import Trace"),
+        ("rlm.context.build", "from rlm.learning import dedup"),
+        ("rlm.tools.memory", "from rlm.packs import import_pack"),
+        ("rlm.agent.attempt", "from rlm.packs import list_packs"),
     ],
 )
 def test_an_import_that_goes_up_is_found(module, source):
-    assert wrong_imports(source, module)
+    assert house.wrong_imports(source, module)
 
 
 @pytest.mark.parametrize(
@@ -253,10 +183,15 @@ def test_an_import_that_goes_up_is_found(module, source):
         ("rlm.packs.export", "from rlm.store.types import MemoryItem"),
         ("rlm.cli.app", "from rlm import open_store\nfrom rlm.packs import import_pack"),
         ("rlm.config", "from rlm.errors import ConfigError\nimport os"),
+        ("rlm.llm.open", "from rlm.llm.offline.client import OfflineClient"),
+        ("rlm.llm.offline.graph.follow", "from rlm.llm.offline.asked.kinds import Asked"),
+        ("rlm.tools.learned", "from rlm.learning import dedup"),
+        ("rlm.learning.dedup", "from rlm.context.l2_memories import bullets"),
+        ("rlm.train", "from rlm.packs.curriculum import Task"),
     ],
 )
 def test_an_import_that_goes_down_is_fine(module, source):
-    assert not wrong_imports(source, module)
+    assert not house.wrong_imports(source, module)
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_recalled_text_is_not_stored_as_something_new(backend, make_item):
     )
     held = backend.add(make_item("Search first", content=told))
     assert backend.get(held).trust == "quarantined"
-    assert "recalled" in backend.get(held).provenance["quarantined_because"]
+    assert "recalled" in backend.get(held).quarantine_reason
     assert backend.retrieve("search first") == []
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from rlm.errors import HandleError, RLMError, ValidationError
 from rlm.handles import Meter, Store, View
+from rlm.loop.trace import render_value
 from rlm.tools import ctx_tools
 from rlm.tools.ctx import FIND_CHARS, FIND_HITS, HIT_CHARS, PART_CHARS, STATS_CHARS
-from rlm.tools.toolbox import rendered
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_whatever_is_asked_the_returns_stay_under_their_caps(
                     value = tools[name](target, *args)
                 except RLMError:
                     continue
-                assert len(rendered(value)) <= cap, name
+                assert len(render_value(value)) <= cap, name
                 if name == "ctx_find":
                     assert all(len(hit["text"]) <= PART_CHARS for hit in value)
     assert meter.report()["max_single_return"] <= max(2 * PART_CHARS + 40, FIND_HITS * HIT_CHARS)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from rlm.errors import LimitExceeded, NotFound, RLMError, StoreError, ValidationError
 from rlm.handles import Meter
+from rlm.loop.trace import render_value
 from rlm.store.open import open_store
-from rlm.tools import Recalled, graph_tools, memory_tools
+from rlm.tools import RecalledTexts, graph_tools, memory_tools
 from rlm.tools.graph import NODE_CHARS, WRITES_PER_RUN
-from rlm.tools.toolbox import rendered
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_what_was_recalled_is_not_noted_again(call, db, recall):
 
 
 def test_both_rooms_can_share_what_was_recalled(db, meter):
-    recalled = Recalled()
+    recalled = RecalledTexts()
     box = graph_tools(db, meter, recalled=recalled) | memory_tools(db, meter, recalled=recalled)
     box.functions["memory_add_fact"](
         "Ask for the class before you ask for its instances, or wait for an hour"
@@ -209,5 +209,5 @@ def test_whatever_is_asked_the_returns_stay_under_their_caps(db, contents, query
             assert not 1 <= limit <= 20
             continue
         assert len(shown) <= limit
-        assert all(len(rendered(node["content"])) <= NODE_CHARS for node in shown)
-        assert len(rendered(shown)) <= 2 + limit * 480
+        assert all(len(render_value(node["content"])) <= NODE_CHARS for node in shown)
+        assert len(render_value(shown)) <= 2 + limit * 480

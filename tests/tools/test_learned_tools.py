@@ -6,10 +6,11 @@ import pytest
 
 from rlm.errors import HandleError, LimitExceeded, ValidationError
 from rlm.handles import Store, View, to_wire
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.views import Views
+from rlm.loop.trace import Trace
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.views import Views
 from rlm.store.types import MemoryItem
-from rlm.tools import Recalled, Trace, memory_tools, sparql_tools, view_tools
+from rlm.tools import RecalledTexts, memory_tools, sparql_tools, view_tools
 from rlm.tools.learned import LEARNT_PER_RUN, learned_tools
 
 pytestmark = pytest.mark.req("UT-07")
@@ -30,7 +31,7 @@ def engine(root, tmp_path_factory):
 @pytest.fixture
 def tools(engine, backend, meter):
     """The tools of one run by name, watched by a trace."""
-    handles, trace, recalled = Store(), Trace(), Recalled()
+    handles, trace, recalled = Store(), Trace(), RecalledTexts()
     meta = engine.meta()
     box = view_tools(Views(engine, meta), meter) | sparql_tools(engine, handles, meter)
     box = box | memory_tools(backend, meter, recalled=recalled)
@@ -144,7 +145,7 @@ def test_a_name_in_a_query_that_wants_to_be_obeyed_is_kept_in_quarantine(tools, 
     found = tools["mem_extract"](
         asked(tools, f"SELECT ?x WHERE {{ ?x {name} prov:Agent }}"), TASK, GOOD
     )
-    assert found["trust"] == "quarantined" and found["quarantined_because"]
+    assert found["trust"] == "quarantined" and found["quarantine_reason"]
     assert backend.get(found["id"]).trust == "quarantined"
     assert backend.retrieve("subclasses of a class", 5) == []
 

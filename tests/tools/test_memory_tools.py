@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from rlm.errors import LimitExceeded, NotFound, RLMError, ValidationError
 from rlm.handles import Meter
+from rlm.loop.trace import render_value
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import MemoryItem
-from rlm.tools import Recalled, memory_tools
+from rlm.tools import RecalledTexts, memory_tools
 from rlm.tools.memory import ADDS_PER_RUN, GET_ITEMS, ITEM_CHARS, QUOTE_CHARS, SEARCH_CHARS
-from rlm.tools.recalled import MOST_RECALLED
-from rlm.tools.toolbox import rendered
+from rlm.tools.recalled_texts import MOST_RECALLED
 
 pytestmark = pytest.mark.req("UT-02")
 
@@ -248,7 +248,7 @@ def test_text_under_the_heading_of_recalled_memories_is_not_stored(call):
 
 
 def test_a_run_that_recalled_too_much_stores_nothing_more():
-    recalled = Recalled()
+    recalled = RecalledTexts()
     recalled._windows.update(range(MOST_RECALLED + 1))
     box = memory_tools(MemoryStore(), Meter(), recalled=recalled)
     with pytest.raises(ValidationError, match="new and old cannot be told apart"):
@@ -315,7 +315,7 @@ def test_whatever_is_asked_the_returns_stay_under_their_caps(items, q, numbers):
             value = tools[name](*args)
         except RLMError:
             continue
-        assert len(rendered(value)) <= cap, name
+        assert len(render_value(value)) <= cap, name
         if name == "mem_get":
             assert len(value) <= GET_ITEMS
             assert all(len(item["content"]) <= ITEM_CHARS for item in value)

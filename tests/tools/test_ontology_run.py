@@ -7,8 +7,8 @@ import pytest
 from rlm.handles import Meter, Store
 from rlm.llm import ScriptedClient
 from rlm.loop import RLMLogger, rlm_run
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.views import Views
 from rlm.tools import ctx_tools, memory_tools, sparql_tools, view_tools
 
 CANARY = "zebra-7f3a"

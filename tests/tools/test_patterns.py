@@ -7,10 +7,11 @@ import pytest
 
 from rlm.errors import QueryRefused
 from rlm.handles import Meter, Store
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.lexer import tokenize
-from rlm.tools import Recalled, sparql_tools
-from rlm.tools.patterns import PATTERN_CHARS, PATTERNS_PER_RUN, pattern_of
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.query.lexer import tokenize
+from rlm.ontology.query.shape import PATTERN_CHARS, pattern_of
+from rlm.tools import RecalledTexts, sparql_tools
+from rlm.tools.patterns import PATTERNS_PER_RUN
 
 pytestmark = pytest.mark.req("UT-05")
 
@@ -227,7 +228,7 @@ def test_a_run_stores_a_few_patterns_at_most(ask, db):
 
 
 def test_a_pattern_that_was_recalled_is_not_stored_again(engine, db):
-    recalled = Recalled()
+    recalled = RecalledTexts()
     query = (
         "SELECT ?vessel ?berth ?terminal WHERE {{ ?vessel harbour:mooredAt ?berth . ?berth"
         " harbour:berthOf ?terminal FILTER(?berth != harbour:{0}) }}"

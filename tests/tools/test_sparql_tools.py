@@ -9,12 +9,12 @@ import pytest
 
 from rlm.errors import HandleError, OntologyError, QueryRefused, QueryTimeout, ValidationError
 from rlm.handles import Meter, Ref, Store, View, to_wire
-from rlm.ontology.engine import LocalEngine
+from rlm.loop.trace import render_value
+from rlm.ontology.engine.local import LocalEngine
 from rlm.tools import sparql_tools
 from rlm.tools.sparql import QUERY_ROWS, SLICE_CHARS, SLICE_ROWS, VALUE_CHARS
 from rlm.tools.sparql_peek import PEEK_CHARS, PEEK_LIMIT
 from rlm.tools.sparql_schema import OVERVIEW_CHARS, SCHEMA_CHARS, SCHEMA_LIMIT, SchemaCache
-from rlm.tools.toolbox import rendered
 
 pytestmark = pytest.mark.req("UT-03")
 
@@ -183,7 +183,7 @@ def test_a_query_that_found_nothing_is_told_about_names_that_are_not_there(call)
 
 
 def test_a_slow_query_ends_in_its_error(handles, root, cache_dir):
-    from rlm.ontology.engine import EngineLimits
+    from rlm.ontology.engine.protocol import EngineLimits
 
     limits = EngineLimits(timeout_s=0.5)
     with LocalEngine(
@@ -210,7 +210,7 @@ def test_pages_make_up_the_whole(call, handles):
     rows, offset, pages = [], 0, 0
     while True:
         page = call("slice", ref, limit=SLICE_ROWS, offset=offset)
-        assert len(page["rows"]) <= SLICE_ROWS and len(rendered(page)) <= SLICE_CHARS
+        assert len(page["rows"]) <= SLICE_ROWS and len(render_value(page)) <= SLICE_CHARS
         rows += page["rows"]
         pages += 1
         if not page["has_more"]:
@@ -266,7 +266,7 @@ def test_long_values_are_cut_and_long_rows_come_in_smaller_pages(handles, tmp_pa
         ref = call("query", "SELECT ?v { ?s ?p ?v } ORDER BY ?v")
         page = call("slice", ref)
         assert (
-            len(rendered(page)) <= SLICE_CHARS
+            len(render_value(page)) <= SLICE_CHARS
             and 10 < len(page["rows"]) == page["next_offset"] < 50
         )
         assert all(len(row["v"]) <= VALUE_CHARS and row["v"].endswith("…") for row in page["rows"])
@@ -279,7 +279,7 @@ def test_long_values_are_cut_and_long_rows_come_in_smaller_pages(handles, tmp_pa
         wide = call("query", f"SELECT * {{ ?s <http://e/p> ?{names[0]} {bound} }}", limit=2)
         page = call("slice", wide)
         assert (
-            len(rendered(page)) <= SLICE_CHARS
+            len(render_value(page)) <= SLICE_CHARS
             and len(page["rows"]) == 1
             and page["next_offset"] == 1
         )
@@ -299,14 +299,14 @@ def test_the_overview_is_short_and_true(each, handles, meter):
         meta.individuals.count,
     )
     assert 3 <= len(found["top_classes"]) <= 6 and "left_out" not in found
-    assert len(rendered(found)) <= OVERVIEW_CHARS and meter.report()["flags"] == []
+    assert len(render_value(found)) <= OVERVIEW_CHARS and meter.report()["flags"] == []
 
 
 @pytest.mark.parametrize("mode", ["classes", "properties", "namespaces"])
 def test_a_listing_is_bounded_and_says_what_is_left(each, handles, mode):
     call, meta = tools(each, handles), each.meta()
     found = call("schema", mode)
-    assert len(rendered(found)) <= SCHEMA_CHARS and len(found[mode]) <= SCHEMA_LIMIT
+    assert len(render_value(found)) <= SCHEMA_CHARS and len(found[mode]) <= SCHEMA_LIMIT
     assert found["total"] == len(getattr(meta, mode))
     assert found["has_more"] is (len(found[mode]) < found["total"])
     few = call("schema", mode, limit=2)
@@ -457,13 +457,13 @@ def test_every_peek_is_bounded(each, handles, meter):
     call, meta = tools(each, handles, meter), each.meta()
     for iri in [*meta.classes, *meta.properties][::5]:
         for mode in ("sample", "schema"):
-            assert len(rendered(call("peek", f"<{iri}>", PEEK_LIMIT, mode))) <= PEEK_CHARS
+            assert len(render_value(call("peek", f"<{iri}>", PEEK_LIMIT, mode))) <= PEEK_CHARS
     comments = call("peek", "rdfs:comment", PEEK_LIMIT)
     assert (
-        len(rendered(comments)) <= PEEK_CHARS
+        len(render_value(comments)) <= PEEK_CHARS
         and len(comments["rows"]) + comments["left_out"]["rows"] == PEEK_LIMIT
     )
-    assert len(rendered(call("peek", meta.curie(list(meta.classes)[3])))) < 1000
+    assert len(render_value(call("peek", meta.curie(list(meta.classes)[3])))) < 1000
 
 
 def test_a_peek_that_cannot_be_says_why(call):

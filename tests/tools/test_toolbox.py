@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from rlm.errors import ValidationError
 from rlm.handles import Meter, Ref, Store
+from rlm.loop.trace import render_value
 from rlm.store.jsonfile import MemoryStore
 from rlm.tools import Toolbox, ctx_tools, graph_tools, memory_tools
-from rlm.tools.toolbox import clip, rendered
+from rlm.tools.toolbox import clip
 
 
 def shout(text, times=2, *rest, loud=True):
@@ -32,7 +33,7 @@ def test_what_a_tool_returns_is_measured_as_it_is_read(meter):
     box.functions["shout"]([{"a": "ü"}], 1)
     assert meter.report()["max_single_return"] == len('[{"a": "ü"}]')
     assert (
-        rendered([Ref("a", "text", 5, "abc")])
+        render_value([Ref("a", "text", 5, "abc")])
         == '[{"$ref": {"key": "a", "dtype": "text", "sz": 5, "prev": "abc"}}]'
     )
 

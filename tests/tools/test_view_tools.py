@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.errors import NotRDF, OntologyError, ValidationError
-from rlm.ontology.engine import LocalEngine
-from rlm.ontology.views import Views
+from rlm.loop.trace import render_value
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.views import Views
 from rlm.tools import setup_ontology_context, view_tools
-from rlm.tools.toolbox import rendered
 from rlm.tools.views import VIEW_CHARS, fit, take
 
 NAMES = [
@@ -76,14 +76,14 @@ def test_a_tool_answers_as_its_view(call, prov):
 
 def test_what_is_too_long_is_cut_and_says_so(call, prov, meter):
     whole = prov.find_path("prov:Entity", "prov:Agent", 4, 25)
-    assert len(rendered(whole)) > 2 * VIEW_CHARS
+    assert len(render_value(whole)) > 2 * VIEW_CHARS
     found = call("find_path", "prov:Entity", "prov:Agent", 4, 25)
-    assert len(rendered(found)) <= VIEW_CHARS
+    assert len(render_value(found)) <= VIEW_CHARS
     assert found["paths"] == whole["paths"][: len(found["paths"])] and found["paths"]
     assert found["left_out"] == {"paths": len(whole["paths"]) - len(found["paths"])}
     hits = call("search_entity", "a", 25)
     assert (
-        len(rendered(hits)) <= VIEW_CHARS
+        len(render_value(hits)) <= VIEW_CHARS
         and hits == prov.search_entity("a", 25)[: len(hits)]
         and len(hits) > 5
     )
@@ -126,7 +126,7 @@ def test_long_names_and_labels_are_bounded(tmp_path, cache, meter):
             box["predicate_frequency"](25),
             box["graph_stats"](),
         ):
-            assert found and len(rendered(found)) <= VIEW_CHARS
+            assert found and len(render_value(found)) <= VIEW_CHARS
 
 
 # -- into so many characters
@@ -148,10 +148,10 @@ json_values = st.recursive(
 def test_whatever_is_fitted_fits(value, most):
     before = json.dumps(value)
     made = fit(value, most)
-    assert len(rendered(made)) <= most
+    assert len(render_value(made)) <= most
     assert type(made) is type(value)
     assert json.dumps(value) == before, "the value itself is left alone"
-    if len(rendered(value)) <= most:
+    if len(render_value(value)) <= most:
         assert made is value
 
 

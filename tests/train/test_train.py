@@ -18,7 +18,7 @@ from rlm.llm.offline.client import OfflineClient
 from rlm.packs.curriculum import read_curriculum
 from rlm.store.learning import LearningRow
 from rlm.store.types import Judgment, Run, Trajectory
-from rlm.train import checked, is_done, task_hash, train
+from rlm.train import check_lesson, is_done, task_hash, train
 
 pytestmark = pytest.mark.req("RB-09")
 
@@ -37,7 +37,7 @@ def rewrite(path, old, new):
 class Failing:
     """The offline model, which fails when the question is about `about`."""
 
-    model = "offline"
+    model, is_language_model = "offline", False
 
     def __init__(self, about, error=None):
         error = error or ModelUnavailable("gone")
@@ -101,7 +101,7 @@ def test_what_is_done_is_not_done_again(store, lesson):
 def done(store, lesson):
     """Both tasks are done, as far as the store knows."""
     read = read_curriculum(lesson)
-    content = checked(read)
+    content = check_lesson(read)
     for task in read.training:
         kept = {
             "curriculum_id": read.id,
@@ -232,7 +232,7 @@ def test_a_task_in_another_language_is_refused_where_offline_is_asked(store, les
     ):
         offline(store, lesson)
     assert store.stats()["trajectories"] == 0
-    assert checked(read_curriculum(lesson), model="another")
+    assert check_lesson(read_curriculum(lesson), client=ScriptedClient(["never"]))
 
 
 @pytest.mark.parametrize("model", ["nonsense", "nobody/nothing", "openai/", "scripted:"])

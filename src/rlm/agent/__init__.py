@@ -2,13 +2,20 @@
 
 `run` answers one question and learns from it. Whatever happens in a run, what there is of it is
 stored, in one transaction: an answer or a partial one, why it ended, what it was given, the
-verdict, the lessons.
+verdict, the lessons. What a caller can choose is a `RunSpec`.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rlm.agent.attempt import OnStep
-from rlm.agent.loop import AGENT_OUTPUT_CHARS, run
-from rlm.agent.memory import retrieve_memories, rlm_run_enhanced, rlm_run_with_memory
-from rlm.agent.types import AgentResult, Context, Part, RunOptions, TaskRef
+from rlm.agent.loop import run, run_spec
+from rlm.agent.spec import AGENT_OUTPUT_CHARS, AgentResult, Context, Part, RunSpec, TaskRef
+
+if TYPE_CHECKING:
+    from rlm.agent.memory import retrieve_memories, rlm_run_enhanced, rlm_run_with_memory
 
 __all__ = [
     "AGENT_OUTPUT_CHARS",
@@ -16,10 +23,18 @@ __all__ = [
     "Context",
     "OnStep",
     "Part",
-    "RunOptions",
+    "RunSpec",
     "TaskRef",
     "retrieve_memories",
     "rlm_run_enhanced",
     "rlm_run_with_memory",
     "run",
+    "run_spec",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The seeds' own names load when they are used: they bring datasets with them."""
+    if name in __all__:
+        return getattr(import_module("rlm.agent.memory"), name)
+    raise AttributeError(f"module 'rlm.agent' has no attribute {name!r}")

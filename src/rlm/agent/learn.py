@@ -9,8 +9,8 @@ from typing import Any
 
 from rlm.agent.attempt import Attempt
 from rlm.learning import dedup
-from rlm.learning.confidence import confirmed, followed_of, signals_for
-from rlm.learning.extract import NO_MODEL, extract_contrast, extract_memories
+from rlm.learning.confidence import confirm_signal, followed_of, signals_for
+from rlm.learning.extract import extract_contrast
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
 
@@ -36,12 +36,12 @@ def learn(
     A run that a person, a limit or a dead model ended says nothing of its memories, and teaches
     nothing.
     """
-    lessons = [_moved(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
+    lessons = [_credit(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
     if not extract or not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
-    plan = dedup.apply(store, _extracted(judged, lineage), used)
+    plan = dedup.apply(store, _extract(judged, lineage), used)
     first = lessons[0]
     found_again = tuple(_found_again(attempts[0], plan.outcomes))
     changes, archived = tuple(plan.update), tuple(plan.archive)
@@ -49,11 +49,11 @@ def learn(
     return Learned(plan.add, lessons, plan.outcomes)
 
 
-def _moved(attempt: Attempt) -> Lessons:
-    """What an attempt says of the memories in its prompt. `offline` says what it follows: its
-    silence is no use."""
-    recalled, reads = attempt.recalled, attempt.models.root.model != NO_MODEL
-    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=reads)
+def _credit(attempt: Attempt) -> Lessons:
+    """What an attempt says of the memories in its prompt. What is no language model says what it
+    follows: its silence is no use."""
+    recalled = attempt.recalled
+    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=attempt.speaks)
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
@@ -74,12 +74,12 @@ def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterat
     for outcome in outcomes:
         known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY
         if best.succeeded and known and outcome["memory_id"] not in followed:
-            yield confirmed(outcome["memory_id"])
+            yield confirm_signal(outcome["memory_id"])
 
 
-def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
+def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
     best = attempts[0]
-    graph, task = best.graph, best.options.task
+    graph, task = best.graph, best.spec.task
     provenance: dict[str, Any] = {
         "trajectory_id": best.trajectory.trajectory_id,
         "run_id": best.trajectory.run_id,
@@ -90,17 +90,15 @@ def _extracted(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[
     known: dict[str, Any] = {
         "client": best.judge_client(),
         "question": best.query,
-        "asked": best.recalled.asked,
+        "task_type": next(iter(best.spec.task_types), ""),
         "ontology": None if graph is None else graph.name,
-        "prefixes": None if graph is None else graph.meta.prefixes,
+        "prefixes": {} if graph is None else graph.meta.prefixes,
         "provenance": provenance,
         "session": best.trajectory.trajectory_id,
         "recalled": best.repeats,
         "usage": best.result.usage,
     }
     verdicts = [attempt.judgment for attempt in attempts if attempt.judgment is not None]
-    if len(attempts) == 1:
-        return extract_memories(best.artifact(), verdicts[0], trace=best.trace, **known)
     artifacts = [attempt.artifact() for attempt in attempts]
     return extract_contrast(
         artifacts, verdicts, traces=[attempt.trace for attempt in attempts], **known

@@ -1,32 +1,39 @@
-"""`run`: one question, from what memory knows of it to what it teaches."""
+"""`run`: one question, from what memory knows of it to what it teaches.
+
+There may be several attempts at it (MaTTS, memory-aware test-time scaling, RB-24). In parallel,
+each is given other memories, and a model's own variety does the rest. In sequence, each is told
+what the last one answered and what the judge said. What the attempts have in common and where they
+differ is what `learn` distils.
+"""
 
 from __future__ import annotations
 
+import re
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from rlm.agent.accept import check_lang, check_language, check_log_dir, check_question
-from rlm.agent.attempt import Attempt, OnStep, Setting
+from rlm.agent.attempt import Attempt, OnStep
 from rlm.agent.learn import Learned, learn
-from rlm.agent.parts import Graph, Models, loaded, opened
+from rlm.agent.parts import RunParts, check_lang, check_question
 from rlm.agent.recall import recall
-from rlm.agent.scaling import Scaling, best_of, hint_after
-from rlm.agent.types import AgentResult, Context, RunOptions
-from rlm.errors import ConfigError, ModelError
-from rlm.learning.verify import check_verify
-from rlm.llm import Client, Usage
-from rlm.loop import Limits
-from rlm.store.backend import MemoryBackend
+from rlm.agent.spec import AgentResult, Context, RunSpec
+from rlm.errors import ConfigError, ModelError, RLMError
+from rlm.llm import Usage
+from rlm.loop import RLMIteration
+from rlm.store.identity import normalize
 from rlm.store.types import Run
 
-AGENT_OUTPUT_CHARS = 2_000
-"""What a model is shown of one block's output over an ontology: rows belong behind handles."""
-MOST_RECALLED = 20
-
-OpensStore = Callable[[], AbstractContextManager[MemoryBackend]]
+MOST_ATTEMPTS = 16
+WORKERS = 4
+HINT_ANSWER_CHARS = 200
+HINT_REASON_CHARS = 120
+_FORM = re.compile(r"(parallel|sequential):([1-9]\d?)")
 
 
 def run(
@@ -39,171 +46,121 @@ def run(
     enable_extraction: bool = True,
     log_dir: str | Path | None = None,
     model: str | None = None,
-    limits: Limits | None = None,
-    store: MemoryBackend | OpensStore | None = None,
-    client: Client | None = None,
-    on_start: Callable[[str], None] | None = None,
-    on_step: OnStep | None = None,
-    options: RunOptions | None = None,
+    **choices: Any,
 ) -> AgentResult:
     """Answer a question over a text of any length, or over an ontology; judge the run, learn from
     it, and keep it.
 
-    `context` is text, bytes, a path, or several of them. The store is `store`, or the one at
-    `db_path`, or the default one; a function that opens it is called once all else is accepted.
-    `client` goes before `model`; `on_start` is told then which model is asked. The best `memory_k`
-    memories are retrieved and the first of them injected; with `enable_extraction` the run leaves
-    memories of its own. A run that did not converge is no error: `converged` is False and `reason`
-    says why. Raises ConfigError, OntologyError and ModelAuthError before anything is asked,
-    ModelError when the server refuses the very first call, SandboxError when code cannot be
-    confined here: then nothing is kept.
+    `context` is text, bytes, a path, or several of them. The store is the one at `db_path`, or the
+    default one. The best `memory_k` memories are retrieved and the first of them injected; with
+    `enable_extraction` the run leaves memories of its own. `choices` are the other fields of
+    `RunSpec`: `limits`, `client`, `store`, `on_step`, `lang`, `scaling`, … A run that did not
+    converge is no error: `converged` is False and `reason` says why. Raises ConfigError,
+    OntologyError and ModelAuthError before anything is asked, ModelError when the server refuses
+    the very first call, SandboxError when code cannot be confined here: then nothing is kept.
     """
-    options = options or RunOptions()
-    _check(query, context, ontology_path, memory_k, options)
-    scaling = Scaling.of(options.scaling)
-    with ExitStack() as stack:
-        models = stack.enter_context(Models(model, client, options))
-        asked = "" if options.replay is not None else models.root.model
-        if context is None:
-            check_language(query, asked, ontology=True)
-        graph = None if ontology_path is None else Graph.open(stack, ontology_path, options)
-        if options.verify is not None:
-            if graph is None:
-                raise ConfigError(
-                    "`verify` asks an ontology, and there is none: give ontology_path"
-                )
-            check_verify(options.verify, graph.engine)
-        about = None if context is None else loaded(context)
-        if about is not None:
-            check_language(query, asked, ontology=graph is not None, context=about)
-        if log_dir is not None and options.task is None:  # training has looked for all of its tasks
-            check_log_dir(log_dir)
-        kept = stack.enter_context(store()) if callable(store) else store or opened(stack, db_path)
-        if on_start is not None:
-            on_start(models.root.model)
-        setting = Setting(query, models, kept, options, graph)
-        return Job(
-            stack, setting, about, memory_k, limits, log_dir, on_step, enable_extraction
-        ).run(scaling)
+    return run_spec(
+        RunSpec(
+            query=query,
+            ontology_path=ontology_path,
+            db_path=db_path,
+            context=context,
+            memory_k=memory_k,
+            enable_extraction=enable_extraction,
+            log_dir=log_dir,
+            model=model,
+            **choices,
+        )
+    )
 
 
-def _check(
-    query: str,
-    context: Context | None,
-    ontology_path: str | Path | None,
-    memory_k: int,
-    options: RunOptions,
-) -> None:
-    check_question(query)
-    check_lang(options.lang)
-    if context is None and ontology_path is None:
+def run_spec(spec: RunSpec) -> AgentResult:
+    """As `run`, with everything that a caller chose in one object."""
+    check_question(spec.query)
+    check_lang(spec.lang)
+    if spec.context is None and spec.ontology_path is None:
         raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
-    if (
-        isinstance(memory_k, bool)
-        or not isinstance(memory_k, int)
-        or not 0 <= memory_k <= MOST_RECALLED
-    ):
-        raise ConfigError(f"memory_k is {memory_k!r}: use a whole number from 0 to {MOST_RECALLED}")
+    Scaling.of(spec.scaling)
+    with ExitStack() as stack:
+        parts = RunParts.open(stack, spec)
+        if spec.on_start is not None:
+            spec.on_start(parts.models.root.model)
+        return AgentRun(stack, spec, parts).run()
 
 
 @dataclass
-class Job:
+class AgentRun:
     """One run on its way: one attempt, or several at the same question."""
 
     stack: ExitStack
-    given: Setting
-    context: Any
-    memory_k: int
-    limits: Limits | None = None
-    log_dir: str | Path | None = None
-    on_step: OnStep | None = None
-    extract: bool = True
+    spec: RunSpec
+    parts: RunParts
     lineage: Callable[[], Mapping[str, Any]] = dict
     """What else the provenance of a new memory says."""
+    record: Run = field(init=False)
 
     def __post_init__(self) -> None:
-        graph, options = self.given.graph, self.given.options
-        self.record = Run(model=self.given.models.root.model, notes=options.notes)
-        if graph is not None:
+        self.record = Run(model=self.parts.models.root.model, notes=self.spec.notes)
+        if (graph := self.parts.graph) is not None:
             self.record.ontology_name, self.record.ontology_path = graph.name, graph.engine.source
 
-    def run(self, scaling: Scaling) -> AgentResult:
+    def run(self) -> AgentResult:
         attempts: list[Attempt] = []
         try:
-            if scaling.parallel:
-                made = [
-                    self._attempt(skip=number, number=number + 1) for number in range(scaling.k)
-                ]
-                scaling.run_all(made, self._pass, self.on_step, attempts)
-            else:
-                for number in range(scaling.k):
-                    hint = hint_after(attempts[-1]) if attempts else ""
-                    place = number + 1 if scaling.k > 1 else 0
-                    attempts.append(self._attempt(skip=number, hint=hint, number=place))
-                    self._pass(attempts[-1], self.on_step)
-                    last = attempts[-1].result
-                    if (
-                        last.interrupted
-                        or last.error is not None
-                        or scaling.is_settled(attempts[-1])
-                    ):
-                        break
+            self._make_attempts(Scaling.of(self.spec.scaling), attempts)
             _raise_refused(attempts)
         except BaseException:
-            self._keep(
-                [attempt for attempt in attempts if attempt.result.iterations], extract=False
-            )
+            begun = [attempt for attempt in attempts if attempt.result.iterations]
+            self._keep(begun, extract=False)
             for attempt in attempts:
-                if not attempt.result.iterations:
+                if attempt not in begun:
                     attempt.drop_log()
             raise
-        return self._keep(attempts, extract=self.extract)
+        return self._keep(attempts, extract=self.spec.enable_extraction)
+
+    def _make_attempts(self, scaling: Scaling, attempts: list[Attempt]) -> None:
+        """Into `attempts`, so that what there is stays when one of them raises."""
+        if scaling.parallel:
+            made = [self._attempt(skip=number, number=number + 1) for number in range(scaling.k)]
+            scaling.run_all(made, _ask_and_judge, self.spec.on_step, attempts)
+            return
+        for number in range(scaling.k):
+            hint = hint_after(attempts[-1]) if attempts else ""
+            place = number + 1 if scaling.k > 1 else 0
+            last = self._attempt(skip=number, hint=hint, number=place)
+            attempts.append(last)
+            _ask_and_judge(last, self.spec.on_step)
+            ended = last.result.interrupted or last.result.error is not None
+            if ended or (last.verdict is not None and last.verdict.ok):
+                return  # another attempt can gain nothing
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
-        given = self.given
+        spec, parts = self.spec, self.parts
         remembered = recall(
-            given.query,
-            given.store,
-            given.graph,
-            self._wanted,
-            lang=given.options.lang,
+            spec.query,
+            parts.store,
+            parts.graph,
+            spec.recall_k,
+            lang=spec.lang,
             skip=skip,
-            text=self.context is not None,
+            text=parts.context is not None,
+            task_types=spec.task_types,
         )
-        return Attempt(self.stack, given, self.record.run_id, remembered, hint=hint, number=number)
-
-    @property
-    def _wanted(self) -> int:
-        """How many memories are asked for."""
-        return self.memory_k if self.given.options.recall else 0
-
-    def _pass(self, attempt: Attempt, on_step: OnStep | None) -> None:
-        about = attempt.recalled.built.text if self.context is None else self.context
-        logger = attempt.logger(self.stack, self.log_dir, self.record, self._wanted)
-        limits = self.limits
-        if limits is None:
-            limits = (
-                Limits()
-                if self.given.graph is None
-                else Limits(max_output_chars=AGENT_OUTPUT_CHARS)
-            )
-        attempt.ask(about, limits, logger, on_step)
-        attempt.judge()
+        return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
-        """Store all that there is, or nothing. The best attempt goes first; it carries what was
-        learnt."""
+        """Store all that there is, or nothing. The best attempt carries what was learnt."""
         if not attempts:
             return _NOTHING
         ordered = best_of(attempts)
-        store = self.given.store
+        store = self.parts.store
         learned = learn(ordered, store, extract=extract, lineage=self.lineage())
         others = [attempt.trajectory.trajectory_id for attempt in ordered[1:]]
         with store.together():
             for place, attempt in enumerate(ordered):
                 store.save_artifacts(
                     self.record,
-                    attempt.kept(others if place == 0 else ()),
+                    attempt.record(others if place == 0 else ()),
                     attempt.judgment,
                     memories=learned.memories if place == 0 else (),
                     retrieved=list(attempt.recalled.hits),
@@ -231,7 +188,7 @@ class Job:
             run_id=self.record.run_id,
             trajectory_id=best.trajectory.trajectory_id,
             log_path=best.trajectory.rlm_log_path,
-            memories_used=best.recalled.told(best.uses.followed),
+            memories_used=best.recalled.to_dicts(best.uses.followed),
             converged=result.converged,
             reason=result.reason,
             judgment=None if verdict is None else asdict(verdict),
@@ -239,15 +196,19 @@ class Job:
             usage=spent.to_dict(),
             new_memories=learned.outcomes,
             submitted=result.submitted,
-            model=self.given.models.root.model,
+            model=self.parts.models.root.model,
             attempts=tried if len(tried) > 1 else [],
             result=result,
         )
 
 
+def _ask_and_judge(attempt: Attempt, on_step: OnStep | None) -> None:
+    attempt.ask(on_step)
+    attempt.judge()
+
+
 def _raise_refused(attempts: list[Attempt]) -> None:
-    """A server that refuses the very first call has no such model: an error, not a run. One that is
-    down may be."""
+    """A server that refuses the very first call has no such model: an error, not a run."""
     if not any(attempt.result.iterations for attempt in attempts):
         for attempt in attempts:
             if type(attempt.result.error) is ModelError:
@@ -257,3 +218,98 @@ def _raise_refused(attempts: list[Attempt]) -> None:
 _NOTHING = AgentResult(
     "", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, ""
 )
+
+
+# -- several attempts
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How many attempts, and how."""
+
+    parallel: bool = False
+    k: int = 1
+
+    @classmethod
+    def of(cls, text: str | None) -> Self:
+        """`parallel:K` or `sequential:K`; None is one attempt."""
+        if text is None:
+            return cls()
+        match = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None or int(match[2]) > MOST_ATTEMPTS:
+            raise ConfigError(
+                f"scaling is {text!r}: use parallel:K or sequential:K, K from 1 to {MOST_ATTEMPTS}"
+            )
+        return cls(match[1] == "parallel", int(match[2]))
+
+    def run_all(
+        self,
+        made: list[Attempt],
+        work: Callable[[Attempt, OnStep | None], None],
+        on_step: OnStep | None,
+        done: list[Attempt],
+    ) -> None:
+        """All attempts at once, into `done` in order. Raises when all failed, or a callback did."""
+        stop, lock = threading.Event(), threading.Lock()
+
+        def step(turn: RLMIteration) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            if on_step is not None:
+                with lock:
+                    on_step(turn)
+
+        failed: list[Exception] = []
+        raised: Exception | None = None
+        with ThreadPoolExecutor(min(WORKERS, len(made))) as pool:
+            waiting = [pool.submit(work, attempt, step) for attempt in made]
+            while waiting:
+                try:
+                    waiting[0].result()
+                except (
+                    KeyboardInterrupt
+                ):  # ours while waiting, or an attempt's own: all of them end, and are kept
+                    stop.set()
+                    if not waiting[0].done():
+                        continue
+                except RLMError as exc:  # one that fails takes none of the others with it
+                    failed.append(exc)
+                except Exception as exc:  # a caller's own
+                    raised = raised or exc
+                    stop.set()
+                waiting.pop(0)
+        done.extend(made)
+        if raised is not None or len(failed) == len(made):
+            raise raised or failed[0]
+
+
+def best_of(attempts: list[Attempt]) -> list[Attempt]:
+    """The best first: judged right, answered as most others did, in the fewest turns."""
+    votes = Counter(_answer(attempt) for attempt in attempts if attempt.result.converged)
+    return sorted(
+        attempts,
+        key=lambda attempt: (
+            not attempt.succeeded,
+            {"high": 0, "medium": 1, "low": 2}.get(
+                attempt.judgment.confidence if attempt.judgment else "", 3
+            ),
+            -votes[_answer(attempt)],
+            len(attempt.result.iterations),
+        ),
+    )
+
+
+def _answer(attempt: Attempt) -> str:
+    return normalize(attempt.result.answer)
+
+
+def hint_after(attempt: Attempt) -> str:
+    """What the next attempt is told of the last one. Data, not orders: both are quoted and cut."""
+    answer = " ".join(attempt.result.answer.split())[:HINT_ANSWER_CHARS] or "(none)"
+    reason = " ".join((attempt.judgment.reason if attempt.judgment else "not judged").split())[
+        :HINT_REASON_CHARS
+    ]
+    return (
+        f"An earlier attempt at this question answered {answer!r}; the check said {reason!r}. "
+        "Look again by yourself, correct what is wrong, and answer."
+    )

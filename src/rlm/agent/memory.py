@@ -5,23 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.accept import check_language
-from rlm.agent.attempt import Extra, Setting
-from rlm.agent.loop import Job
-from rlm.agent.parts import Graph, Models
-from rlm.agent.scaling import Scaling
-from rlm.agent.types import Context, RunOptions
+from rlm.agent.loop import AgentRun
+from rlm.agent.parts import Graph, Models, RunParts, check_language
+from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
-from rlm.llm import Client
-from rlm.loop import Limits, RLMIteration
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.sense import sense_card
-from rlm.ontology.snapshot import persisted
-from rlm.ontology.views import Views
+from rlm.loop import RLMIteration
+from rlm.ontology.datasets.snapshot import persisted
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 from rlm.tools import Toolbox
@@ -62,11 +59,6 @@ def rlm_run_with_memory(
     dataset_path: str | Path | None = None,
     *,
     k: int = 3,
-    client: Client | None = None,
-    model: str | None = None,
-    limits: Limits | None = None,
-    log_dir: str | Path | None = None,
-    guidance: str = "",
     **kwargs: Any,
 ) -> Answered:
     """Retrieve, inject, run, judge, extract, store: the answer, the turns, the REPL's variables,
@@ -76,26 +68,29 @@ def rlm_run_with_memory(
     Functions in it become tools, plain values variables; anything else stays outside. All of it is
     in the namespace that comes back too, which can be given to the next call. With
     `persist_dataset`, the snapshot at `dataset_path` is loaded before the run and saved after it,
-    if it was changed, and new memories name it. `kwargs` are those of `rlm_run`.
+    if it was changed, and new memories name it. `kwargs` are fields of `RunSpec`.
     """
     if persist_dataset and dataset_path is None:
         raise ConfigError("persist_dataset needs a dataset_path: where the snapshot lies")
     given = ns.own() if isinstance(ns, Namespace) else dict(ns or {})
-    options = RunOptions(guidance=guidance)
+    graph, tools, values = _split_namespace(given)
+    tools = tools | Toolbox(dict(kwargs.pop("tools", {})))
+    spec = RunSpec(
+        query=query, memory_k=k, enable_extraction=enable_memory_extraction, ns=values, **kwargs
+    )
     with ExitStack() as stack:
-        models = stack.enter_context(Models(model, client, options))
-        graph, tools, values = _taken(given)
-        check_language(query, models.root.model, ontology=graph is not None, context=context)
+        models = stack.enter_context(Models(spec))
+        check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
             tools = tools | dataset_tools(dataset, Meter())
-        setting = Setting(query, models, memory_store, options, graph, Extra(tools, values, kwargs))
-        job = Job(stack, setting, context, k, limits, log_dir, extract=enable_memory_extraction)
+        spec = replace(spec, tools=tools.functions, patient=tools.patient)
+        job = AgentRun(stack, spec, RunParts(models, memory_store, graph, context))
         if dataset is not None and dataset_path is not None:
             path = str(Path(dataset_path).expanduser().absolute())
             job.lineage = lambda: {"dataset": path} if dataset.changed or dataset.saved else {}
-        found = job.run(Scaling())
+        found = job.run()
     new = [memory_store.get(entry["memory_id"]) for entry in found.new_memories]
     return (
         found.answer,
@@ -120,7 +115,7 @@ def rlm_run_enhanced(
         if isinstance(sense, GraphMeta)
         else str(sense)[:SENSE_CHARS]
     )
-    graph, _, _ = _taken(ns or {})
+    graph, _, _ = _split_namespace(ns or {})
     told = "" if graph is not None else card  # a graph brings its own
     answer, iterations, made, _ = rlm_run_with_memory(
         query, context, memory_store, ns, guidance=told, **kwargs
@@ -128,7 +123,7 @@ def rlm_run_enhanced(
     return answer, iterations, made
 
 
-def _taken(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
+def _split_namespace(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
     """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain
     values."""
     name, engine = next(

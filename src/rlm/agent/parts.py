@@ -1,28 +1,35 @@
-"""What a run is given: clients, an ontology, a text, a store. Each is opened once and closed at the
-end."""
+"""What a run works with: models, a store, an ontology, a text. Opened once, closed at the end."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.types import Context, RunOptions
+from rlm import clock
+from rlm.agent.spec import Context, RunSpec
 from rlm.context import Guide, read_guide
 from rlm.errors import ConfigError
-from rlm.llm import Client, RecordingClient, ReplayClient, open_client
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
-from rlm.ontology.labels import missing_language
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.views import Views
+from rlm.handles import decode
+from rlm.learning.verify import check_verify
+from rlm.llm import Client, language_refusal, open_client
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import is_language_tag, missing_language
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
 
 LOG = logging.getLogger("rlm.agent")
+MAX_QUESTION_CHARS = 50_000
+PROBE_BYTES = 1 << 16
+"""So much room a folder for logs must have."""
+_INSTEAD = "ask in English, or name a model that reads it (--model NAME, RLM_MODEL)"
 
 
 @dataclass(frozen=True)
@@ -39,49 +46,46 @@ class Graph:
         return self.views.meta
 
     @classmethod
-    def open(cls, stack: ExitStack, source: str | Path, options: RunOptions) -> Graph:
+    def open(cls, stack: ExitStack, source: str | Path, spec: RunSpec) -> Graph:
         """Open a file or a named endpoint; closed with the stack."""
-        engine = open_engine(source, format=options.ontology_format)
+        engine = open_engine(source, format=spec.ontology_format)
         stack.callback(engine.close)
         for note in getattr(engine, "notes", ()):
             LOG.info(note)
         guide = read_guide(source) if Path(source).is_file() else None
-        views = Views(engine, lang=options.lang)
-        if note := missing_language(views.meta.languages, options.lang):
+        views = Views(engine, lang=spec.lang)
+        if note := missing_language(views.meta.languages, spec.lang):
             LOG.info(note)
-        return cls(engine, views, options.ontology_name or engine.name, guide)
+        return cls(engine, views, spec.ontology_name or engine.name, guide)
 
 
 class Models:
     """The clients of a run, recorded or replayed, closed at the end."""
 
-    def __init__(self, model: str | None, client: Client | None, options: RunOptions) -> None:
-        if options.record is not None and options.replay is not None:
-            raise ConfigError(
-                "a run is recorded or replayed, not both: leave out --record or --replay"
-            )
-        if client is not None and not callable(getattr(client, "complete", None)):
-            raise ConfigError(
-                f"client is a {type(client).__name__}: give a client, or its name as `model`"
-            )
+    def __init__(self, spec: RunSpec) -> None:
+        if spec.client is not None and not callable(getattr(spec.client, "complete", None)):
+            kind = type(spec.client).__name__
+            raise ConfigError(f"client is a {kind}: give a client, or its name as `model`")
         self._own: list[Client] = []
-        if options.replay is not None:
-            self.root: Client = self._kept(ReplayClient(options.replay))
-            self.sub: Client | None = None
-            return
-        self.root = client or self._kept(open_client(model, base_url=options.base_url))
-        self.sub = (
-            self._kept(open_client(options.sub_model, base_url=options.base_url))
-            if options.sub_model
-            else None
-        )
-        if options.record is not None:
-            tape = RecordingClient(self.root, options.record)
-            self.root = self._kept(tape)
-            if self.sub is not None:
-                self.sub = self._kept(tape.beside(self.sub))
+        self.sub: Client | None = spec.sub_client
+        if spec.replay is not None:
+            from rlm.llm.cassette import ReplayClient
 
-    def _kept(self, client: Any) -> Any:
+            self.root: Client = self._keep(ReplayClient(spec.replay))
+            self.sub = None
+            return
+        self.root = spec.client or self._keep(open_client(spec.model, base_url=spec.base_url))
+        if spec.sub_model:
+            self.sub = self._keep(open_client(spec.sub_model, base_url=spec.base_url))
+        if spec.record is not None:
+            from rlm.llm.cassette import RecordingClient
+
+            tape = RecordingClient(self.root, spec.record)
+            self.root = self._keep(tape)
+            if self.sub is not None:
+                self.sub = self._keep(tape.beside(self.sub))
+
+    def _keep(self, client: Any) -> Any:
         self._own.append(client)
         return client
 
@@ -93,7 +97,54 @@ class Models:
             client.close()
 
 
-def loaded(context: Context) -> Any:
+@dataclass(frozen=True)
+class RunParts:
+    """What all attempts at one question work with. `context` holds the content of files, not their
+    paths; None where the ontology's own card is all there is to read."""
+
+    models: Models
+    store: MemoryBackend
+    graph: Graph | None = None
+    context: Any = None
+
+    @classmethod
+    def open(cls, stack: ExitStack, spec: RunSpec) -> RunParts:
+        """Open everything that a spec names; closed with the stack.
+
+        What can be known to be wrong raises, and then nothing was spent; the store comes last,
+        because opening it may make it.
+        """
+        models = stack.enter_context(Models(spec))
+        asked = None if spec.replay is not None else models.root
+        if spec.context is None:
+            check_language(spec.query, asked, ontology=True)
+        source = spec.ontology_path
+        graph = None if source is None else Graph.open(stack, source, spec)
+        if spec.verify is not None:
+            if graph is None:
+                raise ConfigError(
+                    "`verify` asks an ontology, and there is none: give ontology_path"
+                )
+            check_verify(spec.verify, graph.engine)
+        context = None if spec.context is None else load_context(spec.context)
+        if context is not None:
+            check_language(spec.query, asked, ontology=graph is not None, context=context)
+        if spec.log_dir is not None and spec.task is None:  # training has looked for all its tasks
+            check_log_dir(spec.log_dir)
+        return cls(models, _open_memory(stack, spec), graph, context)
+
+
+def _open_memory(stack: ExitStack, spec: RunSpec) -> MemoryBackend:
+    if callable(spec.store):
+        return stack.enter_context(spec.store())
+    if spec.store is not None:
+        return spec.store
+    store = open_store(spec.db_path, origin="agent")
+    stack.callback(store.close)
+    return store
+
+
+def load_context(context: Context) -> Any:
     """The same with the content of files in place of their paths."""
     if isinstance(context, Path):
         try:
@@ -101,13 +152,78 @@ def loaded(context: Context) -> Any:
         except OSError as exc:
             raise ConfigError(f"the context {context} cannot be read: {exc.strerror}") from exc
     if isinstance(context, Mapping):
-        return {name: loaded(part) for name, part in context.items()}
+        return {name: load_context(part) for name, part in context.items()}
     if isinstance(context, Sequence) and not isinstance(context, str | bytes):
-        return [loaded(part) for part in context]
+        return [load_context(part) for part in context]
     return context
 
 
-def opened(stack: ExitStack, db_path: str | Path | None) -> MemoryBackend:
-    store = open_store(db_path, origin="agent")
-    stack.callback(store.close)
-    return store
+# -- what is known to be wrong before anything is spent
+
+
+def check_question(query: str) -> None:
+    """ConfigError for a question that is none, or too long."""
+    if not isinstance(query, str) or not query.strip():
+        raise ConfigError("the question is empty: say what you want to know")
+    if len(query) > MAX_QUESTION_CHARS:
+        raise ConfigError(
+            f"the question has {len(query):,} characters, at most {MAX_QUESTION_CHARS:,}: "
+            "ask in short, and give the long part as `context`"
+        )
+
+
+def check_lang(tag: str | None) -> None:
+    """ConfigError for a language of labels that is no language tag."""
+    if tag is not None and not is_language_tag(tag):
+        raise ConfigError(f"lang is {str(tag)[:40]!r}: write a language tag, as en, de or pt-BR")
+
+
+def check_language(
+    query: str, client: Client | None, *, ontology: bool, context: Any = None
+) -> None:
+    """ConfigError for a question in a language that a client cannot read; language models read
+    any."""
+    if client is None:
+        return
+    texts = None if context is None else _texts(context)
+    if why := language_refusal(client, query, texts, ontology=ontology):
+        raise ConfigError(f"{why}: {_INSTEAD}")
+
+
+def _texts(context: Any) -> Iterator[str]:
+    if isinstance(context, str):
+        yield context
+    elif isinstance(context, bytes | bytearray):
+        yield decode(bytes(context))[0]
+    elif isinstance(context, Mapping):
+        for part in context.values():
+            yield from _texts(part)
+    elif isinstance(context, list | tuple):
+        for part in context:
+            yield from _texts(part)
+    else:
+        yield str(context)
+
+
+def check_log_dir(folder: str | Path) -> None:
+    """Whether logs can be written there, found out by writing. ConfigError says why not."""
+    path = Path(folder).expanduser()
+    probe = path / f".rlm-{clock.short_id('probe')}"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        file = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        try:
+            written = os.write(file, b" " * PROBE_BYTES)
+            os.fsync(file)
+        finally:
+            os.close(file)
+            probe.unlink()
+    except OSError as exc:
+        why = "it is no folder" if isinstance(exc, FileExistsError) else exc.strerror
+        raise ConfigError(
+            f"logs cannot be written to {path} ({why}): give another --log-dir"
+        ) from exc
+    if written < PROBE_BYTES:
+        raise ConfigError(
+            f"logs cannot be written to {path} (the disk is full): give another --log-dir"
+        )

@@ -11,36 +11,22 @@ from rlm.agent.parts import Graph
 from rlm.context import BuiltContext, build_context
 from rlm.context.l2_memories import AT_MOST
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.llm.offline.asked import COUNTED, FAMILIES, Asked, family_of, generalised, understand
-from rlm.llm.offline.asked.kinds import PLURALS
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope
 
 SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
+SPARE_OF_KIND = 57
+"""The same where most of what is found may be for another kind of task."""
 PREVIEW_CHARS = 1_000
-ONTOLOGY_KINDS = frozenset(
-    (
-        *(
-            name
-            for name in (*FAMILIES, *FAMILIES.values())
-            if name not in ("describe", "exists", "search", "path")
-        ),
-        *(f"count_{name}" for name in COUNTED),
-        *(f"list_{name}" for name in (*PLURALS.values(), "terms")),
-    )
-) - {"counting", "orientation"}
-"""Kinds of questions that only an ontology answers; the others may be words of a person for a text.
-"""
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledContext:
     """What a run was given from memory, and the context that holds it."""
 
-    asked: Asked | None
     built: BuiltContext
     hits: Sequence[Hit] = ()
     """The best `memory_k`, best first."""
@@ -49,21 +35,16 @@ class Recalled:
     scope: Scope = field(default_factory=Scope)
 
     @property
-    def kind(self) -> str | None:
-        """What kind of question it is, where that is known."""
-        return None if self.asked is None else self.asked.kind
-
-    @property
     def ids(self) -> list[str]:
         return [item.memory_id for item in self.injected]
 
     def preview(self) -> str:
-        """What of it stood in the prompt, in little."""
+        """The titles of what stood in the prompt."""
         return "\n".join(f"{number}. {item.title}" for number, item in enumerate(self.injected, 1))[
             :PREVIEW_CHARS
         ]
 
-    def told(self, followed: Sequence[int]) -> list[dict[str, Any]]:
+    def to_dicts(self, followed: Sequence[int]) -> list[dict[str, Any]]:
         """The retrieved memories for people and for JSON; `followed` are numbers of the prompt,
         from 1."""
         used = {memory_id for number, memory_id in enumerate(self.ids, 1) if number in followed}
@@ -89,50 +70,48 @@ def recall(
     lang: str | None,
     skip: int = 0,
     text: bool = False,
-) -> Recalled:
+    task_types: Sequence[str] = (),
+) -> RecalledContext:
     """The memories for a question and the context that holds the best of them. `k` 0 recalls
     nothing.
 
     `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
     there is a text to ask about. What is for ontologies alone is not recalled where there is none,
-    nor what is for texts alone.
+    nor what is for texts alone. `task_types` is what a caller or a curriculum said of the kind of
+    task; nothing else is known of it: the question is not parsed.
     """
-    asked = understand(query) if graph is not None else None
-    scope = _scope(asked, graph)
+    scope = Scope(ontology="" if graph is None else graph.name)
     hits: list[Hit] = []
     if k:
-        # A procedure is titled by the kind of question that it answers; people put one in many
-        # ways.
-        task = query if asked is None else f"{generalised(query, asked)}: {query}"
-        found = store.retrieve(task, k + SPARE + skip, scope=scope)
-        fit = [hit for hit in found if _is_fit(hit.item, graph, text=text)]
+        spare = SPARE_OF_KIND if task_types else SPARE
+        found = store.retrieve(" ".join((*task_types, query)), k + spare + skip, scope=scope)
+        over_text = text or graph is None
+        fit = [hit for hit in found if _is_fit(hit.item, task_types, text=over_text)]
+        fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
-    injected = _chosen([hit.item for hit in hits])
+    injected = _choose([hit.item for hit in hits])
     meta = None if graph is None else graph.meta
     guide = None if graph is None else graph.guide
     built = build_context(query, meta, injected, guide=guide, lang=lang)
     kept = [item for item in injected if item.memory_id in built.memory_ids]
-    return Recalled(asked, built, hits, kept, scope)
+    return RecalledContext(built, hits, kept, scope)
 
 
-def _scope(asked: Asked | None, graph: Graph | None) -> Scope:
-    if graph is None:
-        return Scope(ontology="")
-    kinds = () if asked is None else (asked.task_type, asked.kind, family_of(asked.kind))
-    return Scope(ontology=graph.name, task_types=kinds)
-
-
-def _is_fit(item: MemoryItem, graph: Graph | None, *, text: bool) -> bool:
-    """Whether a memory can be of use over what there is to ask, as far as its scope tells."""
+def _is_fit(item: MemoryItem, task_types: Sequence[str], *, text: bool) -> bool:
+    """Whether a memory can be of use, as far as its scope and what was said of the task tell."""
     scope = item.scope
-    if graph is None:
-        return not scope.task_types or not ONTOLOGY_KINDS.issuperset(scope.task_types)
+    if task_types and scope.task_types and not _kinds_shared(item, task_types):
+        return False
     for_texts = scope.tools and not scope.ontology and TEXT_TOOLS.issuperset(scope.tools)
-    return text or not for_texts or not ONTOLOGY_KINDS.isdisjoint(scope.task_types)
+    return text or not for_texts
 
 
-def _chosen(items: list[MemoryItem]) -> list[MemoryItem]:
+def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
+    return set(task_types).intersection((*item.scope.task_types, *item.tags))
+
+
+def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
     """The best that the prompt has room for. Things to avoid say what not to do: beside one, a way
     that worked."""
     best = items[:AT_MOST]

@@ -1,5 +1,4 @@
-"""`rlm eval`: does memory help? The same tasks without it, with the shipped packs, and with what
-training taught."""
+"""`rlm eval`: does memory help? The same tasks without it, with packs, and after training."""
 
 from __future__ import annotations
 
@@ -12,15 +11,15 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import command, count, new_group, scaling_option
-from rlm.cli.limits import limit_options, taken_limits
 from rlm.cli.output import one_line, print_json, print_table, print_text
+from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, checked_first, tell_odd_tags, tell_task
+from rlm.cli.train import INTERRUPTED, check_spec, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
     from rlm.evaluate import Evaluation, Measured
-    from rlm.evaluate.report import Difference, Summary
+    from rlm.evaluate.report import ArmDifference, Summary
     from rlm.train import TaskOutcome
 
 app = new_group("Measuring.")
@@ -53,7 +52,8 @@ def evaluate(
     arms: str,
     all_tasks: bool,
     html: str | None,
-    base_url: str | None,
+    trials: int,
+    store_dir: str | None,
     **given: Any,
 ) -> int:
     """Measure a suite of tasks with and without memory.
@@ -63,44 +63,44 @@ def evaluate(
     out is trained on.
     """
     from rlm import evaluate as room
-    from rlm.agent.types import RunOptions
+    from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
 
     if html is not None:
         _check_writable(Path(html).expanduser())
-    options = RunOptions(base_url=base_url, scaling=given["scaling"])
-    checked_first(given["model"], options)
+    spec = RunSpec(limits=take_limits(given), **given)
+    check_spec(spec)
     lesson = read_curriculum(curriculum)
-    tell_odd_tags(session, lesson)
+    print_odd_tags(session, lesson)
     named = tuple(part.strip() for part in arms.split(",") if part.strip())
     lessons = len(lesson.training) if "trained" in named else 0
-    given["limits"] = taken_limits(given)
-    runs = len(lesson.tasks if all_tasks else lesson.held_out) * given["trials"] * len(named)
+    runs = len(lesson.tasks if all_tasks else lesson.held_out) * trials * len(named)
     with output.progress(f"evaluating {lesson.id}", lessons + runs) as advance:
 
         def on_task(outcome: TaskOutcome, done: int, of: int) -> None:
             advance(done)
-            tell_task(session, outcome, done, of)
+            print_task(session, outcome, done, of)
 
         def on_run(run: Measured, done: int, of: int) -> None:
             advance(lessons + done)
-            _tell_run(session, run, done, of)
+            _print_run(session, run, done, of)
 
         made = room.evaluate(
             lesson,
             arms=named,
+            trials=trials,
+            store_dir=store_dir,
             held_out_only=not all_tasks,
-            options=options,
             on_task=on_task,
             on_run=on_run,
-            **given,
+            spec=spec,
         )
     if html is not None and made.runs:
         Path(html).expanduser().write_text(room.page(made), "utf-8")
     if session.json:
         print_json(made.to_dict())
     elif made.runs:
-        _tell(made)
+        _print_tables(made)
     if made.stopped:
         session.talk(
             f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
@@ -111,8 +111,7 @@ def evaluate(
 
 
 def _check_writable(path: Path) -> None:
-    """Whether the report can be written at the end, before hours are spent. An old one is not
-    touched yet."""
+    """Whether the report can be written, before hours are spent. An old one is not touched."""
     there = path.exists()
     if path.is_dir() or (there and not os.access(path, os.W_OK)):
         raise ConfigError(f"--html {path} cannot be written: name a file")
@@ -124,7 +123,7 @@ def _check_writable(path: Path) -> None:
         raise ConfigError(f"--html {path} cannot be written: {exc.strerror}") from exc
 
 
-def _tell_run(session: Session, run: Measured, done: int, of: int) -> None:
+def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
         verdict = "right" if run.success else "wrong"
         session.talk(
@@ -132,7 +131,7 @@ def _tell_run(session: Session, run: Measured, done: int, of: int) -> None:
         )
 
 
-def _tell(made: Evaluation) -> None:
+def _print_tables(made: Evaluation) -> None:
     sums = {arm: made.summary(arm) for arm in made.arms}
     rows = []
     for arm, each in sums.items():
@@ -162,7 +161,7 @@ def _tell(made: Evaluation) -> None:
             output.talk(f"leakage, {arm}: {one_line(flag)}")
 
 
-def _gap(gap: Difference) -> tuple[object, ...]:
+def _gap(gap: ArmDifference) -> tuple[object, ...]:
     (low, high), (steps_low, steps_high) = gap.success_interval, gap.steps_interval
     return (
         gap.arm,

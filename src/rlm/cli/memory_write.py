@@ -246,9 +246,8 @@ def _approve(store: MemoryBackend, item: MemoryItem) -> bool:
 
 
 def _reason(item: MemoryItem) -> str:
-    because = item.provenance.get("quarantined_because")
-    if because:
-        return str(because)
+    if item.quarantine_reason:
+        return item.quarantine_reason
     pack = item.provenance.get("pack")
     return (
         f"from the pack {pack}, which no trusted key signed"

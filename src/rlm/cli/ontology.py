@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlm.cli import output
 from rlm.cli.command import Decorator, command, count, lang_option, new_group, with_options, words
-from rlm.cli.ontology_query import SOURCE, opened, query, waiting
+from rlm.cli.ontology_query import SOURCE, opened, query
 from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, OntologyError
 
 if TYPE_CHECKING:
-    from rlm.ontology.views import Views
+    from rlm.ontology.views.views import Views
 
 app = new_group(
     "Ontologies: RDF files and SPARQL endpoints.\n\nSOURCE is a file (Turtle, RDF/XML, JSON-LD,"
@@ -41,7 +42,7 @@ ASKED: Decorator = with_options((SOURCE, LANG))
 def _views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
     """The views over the SOURCE that the options of a command name."""
     from rlm.ontology.labels import missing_language
-    from rlm.ontology.views import Views
+    from rlm.ontology.views.views import Views
 
     lang = given["lang"]
     with opened(session, given["source"], given["format_"]) as engine:
@@ -50,13 +51,13 @@ def _views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
             session.talk(f"{given['source']} is an endpoint: counts and lists come from samples")
         elif note := missing_language(views.meta.languages, lang):
             session.talk(note)
-        with waiting("asking"):
+        with output.waiting("asking"):
             yield views
 
 
 def _resolve(views: Views, name: str, *, predicate: bool = False) -> str:
     """The <IRI> behind a name. Raises NotFound for a well-formed name that nothing has."""
-    from rlm.ontology.resolve import resolve, resolve_property
+    from rlm.ontology.views.resolve import resolve, resolve_property
 
     find = resolve_property if predicate else resolve
     try:
@@ -69,7 +70,7 @@ def _resolve(views: Views, name: str, *, predicate: bool = False) -> str:
 
 def _is_well_formed(views: Views, name: str) -> bool:
     """Whether a name is an IRI, a name with a prefix that is bound, or words that fit nothing."""
-    from rlm.ontology.resolve import called
+    from rlm.ontology.views.resolve import called
 
     if re.search("[:<>]", name):
         with suppress(OntologyError):
@@ -193,7 +194,7 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
     """
-    from rlm.ontology.describe import describe_entity
+    from rlm.ontology.views.describe import describe_entity
 
     with _views(session, given) as views:
         iri, options = _resolve(views, name), {"limit": limit, "lang": given["lang"]}
@@ -300,7 +301,7 @@ def _path_line(views: Views, edges: list[dict[str, str]]) -> str:
 
 def _label(views: Views, name: str) -> str:
     """A node of a path with its label, where that says more than its name."""
-    from rlm.ontology.links import shown_name
+    from rlm.ontology.views.links import shown_name
 
     with suppress(OntologyError):
         return shown_name(views.meta, views.meta.prefixes.expand(name), views.lang)
@@ -311,8 +312,8 @@ def _label(views: Views, name: str) -> str:
 @ASKED
 def card(session: Session, **given: Any) -> None:
     """Show what a prompt contains of SOURCE: the sense card, and the schema's constraints."""
-    from rlm.ontology.schema import schema_constraints
-    from rlm.ontology.sense import sense_card
+    from rlm.ontology.views.schema import schema_constraints
+    from rlm.ontology.views.sense import sense_card
 
     with _views(session, given) as views:
         sense = sense_card(views.meta, lang=given["lang"])

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,8 @@ from rlm.cli.session import Session
 from rlm.errors import ConfigError, QueryRefused, QueryTimeout
 
 if TYPE_CHECKING:
-    from rlm.ontology.answer import Answer, Engine, EngineLimits
-    from rlm.ontology.guard import Checked
+    from rlm.ontology.engine.protocol import Answer, Engine, EngineLimits
+    from rlm.ontology.query.guard import Checked
     from rlm.ontology.terms import Term
 
 SHOWN_ROWS, FILE_ROWS, MOST_ROWS = 100, 10_000, 1_000_000
@@ -63,29 +63,18 @@ def opened(
     with_meta: bool = True,
 ) -> Iterator[Engine]:
     """An engine for a file or a named endpoint, closed at the end; a bar if it takes long."""
-    from rlm.ontology.engine import EngineLimits, open_engine
+    from rlm.ontology.engine.protocol import EngineLimits
+    from rlm.ontology.open import open_engine
 
-    with waiting(doing(source)):
+    with output.opening(source):
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())
     with closing(engine):
         for note in getattr(engine, "notes", ()):
             session.talk(note)
         if with_meta:
-            with waiting(doing(source)):
+            with output.opening(source):
                 engine.meta()
         yield engine
-
-
-def waiting(what: str) -> AbstractContextManager[object]:
-    """A bar, if it takes long."""
-    return output.progress(what, patience_s=output.PATIENCE_S)
-
-
-def doing(source: str) -> str:
-    """What a bar says while a source is opened."""
-    path = Path(source).expanduser()
-    loading = f"loading {path.name} (the next time it is cached)"
-    return loading if path.is_file() else f"asking {source}"
 
 
 @SOURCE
@@ -113,8 +102,8 @@ def query(
     file (@FILE) or on standard input (-). The prefixes of the file and the well-known ones need not
     be declared. An answer without rows is an answer: the exit code is 0, also when an ASK says no.
     """
-    from rlm.ontology.answer import EngineLimits
-    from rlm.ontology.guard import check_query
+    from rlm.ontology.engine.protocol import EngineLimits
+    from rlm.ontology.query.guard import check_query
 
     asked = check_query(_read_query(sparql))
     target = None if out is None else _target(out, asked.kind, force=force)
@@ -179,9 +168,9 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
 
 
 def _ask(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
-    from rlm.ontology.lexer import PNAME
+    from rlm.ontology.query.lexer import PNAME
 
-    with waiting("asking"):
+    with output.waiting("asking"):
         try:
             return engine.query(asked.text, limit=limit, timeout_s=timeout)
         except QueryTimeout as exc:

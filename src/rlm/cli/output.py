@@ -13,8 +13,9 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -150,6 +151,18 @@ def progress(
         timer.cancel()
         timer.join()
         bar.stop()
+
+
+def waiting(what: str) -> AbstractContextManager[object]:
+    """A bar, if it takes long."""
+    return progress(what, patience_s=PATIENCE_S)
+
+
+def opening(source: str) -> AbstractContextManager[object]:
+    """The same while an ontology is opened."""
+    path = Path(source).expanduser()
+    loading = f"loading {path.name} (the next time it is cached)"
+    return waiting(loading if path.is_file() else f"asking {source}")
 
 
 class _Bar:

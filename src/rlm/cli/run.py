@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import AGENT, output
-from rlm.cli.command import command, lang_option, new_group, scaling_option, words
-from rlm.cli.limits import limit_options, taken_limits
+from rlm.cli.command import (
+    Decorator,
+    command,
+    lang_option,
+    new_group,
+    scaling_option,
+    with_options,
+    words,
+)
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -26,7 +33,42 @@ app = new_group("Questions.")
 ENGINES = ("auto", "process", "monty")
 INTERRUPTED = 130
 LOGS = "rlm-logs"
+_LIMITS = {
+    "max_iters": "max_iters",
+    "max_depth": "max_depth",
+    "wall_s": "timeout",
+    "max_tokens": "max_tokens",
+    "max_cost_usd": "max_cost",
+}
 _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
+
+
+def limit_options(each: str = "") -> Decorator:
+    """What a run may spend, on every command that asks a model; `each` says for what: " a task"."""
+    whole, above_zero = click.IntRange(1), click.FloatRange(0, min_open=True)
+    rows = (
+        ("--max-iters", whole, "N", f"Steps at most{each} (30)."),
+        ("--max-depth", click.IntRange(0), "N", "How deep rlm_query may recurse (1)."),
+        ("--timeout", above_zero, "S", f"Seconds at most{each or ' in all'}."),
+        ("--max-tokens", whole, "N", f"Tokens at most{each}, all calls together."),
+        ("--max-cost", above_zero, "USD", f"Dollars at most{each}, where the price is known."),
+    )
+    return with_options(
+        [click.option(name, type=kind, metavar=unit, help=doc) for name, kind, unit, doc in rows]
+    )
+
+
+def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
+    """The limits, taken out of the options of a command."""
+    from rlm.agent import AGENT_OUTPUT_CHARS
+    from rlm.loop import Limits
+
+    chosen = {
+        field: value
+        for field, option in _LIMITS.items()
+        if (value := given.pop(option)) is not None
+    }
+    return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)
 
 
 @command(app, "run")
@@ -35,7 +77,8 @@ _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a 
     "--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument."
 )
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
-              help="The text to ask about; standard input where none is named. Several are a dictionary.")  # fmt: skip
+              help="The text to ask about; standard input where none is named. "
+              "Several are a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
               help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
 @click.option("--ontology-name", metavar="NAME", help="What memories call it.")
@@ -80,8 +123,8 @@ def run(
     stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
-    given["ontology"] = _one_ontology(given.pop("ontologies"), given["ontology_name"])
-    if not contexts and not given["ontology"] and sys.stdin.isatty():
+    ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
+    if not contexts and not ontology and sys.stdin.isatty():
         raise ConfigError(
             "there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a"
             " text in"
@@ -95,31 +138,34 @@ def run(
         raise ConfigError(
             "--base-url names a server but not which of its models: give --model NAME"
         )
-    from rlm import agent
+    from rlm.agent import RunSpec, run_spec
 
-    context = _read(session, contexts or ("-",)) if contexts or not given["ontology"] else None
+    context = _read(session, contexts or ("-",)) if contexts or not ontology else None
     if not contexts and context == "":
         raise ConfigError(
             "there is nothing to ask about: standard input is empty; give --context or --ontology"
             " FILE"
         )
+    memory, extract = not given.pop("no_memory"), not given.pop("no_extract")
+    given["log_dir"] = _log_dir(session, given["log_dir"])
+    given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
     started = time.monotonic()
-    with _talking(session), _starting(session, given["ontology"]) as on_start:
-        result = agent.run(
-            asked,
-            given["ontology"],
+    with _logs_on_stderr(session), _wait_for(session, ontology) as on_start:
+        spec = RunSpec(
+            query=asked,
+            ontology_path=ontology,
             context=context,
-            memory_k=0 if given["no_memory"] else given["memory_k"],
-            enable_extraction=not (given["no_extract"] or given["no_memory"]),
-            model=given["model"],
             store=session.store,
-            log_dir=_log_dir(session, given["log_dir"]),
-            limits=taken_limits(given, over_text=context is not None),
+            recall=memory,
+            memory_tools=memory,
+            enable_extraction=extract and memory,
+            limits=take_limits(given, over_text=context is not None),
             on_start=on_start,
-            on_step=None if session.json else _teller(verbose),
-            options=_options(given, session),
+            on_step=None if session.json else _step_printer(verbose),
+            **given,
         )
-    _tell(session, result, time.monotonic() - started)
+        result = run_spec(spec)
+    _print_result(session, result, time.monotonic() - started)
     if result.result.interrupted:
         return INTERRUPTED
     return 0 if result.answered else 1
@@ -146,8 +192,7 @@ def _question(question: str | None, query: str | None) -> str:
 
 
 def _log_dir(session: Session, named: str | None) -> str | Path | None:
-    """Where the log goes. A coding agent is told where its log lies (seed 000 §6.1), so under its
-    name there is one."""
+    """Where the log goes. Under the name of a coding agent there is one (seed 000 §6.1)."""
     if named is not None:
         return named or None
     if (
@@ -159,9 +204,8 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
 
 
 @contextmanager
-def _talking(session: Session) -> Iterator[None]:
-    """What the model clients and the ontology have to say (a retry, a guess at a format) goes to
-    stderr."""
+def _logs_on_stderr(session: Session) -> Iterator[None]:
+    """What the model clients and the ontology log (a retry, a guess at a format) goes to stderr."""
     import logging
 
     class Talk(logging.Handler):
@@ -185,14 +229,11 @@ def _talking(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def _starting(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
-    """Yields what is told the model once everything was accepted; until then a bar shows that an
-    ontology loads."""
+def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
+    """A bar while an ontology loads; yields what is told the model once all is accepted."""
     with ExitStack() as waits:
         if source is not None:
-            from rlm.cli.ontology_query import doing, waiting
-
-            waits.enter_context(waiting(doing(source)))
+            waits.enter_context(output.opening(source))
 
         def start(model: str) -> None:
             waits.close()
@@ -225,25 +266,7 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
     return next(iter(texts.values())) if len(names) == 1 else texts
 
 
-def _options(given: dict[str, Any], session: Session) -> Any:
-    from rlm.agent import RunOptions
-
-    return RunOptions(
-        sub_model=given["sub_model"] or session.settings.sub_model or None,
-        base_url=given["base_url"],
-        record=given["record"],
-        replay=given["replay"],
-        engine=given["engine"],
-        unsafe=given["unsafe"],
-        memory_tools=not given["no_memory"],
-        ontology_name=given["ontology_name"],
-        ontology_format=given["ontology_format"],
-        lang=given["lang"],
-        scaling=given["scaling"],
-    )
-
-
-def _teller(verbose: bool) -> Any:
+def _step_printer(verbose: bool) -> Any:
     """What a person sees of a run while it goes on."""
 
     def tell(turn: RLMIteration) -> None:
@@ -265,19 +288,19 @@ def _teller(verbose: bool) -> Any:
         if verbose:
             mark = f"{turn.attempt} " if turn.attempt else ""
             for block in turn.code_blocks:
-                output.talk(_indented(block.code, f"  {mark}> "))
+                output.talk(_indent(block.code, f"  {mark}> "))
                 output.talk(
-                    _indented((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}")
+                    _indent((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}")
                 )
 
     return tell
 
 
-def _indented(text: str, mark: str) -> str:
+def _indent(text: str, mark: str) -> str:
     return "\n".join(mark + line for line in text.rstrip().splitlines())
 
 
-def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
+def _print_result(session: Session, result: AgentResult, spent_s: float) -> None:
     if session.json:
         print_json(result.to_dict())
         return
@@ -295,7 +318,7 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
         else f"not finished ({result.reason})"
     )
     session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
-    for line in _learning(result):
+    for line in _learning_lines(result):
         session.talk(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.talk(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
@@ -304,8 +327,7 @@ def _tell(session: Session, result: AgentResult, spent_s: float) -> None:
 
 
 def _verdict(judgment: dict[str, Any]) -> str:
-    """The verdict in words. Without a check of the task's own, nobody knows whether an answer is
-    right."""
+    """The verdict in words. Without a check of the task's own, an answer is unchecked."""
     if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
         return "success, unchecked"
     return (
@@ -314,7 +336,7 @@ def _verdict(judgment: dict[str, Any]) -> str:
     )
 
 
-def _learning(result: AgentResult) -> Iterator[str]:
+def _learning_lines(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
     if result.attempts:
         right = sum(1 for one in result.attempts if one["is_success"])

@@ -11,11 +11,13 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import scaling_option
-from rlm.cli.limits import limit_options, taken_limits
 from rlm.cli.output import one_line, print_json, print_table
+from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
+    from rlm.agent import RunSpec
+    from rlm.llm import Client
     from rlm.packs.curriculum import Curriculum
     from rlm.train import OnTask, TaskOutcome, TrainReport
 
@@ -31,41 +33,29 @@ INTERRUPTED = 130
 @limit_options(" for a task")
 @scaling_option()
 @click.option("--again", is_flag=True, help="Run also what is done already.")
-def train(
-    session: Session,
-    curriculum: str,
-    log_dir: str | None,
-    model: str | None,
-    base_url: str | None,
-    scaling: str | None,
-    again: bool,
-    **given: Any,
-) -> int:
+def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     """Learn from the tasks of a curriculum.
 
     Tasks that are held out are not run. Everything is checked before the first question. A training
     that was stopped goes on where it was.
     """
-    from rlm.agent.types import RunOptions
+    from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
-    from rlm.train import checked, chosen_tasks
+    from rlm.train import check_lesson, choose_tasks
     from rlm.train import train as teach
 
     lesson = read_curriculum(curriculum)
-    total = len(chosen_tasks(lesson, "train"))
-    options = RunOptions(base_url=base_url, scaling=scaling)
-    checked(lesson, log_dir, checked_first(model, options))  # before the store is made
-    tell_odd_tags(session, lesson)
-    more = {"limits": taken_limits(given), "options": options}
-    with session.store() as store, _telling(session, f"training {lesson.id}", total) as tell:
-        report = teach(
-            lesson, store, model=model, log_dir=log_dir, resume=not again, on_task=tell, **more
-        )
-    _tell(session, report, curriculum)
+    total = len(choose_tasks(lesson, "train"))
+    spec = RunSpec(limits=take_limits(given), **given)
+    check_lesson(lesson, spec.log_dir, check_spec(spec))  # before the store is made
+    print_odd_tags(session, lesson)
+    with session.store() as store, _progress(session, f"training {lesson.id}", total) as tell:
+        report = teach(lesson, store, resume=not again, on_task=tell, spec=spec)
+    _print_report(session, report)
     return INTERRUPTED if report.interrupted else 2 if report.stopped else 0
 
 
-def tell_odd_tags(session: Session, lesson: Curriculum) -> None:
+def print_odd_tags(session: Session, lesson: Curriculum) -> None:
     """Say which tasks have no kind: tags are free, but a slip in one spoils the summary."""
     from rlm.packs.curriculum_check import odd_tags
 
@@ -73,20 +63,19 @@ def tell_odd_tags(session: Session, lesson: Curriculum) -> None:
         session.talk(remark)
 
 
-def checked_first(model: str | None, options: Any) -> str:
-    """The name of the model; whether it and the scaling mean something, before anything is made or
-    asked."""
-    from rlm.agent.scaling import Scaling
+def check_spec(spec: RunSpec) -> Client:
+    """The client, closed. Raises where it or the scaling means nothing."""
+    from rlm.agent.loop import Scaling
     from rlm.llm import open_client
 
-    Scaling.of(options.scaling)
-    client = open_client(model, base_url=options.base_url)
+    Scaling.of(spec.scaling)
+    client = open_client(spec.model, base_url=spec.base_url)
     client.close()
-    return client.model
+    return client
 
 
 @contextmanager
-def _telling(session: Session, what: str, total: int) -> Iterator[OnTask | None]:
+def _progress(session: Session, what: str, total: int) -> Iterator[OnTask | None]:
     """A bar on a terminal; elsewhere a line for every task that was run. With `--json` nothing."""
     if session.json:
         yield None
@@ -95,12 +84,12 @@ def _telling(session: Session, what: str, total: int) -> Iterator[OnTask | None]
 
         def tell(outcome: TaskOutcome, done: int, of: int) -> None:
             advance(done)
-            tell_task(session, outcome, done, of)
+            print_task(session, outcome, done, of)
 
         yield tell
 
 
-def tell_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> None:
+def print_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> None:
     """One line for a task that was run, where no bar shows it."""
     if not sys.stderr.isatty() and not outcome.earlier:
         session.talk(f"{done}/{of} {one_line(outcome.task_id)}: {_said(outcome)}")
@@ -114,7 +103,7 @@ def _said(outcome: TaskOutcome) -> str:
     )
 
 
-def _tell(session: Session, report: TrainReport, curriculum: str) -> None:
+def _print_report(session: Session, report: TrainReport) -> None:
     from rlm.train import summary
 
     if session.json:
@@ -122,8 +111,8 @@ def _tell(session: Session, report: TrainReport, curriculum: str) -> None:
     elif report.outcomes:
         lines = report.kinds()
         rows = [
-            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}", f"{each.steps:.1f}",
-             each.new_memories)
+            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}",
+             f"{each.steps:.1f}", each.new_memories)
             for each in [*lines, *([summary("all", report.outcomes)] if len(lines) > 1 else [])]
         ]  # fmt: skip
         print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)

@@ -6,8 +6,7 @@ what somebody wrote down about this ontology. None of them dumps triples, and no
 memory.
 """
 
-from rlm.context.build import BuiltContext, build_context
-from rlm.context.guide import Guide, Recipe, read_guide
+from rlm.context.build import BuiltContext, Guide, Recipe, build_context, read_guide
 from rlm.context.l2_memories import format_memories_for_injection
 
 __all__ = [

@@ -8,9 +8,8 @@ something new.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from rlm.context.budget import clip, fit
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
@@ -101,3 +100,27 @@ def bullets(content: str) -> list[str]:
     if found:
         return found
     return [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", content) if part.strip()]
+
+
+def clip(text: str, most: int) -> str:
+    """At most `most` characters of one line; cut at a word where one ends in the last third."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    if most < 2:
+        return line[: max(most, 0)]
+    cut = line[: most - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:") + "…"
+
+
+def fit(lines: Iterable[str], most: int) -> str:
+    """As many whole lines as fit, up to the first that does not."""
+    kept: list[str] = []
+    left = most
+    for line in lines:
+        if len(line) + bool(kept) > left:
+            break
+        left -= len(line) + bool(kept)
+        kept.append(line)
+    return "\n".join(kept)

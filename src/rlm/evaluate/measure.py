@@ -19,18 +19,26 @@ from pathlib import Path
 from typing import Any
 
 from rlm import clock
-from rlm.agent.types import AgentResult, RunOptions
+from rlm.agent.loop import Scaling
+from rlm.agent.spec import AgentResult, RunSpec
 from rlm.errors import ConfigError, ModelError
 from rlm.evaluate.report import Evaluation, InPrompt, Measured
-from rlm.llm import Client, open_client
-from rlm.loop import Limits
 from rlm.loop.types import INTERRUPTED
 from rlm.packs.bootstrap import shipped_packs
 from rlm.packs.curriculum import Curriculum, Task, read_curriculum
 from rlm.packs.transfer import import_pack
 from rlm.retrieval.embed import Embedder
 from rlm.store.open import open_store
-from rlm.train import UNKIND, OnTask, TrainReport, checked, chosen_tasks, run_task, train
+from rlm.train import (
+    UNKIND,
+    OnTask,
+    TrainReport,
+    check_lesson,
+    choose_tasks,
+    run_task,
+    train,
+    with_client,
+)
 
 ARMS = ("off", "packs", "trained")
 """Memory off; the packs that ship; what training on the other half of the suite taught."""
@@ -43,57 +51,50 @@ OnRun = Callable[[Measured, int, int], None]
 def evaluate(
     curriculum: Curriculum | str | Path,
     *,
-    model: str | None = None,
-    client: Client | None = None,
     trials: int = 1,
-    scaling: str | None = None,
     arms: Sequence[str] = ARMS,
     store_dir: str | Path | None = None,
-    log_dir: str | Path | None = None,
     held_out_only: bool = True,
-    limits: Limits | None = None,
-    options: RunOptions | None = None,
     on_task: OnTask | None = None,
     on_run: OnRun | None = None,
+    spec: RunSpec | None = None,
+    **choices: Any,
 ) -> Evaluation:
     """Run the held-out tasks, or all, under each of `arms`, and set the results side by side.
 
-    `store_dir` keeps the stores of the arms; a training that is in there already is not done again.
-    `scaling` holds for training too. `on_task` is told of training, `on_run` of measuring. Ctrl-C,
-    or a model that fails, ends it with what there is. Raises RLMError before anything is asked when
-    something is wrong.
+    `spec` holds for every run, training included, and so do `choices`, which are fields of
+    `RunSpec`: `model`, `client`, `scaling`, `log_dir`, `limits`, … `store_dir` keeps the stores of
+    the arms; a training that is in there already is not done again. `on_task` is told of training,
+    `on_run` of measuring. Ctrl-C, or a model that fails, ends it with what there is. Raises
+    RLMError before anything is asked when something is wrong.
     """
     lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
     _check(lesson, arms, trials)
-    tasks = chosen_tasks(lesson, "held_out" if held_out_only else "all")
-    told = replace(options or RunOptions(), scaling=scaling, task=None)
-    _check_scaling(scaling)
+    tasks = choose_tasks(lesson, "held_out" if held_out_only else "all")
+    spec = replace(spec or RunSpec(), **choices)
+    Scaling.of(spec.scaling)
     with ExitStack() as stack:
-        asked = client
-        if asked is None:
-            asked = open_client(model, base_url=told.base_url)
-            stack.callback(asked.close)
-        checked(lesson, log_dir, asked.model)
+        spec = with_client(stack, spec)
+        model = spec.client.model if spec.client is not None else ""
+        check_lesson(lesson, spec.log_dir, spec.client)
         folder = _folder(stack, store_dir)
         made = Evaluation(
             curriculum_id=lesson.id,
             ontology_name=lesson.ontology_name,
-            model=asked.model,
+            model=model,
             arms=tuple(arms),
             trials=trials,
-            scaling=scaling,
+            scaling=spec.scaling,
             held_out=held_out_only,
             made_at=clock.now_iso(),
         )
         try:
             stores = _Stores(folder, lesson, arms)
-            report = stores.train(
-                asked, log_dir=log_dir, limits=limits, options=told, on_task=on_task
-            )
+            report = stores.train(spec, on_task)
         except KeyboardInterrupt:
             return replace(made, stopped=INTERRUPTED)
         made = replace(made, trained=None if report is None else _short(report))
-        suite = _Suite(lesson, stores, asked, told, limits, log_dir)
+        suite = _Suite(lesson, stores, spec)
         stopped = suite.run(tasks, arms, trials, made.runs, on_run)
         return replace(made, stopped=stopped)
 
@@ -106,13 +107,7 @@ def _check(lesson: Curriculum, arms: Sequence[str], trials: int) -> None:
     if isinstance(trials, bool) or not isinstance(trials, int) or not 1 <= trials <= MOST_TRIALS:
         raise ConfigError(f"trials is {trials!r}: use a whole number from 1 to {MOST_TRIALS}")
     if "trained" in arms:
-        chosen_tasks(lesson, "train")
-
-
-def _check_scaling(scaling: str | None) -> None:
-    from rlm.agent.scaling import Scaling
-
-    Scaling.of(scaling)
+        choose_tasks(lesson, "train")
 
 
 def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
@@ -153,14 +148,13 @@ class _Stores:
                 import_pack(name, store)
             self._freeze(arm, store)
 
-    def train(self, client: Client, *, on_task: OnTask | None, **more: Any) -> TrainReport | None:
-        """Fill the store of the arm `trained`, if there is one. What ends a training early ends the
-        evaluation."""
+    def train(self, spec: RunSpec, on_task: OnTask | None) -> TrainReport | None:
+        """Fill the store of the arm `trained`. What ends a training early ends the evaluation."""
         if "trained" not in self.arms:
             return None
         with open_store(self._path("trained"), origin="evaluation") as store:
             self.embedder = self.embedder or store.embedder
-            report = train(self.lesson, store, client=client, on_task=on_task, **more)
+            report = train(self.lesson, store, on_task=on_task, spec=spec)
             if report.interrupted:
                 raise KeyboardInterrupt
             if report.stopped:
@@ -185,17 +179,9 @@ class _Stores:
 class _Suite:
     """The runs."""
 
-    def __init__(
-        self,
-        lesson: Curriculum,
-        stores: _Stores,
-        client: Client,
-        options: RunOptions,
-        limits: Limits | None,
-        log_dir: str | Path | None,
-    ) -> None:
-        self.lesson, self.stores, self.client, self.options = lesson, stores, client, options
-        self.limits, self.log_dir = limits, log_dir
+    def __init__(self, lesson: Curriculum, stores: _Stores, spec: RunSpec) -> None:
+        self.lesson, self.stores = lesson, stores
+        self.spec = replace(spec, enable_extraction=False, task=None)
 
     def run(
         self,
@@ -205,7 +191,7 @@ class _Suite:
         found: list[Measured],
         on_run: OnRun | None,
     ) -> str:
-        """Every task under every arm, `trials` times, into `found`; why it ended early, or nothing."""
+        """Every task under every arm, `trials` times, into `found`; why it ended early, or ''."""
         planned = [
             (trial, task, arm) for trial in range(1, trials + 1) for task in tasks for arm in arms
         ]
@@ -223,29 +209,18 @@ class _Suite:
         return ""
 
     def _one(self, task: Task, arm: str, trial: int) -> Measured:
-        told = (
-            replace(self.options, recall=False, memory_tools=False)
-            if arm == "off"
-            else self.options
-        )
         with tempfile.TemporaryDirectory(prefix="rlm-run-") as folder:
             copy = self.stores.copy(arm, Path(folder))
             with open_store(copy, embedder=self.stores.embedder, origin="evaluation") as store:
                 started = time.monotonic()
-                result = run_task(
-                    self.lesson,
-                    task,
-                    options=told,
-                    store=store,
-                    client=self.client,
-                    limits=self.limits,
-                    log_dir=self.log_dir,
-                    enable_extraction=False,
-                )
-                return _measured(task, arm, trial, result, time.monotonic() - started)
+                spec = replace(self.spec, store=store)
+                if arm == "off":
+                    spec = replace(spec, recall=False, memory_tools=False)
+                result = run_task(self.lesson, task, spec)
+                return _measure(task, arm, trial, result, time.monotonic() - started)
 
 
-def _measured(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
+def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
     verdict, leakage, usage = result.judgment or {}, result.leakage, result.usage
     return Measured(
         arm=arm,

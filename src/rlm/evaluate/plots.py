@@ -26,8 +26,7 @@ _UNSAFE = re.compile(
 
 
 def safe(text: object, most: int | None = None) -> str:
-    """Any text as HTML that shows it and does nothing else; what could reorder or hide text becomes
-    U+FFFD."""
+    """Any text as inert HTML; what could reorder or hide text becomes U+FFFD."""
     shown = _UNSAFE.sub("\ufffd", str(text))
     if most is not None and len(shown) > most:
         shown = shown[: most - 1] + "…"
@@ -87,8 +86,7 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
 
 
 def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
-    """How many steps the runs took, by kind and arm: a mark for each number, larger where there are
-    more runs."""
+    """The steps of all runs, by kind and arm: a mark for each number, larger for more runs."""
     lane, head, gap, top = 15, 17, 12, 4
     most = max((run.steps for run in made.runs), default=1) or 1
     parts = []
@@ -114,8 +112,7 @@ def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
 
 
 def _lane(place: int, y: float, steps: Sequence[int], most: int, what: str) -> list[str]:
-    """The runs of one kind under one arm: from the fewest steps to the most, a mark for each
-    number, their mean."""
+    """The runs of one kind under one arm: their range, a mark for each number, their mean."""
     if not steps:
         return []
     low, high = _x(min(steps), most), _x(max(steps), most)

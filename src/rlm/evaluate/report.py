@@ -72,9 +72,8 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """An arm against the first one, over tasks that both ran. Steps and tokens are relative: −0.4
-    is 40 % fewer."""
+class ArmDifference:
+    """An arm against the first, over shared tasks; steps and tokens are relative: −0.4."""
 
     arm: str
     base: str
@@ -99,7 +98,7 @@ class MemoryEffect:
     title: str
     given: int
     followed: int
-    against: Difference
+    against: ArmDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +129,13 @@ class Evaluation:
     def summary(self, arm: str, kind: str | None = None) -> Summary:
         return summarise(self.of(arm, kind))
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[ArmDifference]:
         """Every other arm against the first."""
         base = self.arms[0]
         return [_difference(arm, base, self.of(arm), self.of(base)) for arm in self.arms[1:]]
 
     def memories(self) -> list[MemoryEffect]:
-        """Every memory of every other arm against the first, over the same tasks; what costs most
-        steps first."""
+        """Every memory of every other arm against the first; what costs most steps comes first."""
         base = self.of(self.arms[0])
         found = []
         for arm in self.arms[1:]:
@@ -169,8 +167,7 @@ class Evaluation:
 
 
 def summarise(runs: Sequence[Measured]) -> Summary:
-    """Runs of one arm. A task counts once: with the share of its trials that succeeded, and its
-    mean steps."""
+    """Runs of one arm. A task counts once, with the mean of its trials."""
     success = list(by_task(runs, lambda run: float(run.success)).values())
     steps = list(by_task(runs, lambda run: float(run.steps)).values())
     return Summary(
@@ -201,7 +198,7 @@ def by_task(runs: Iterable[Measured], value: Callable[[Measured], float]) -> dic
 
 def _difference(
     arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[Measured]
-) -> Difference:
+) -> ArmDifference:
     def pair(value: Callable[[Measured], float]) -> tuple[list[float], list[float]]:
         mine, other = by_task(ours, value), by_task(theirs, value)
         shared = [task for task in mine if task in other]
@@ -209,7 +206,7 @@ def _difference(
 
     success, steps = pair(lambda run: float(run.success)), pair(lambda run: float(run.steps))
     tokens = pair(lambda run: float(run.tokens))
-    return Difference(
+    return ArmDifference(
         arm=arm,
         base=base,
         tasks=len(success[0]),

@@ -1,5 +1,4 @@
-"""Intervals, all at 95 %. The unit is the task: trials of one task are one observation, however
-many there are."""
+"""Intervals, all at 95 %. The unit is the task: its trials are one observation."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def wilson(successes: float, count: int) -> Interval:
-    """Wilson's interval of a share; `successes` may be a fraction where a task succeeded in some of
-    its trials."""
+    """Wilson's interval of a share; `successes` may be a fraction (a task with several trials)."""
     if count <= 0:
         return 0.0, 1.0
     share, z2 = successes / count, Z * Z
@@ -63,7 +61,7 @@ def _phi(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def bootstrap_mean(values: Sequence[float]) -> Interval:
-    """The interval of a mean over tasks, by resampling tasks; the same for the same values, always."""
+    """The interval of a mean, by resampling tasks; deterministic."""
     if not values:
         return 0.0, 0.0
     return _quantiles(np.asarray(values, dtype=float)[_picks(len(values))].mean(axis=1))

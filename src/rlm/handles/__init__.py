@@ -5,10 +5,8 @@ The leakage meter lives here too, because it counts what gets past the handles.
 
 from rlm.handles.meter import Meter
 from rlm.handles.payload import Payload, decode
-from rlm.handles.reader import reader
-from rlm.handles.ref import Ref, View
-from rlm.handles.store import Store
-from rlm.handles.wire import expand, from_wire, mark, to_wire
+from rlm.handles.store import Ref, Store, View
+from rlm.handles.wire import expand, from_wire, mark, reader, to_wire
 
 __all__ = [
     "Meter",

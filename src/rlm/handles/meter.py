@@ -15,8 +15,7 @@ MAX_CONTEXT_SIZE = 4000
 
 
 class Meter:
-    """Counts for one run. `memory_items_injected` and `context_size` are set by whoever builds the
-    prompt."""
+    """Counts for one run. Who builds the prompt sets `memory_items_injected`, `context_size`."""
 
     def __init__(self) -> None:
         self.memory_items_injected = 0
@@ -26,8 +25,7 @@ class Meter:
         self._largest = (0, "")
 
     def note(self, tool: str, chars: int, *, to_prompt: bool = True) -> None:
-        """A tool returned so many characters. `to_prompt=False`: to the sandbox only, so a long
-        return is no leak."""
+        """A tool returned so many characters. Not `to_prompt`: to the sandbox only, no leak."""
         with self._lock:
             calls, total = self._tools.get(tool, (0, 0))
             self._tools[tool] = (calls + 1, total + chars)

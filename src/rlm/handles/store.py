@@ -1,4 +1,13 @@
-"""Where payloads live, on the host, behind keys.
+"""Where payloads live, on the host, behind keys, and what stands for them elsewhere.
+
+A `Ref` names a whole payload, a `View` a passage of one. Neither shows any of it when printed: what
+is printed in the REPL is what the model reads next. `prev` is there for whoever asks for it by
+name.
+
+>>> Ref("results_0", "results", 3000, "?item ?label")
+Ref('results_0', results, 3000 chars)
+>>> View("context_0", 100, 5000)
+View('context_0', 100:5000, 4900 chars)
 
 Memory first: beyond `memory_bytes` in all, the least recently used go to files in a private folder
 (0700), which `close` removes, and the interpreter at its end if nobody closed. A payload that
@@ -24,26 +33,78 @@ import tempfile
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from rlm.errors import HandleError
-from rlm.handles import body as bodies
-from rlm.handles.payload import Payload, rendered
-from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is_key, preview
+from rlm.handles import payload as bodies
+from rlm.handles.payload import Payload, render
 
+KEY_CHARS = 200
+DTYPE_CHARS = 48
+PREVIEW_CHARS = 80
 MEMORY_BYTES = 256 << 20
 LOSSY = "-lossy"
-"""What the dtype of a payload ends in when its bytes were no UTF-8 and U+FFFD stands for some of
-them."""
+"""The end of a dtype whose bytes were no UTF-8: U+FFFD stands for some of them."""
 
-Target = str | Ref | View
 SEAL_CHARS = 1 << 20
 
 _DTYPE = re.compile(rf"[A-Za-z][A-Za-z0-9_.+-]{{0,{DTYPE_CHARS - len(LOSSY) - 1}}}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ref:
+    """A handle: its key, its kind, its size in characters, its first 80 on one line."""
+
+    key: str
+    dtype: str
+    sz: int
+    prev: str
+
+    def __repr__(self) -> str:
+        return f"Ref({self.key!r}, {self.dtype}, {self.sz} chars)"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class View:
+    """The characters `start` to `stop` of a payload, as far as it has them."""
+
+    key: str
+    start: int
+    stop: int
+
+    def __repr__(self) -> str:
+        return (
+            f"View({self.key!r}, {self.start}:{self.stop}, {max(0, self.stop - self.start)} chars)"
+        )
+
+    __str__ = __repr__
+
+
+def is_key(value: object) -> bool:
+    """Whether this can be a key: short, printable, and free of the brackets of marks."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= KEY_CHARS
+        and value.isprintable()
+        and "\u27e6" not in value
+        and "\u27e7" not in value
+    )
+
+
+def preview(head: str) -> str:
+    """The first 80 characters of a text on one line, without what a terminal could obey."""
+    shown = "".join(char if char.isprintable() else " " for char in head)
+    return " ".join(shown.split())[:PREVIEW_CHARS]
+
+
+Target = str | Ref | View
 
 
 class _Entry(NamedTuple):
@@ -80,9 +141,9 @@ class Store:
         """
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
             raise HandleError(
-                f"dtype is {_shown(dtype)}: use a short name, such as text or results"
+                f"dtype is {_brief(dtype)}: use a short name, such as text or results"
             )
-        text, lossy = rendered(payload)
+        text, lossy = render(payload)
         kind = dtype + LOSSY if lossy else dtype
         with self._lock:
             self._check_open()
@@ -118,7 +179,7 @@ class Store:
         return high - low
 
     def seal(self, target: Target) -> str:
-        """A short hash of a payload and its key. Who wrote a text cannot have put its own into it."""
+        """A short hash of a payload and its key: nobody can have put it into the text itself."""
         entry = self._entry(target)
         key = entry.ref.key
         with self._lock:
@@ -137,10 +198,8 @@ class Store:
         """`text[start:stop]`."""
         entry, low, high = self._window(target)
         begin, end, _ = slice(start, stop).indices(high - low)
-        try:
+        with _reads(entry.ref):
             return entry.body.read(low + begin, low + max(begin, end))
-        except OSError as exc:
-            raise self._unreadable(entry.ref, exc) from exc
 
     def find(
         self,
@@ -157,10 +216,8 @@ class Store:
         if begin > end or start > high - low:
             return -1
         seek = bodies.find_folded if ignore_case else bodies.find
-        try:
+        with _reads(entry.ref):
             found = seek(entry.body, needle, low + begin, low + end)
-        except OSError as exc:
-            raise self._unreadable(entry.ref, exc) from exc
         return found if found < 0 else found - low
 
     def count(self, target: Target, needle: str, start: int = 0, stop: int | None = None) -> int:
@@ -169,29 +226,8 @@ class Store:
         begin, end, _ = slice(start, stop).indices(high - low)
         if begin > end or start > high - low:
             return 0
-        try:
+        with _reads(entry.ref):
             return bodies.count(entry.body, needle, low + begin, low + end)
-        except OSError as exc:
-            raise self._unreadable(entry.ref, exc) from exc
-
-    def lines(
-        self, target: Target, start: int = 0, max_chars: int = 65_536
-    ) -> tuple[list[str], int]:
-        """The lines that fit into `max_chars` from `start`, each with its `\\n`, and where to go
-        on.
-
-        A line that is longer comes in parts. At the end there are no lines.
-        """
-        if start < 0 or max_chars < 1:
-            raise HandleError(
-                f"lines from {start}, {max_chars} characters: start at 0 or later, and ask for some"
-            )
-        text = self.read(target, start, start + max_chars)
-        if start + len(text) < self.size(target):
-            text = text[: text.rfind("\n") + 1] or text
-        parts = text.split("\n")
-        made = [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-        return made, start + len(text)
 
     # -- the whole ---------------------------------------------------------------------------------
 
@@ -240,12 +276,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- inside ------------------------------------------------------------------------------------
@@ -266,7 +297,7 @@ class Store:
     def _free_key(self, key: str) -> str:
         if not is_key(key):
             raise HandleError(
-                f"key is {_shown(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
+                f"key is {_brief(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
                 " and \u27e7"
             )
         if key in self._entries:
@@ -311,11 +342,6 @@ class Store:
             " keys"
         )
 
-    def _unreadable(self, ref: Ref, exc: OSError) -> HandleError:
-        return HandleError(
-            f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again"
-        )
-
     def _make_room(self) -> None:
         while self._held > self.memory_bytes and self._resident:
             key = next(iter(self._resident))
@@ -341,11 +367,21 @@ class Store:
         return self._folder / f"{self._files}.txt"
 
 
+@contextmanager
+def _reads(ref: Ref) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise HandleError(
+            f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again"
+        ) from exc
+
+
 def _remove(folder: Path, pid: int) -> None:
     """Remove the folder, unless this is a forked child: the files are its parent's."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _shown(value: object) -> str:
+def _brief(value: object) -> str:
     return repr(value)[:80]

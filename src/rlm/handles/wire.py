@@ -8,20 +8,29 @@ store, which knows its own keys.
 In a prompt a view is the mark `⟦key:start:stop:seal⟧`. The seal is a hash of the payload: a text
 that holds something like a mark cannot have a passage put in its place. A passage that was put in
 is not looked at for marks again.
+
+`reader` is what the sandbox's own text objects ask of the host. Model-written code cannot name
+those functions, but a worker that was taken over can, with any arguments: every one is checked, and
+an answer is bounded.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlm.errors import HandleError
-from rlm.handles.ref import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, View, is_key
-from rlm.handles.store import Store
+from rlm.handles.meter import Meter
+from rlm.handles.store import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, Store, View, is_key
 
 TAG = "$ref"
 EXPAND_CHARS = 1_000_000
+READ_CHARS = 250_000
+"""The most that one read gives: who wants more, reads on."""
+NEEDLE_CHARS = 20_000
+
+Handle = Ref | View | str
 
 _MARK = re.compile(
     rf"\u27e6([^\u27e6\u27e7\n]{{1,{KEY_CHARS}}}):(\d{{1,15}}):(\d{{1,15}}):([0-9a-f]{{12}})\u27e7",
@@ -129,3 +138,55 @@ def _is_ours(store: Store, found: re.Match[str]) -> bool:
 
 def _view(found: re.Match[str]) -> View:
     return View(found[1], int(found[2]), int(found[3]))
+
+
+# -- what the worker may ask
+
+
+def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
+    """The functions by the names that the worker knows them by."""
+
+    def read(key: Handle, start: int, stop: int | None) -> str:
+        begin, end, _ = slice(position(start, "start"), _end(stop)).indices(store.size(key))
+        text = store.read(key, begin, max(begin, min(end, begin + READ_CHARS)))
+        meter.note("text.read", len(text), to_prompt=False)
+        return text
+
+    def find(
+        key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False
+    ) -> int:
+        _check_needle(needle)
+        return store.find(
+            key, needle, position(start, "start"), _end(stop), ignore_case=bool(ignore_case)
+        )
+
+    def count(key: Handle, needle: str, start: int = 0, stop: int | None = None) -> int:
+        _check_needle(needle)
+        return store.count(key, needle, position(start, "start"), _end(stop))
+
+    def stand_in(key: str, start: int, stop: int) -> str:
+        return mark(
+            store, View(store.ref(key).key, position(start, "start"), position(stop, "stop"))
+        )
+
+    return {"text.read": read, "text.find": find, "text.count": count, "text.mark": stand_in}
+
+
+def position(value: Any, name: str) -> int:
+    """A place in a text as it was given; HandleError when it is no whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise HandleError(f"{name} is {type(value).__name__}: use a whole number")
+    return value
+
+
+def _end(value: Any) -> int | None:
+    return None if value is None else position(value, "stop")
+
+
+def _check_needle(needle: Any) -> None:
+    if not isinstance(needle, str):
+        raise HandleError(f"the text to look for is {type(needle).__name__}: use text")
+    if len(needle) > NEEDLE_CHARS:
+        raise HandleError(
+            f"the text to look for has {len(needle):,} characters, at most {NEEDLE_CHARS:,}"
+        )

@@ -1,9 +1,8 @@
-"""What a run was worth, and what it taught: artifact, verifiers, judge; extractor, gates, dedup,
-confidence."""
+"""What a run was worth and what it taught: judge, extractor, gates, dedup, confidence."""
 
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.extract import extract_contrast, extract_memories
-from rlm.learning.grounding import code_of, evidence_of, iris_in, ungrounded
+from rlm.learning.grounding import iris_in, ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, Verify, check_answer, check_verify
 
@@ -12,8 +11,6 @@ __all__ = [
     "Verify",
     "check_answer",
     "check_verify",
-    "code_of",
-    "evidence_of",
     "extract_contrast",
     "extract_memories",
     "extract_trajectory_artifact",

@@ -1,22 +1,23 @@
-"""A run in little, for the judge and the extractor: at most ten steps, each an action and what came
-of it.
+"""The summary of a run for the judge and the extractor: at most ten steps, action and outcome each.
 
-The keys and bounds are the seed's. An action is the telling part of a block: the tool calls as the
-host saw them where a trace is given, else the calls of the code itself, not its imports and helper
-functions. Nothing in here holds a secret or a control character.
+The keys and bounds are the seed's. An action is what a block essentially does: the tool calls as
+the host saw them where a trace is given, else the calls of the code itself, not its imports and
+helper functions. Nothing in here holds a secret or a control character.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+import builtins
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from rlm.learning.telling import telling_part
+from rlm.loop.trace import ARGUMENT_CHARS, ToolCall, Trace
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.ontology.terms import Prefixes
 from rlm.store.sanitize import clean_text
 from rlm.store.secrets import scrub
-from rlm.tools.trace import ARGUMENT_CHARS, Call, Trace
 
 MOST_STEPS, FIRST_STEPS, ERROR_STEPS, LAST_STEPS = 10, 3, 3, 4
 ACTION_CHARS, OUTCOME_CHARS = 80, 100
@@ -35,6 +36,9 @@ PAGING = "sparql_slice"
 
 Step = dict[str, Any]
 _SHORT = Prefixes()
+PARSED_CHARS = 50_000
+_BUILTIN = frozenset(dir(builtins))
+_PREPARING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def extract_trajectory_artifact(
@@ -55,32 +59,26 @@ def extract_trajectory_artifact(
     """
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
     calls = _calls_by_block([block for _, block in blocks], trace)
-    steps = [
-        _step(number, block, made) for (number, block), made in zip(blocks, calls, strict=True)
-    ]
-    failed = [
-        block.result.error is not None or _is_fault(block.result.stderr) for _, block in blocks
-    ]
-    errors = [_fault(block) for (_, block), bad in zip(blocks, failed, strict=True) if bad]
+    steps = [_step(*block, made) for block, made in zip(blocks, calls, strict=True)]
+    failed = [_is_failed(block) for _, block in blocks]
+    errors = [_fault(block) for _, block in blocks if _is_failed(block)]
+    tools = set() if trace is None else {call.tool for call in trace.calls}
     said = tidy(answer or "", ANSWER_CHARS, lines=True)
     return {
         "task": tidy(task, TASK_CHARS, lines=True),
         "final_answer": said,
         "iteration_count": len(iterations),
         "converged": bool(said) if converged is None else bool(converged),
-        "key_steps": [steps[at] for at in chosen(failed)],
+        "key_steps": [steps[at] for at in choose_steps(failed)],
         "variables_created": _variables(ns or {}),
         "errors_encountered": list(dict.fromkeys(text for text in errors if text))[:MOST_ERRORS],
         "reason": tidy(reason, REASON_CHARS),
-        "tools_used": sorted({call.tool for call in trace.calls})[:MOST_NAMES]
-        if trace is not None
-        else [],
+        "tools_used": sorted(tools)[:MOST_NAMES],
     }
 
 
-def chosen(failed: Sequence[bool]) -> list[int]:
-    """Which steps are shown: all where they are few; else the first three, three errors between,
-    and the last four."""
+def choose_steps(failed: Sequence[bool]) -> list[int]:
+    """Which steps are shown: all, or the first three, three errors between and the last four."""
     if len(failed) <= MOST_STEPS:
         return list(range(len(failed)))
     last = len(failed) - LAST_STEPS
@@ -88,8 +86,8 @@ def chosen(failed: Sequence[bool]) -> list[int]:
     return [*range(FIRST_STEPS), *between, *range(last, len(failed))]
 
 
-def _step(number: int, block: CodeBlock, calls: Sequence[Call]) -> Step:
-    action = tidy(_called(calls) or telling_part(block.code, ACTION_CHARS), ACTION_CHARS)
+def _step(number: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
+    action = tidy(_write_calls(calls) or summarize_code(block.code, ACTION_CHARS), ACTION_CHARS)
     return {"iteration": number, "action": action or "(no code)", "outcome": _outcome(block)}
 
 
@@ -106,40 +104,38 @@ def _fault(block: CodeBlock) -> str:
     return tidy(lines[-1], ERROR_CHARS) if lines else f"{block.result.error or 'error'}"
 
 
-def _is_fault(stderr: str) -> bool:
-    return "Traceback (most recent call last)" in stderr
+def _is_failed(block: CodeBlock) -> bool:
+    result = block.result
+    return result.error is not None or "Traceback (most recent call last)" in result.stderr
 
 
 def _variables(ns: Mapping[str, Any]) -> list[str]:
-    made = (
-        str(name)
-        for name, value in ns.items()
-        if not (isinstance(value, str) and value in NO_VALUES)
-    )
-    names = (name for name in made if not name.startswith("_") and name not in HOST_NAMES)
+    made = [name for name, value in ns.items() if not _is_no_value(value)]
+    names = (name for name in map(str, made) if name[:1] != "_" and name not in HOST_NAMES)
     return [tidy(name, NAME_CHARS) for name in names][:MOST_NAMES]
 
 
+def _is_no_value(value: Any) -> bool:
+    return isinstance(value, str) and value in NO_VALUES
+
+
 def tidy(text: str, most: int, *, lines: bool = False) -> str:
-    """A text in at most `most` characters, without secrets and control characters; on one line
-    unless `lines`."""
+    """At most `most` characters of a text without secrets; on one line unless `lines`."""
     text = scrub(clean_text(text[: most + WINDOW]))[0]
     text = text.strip() if lines else " ".join(text.split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 # -- calls
-# -------------------------------------------------------------------------------------------------
 
 
-def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[Call]]:
-    """The traced calls of each block. Blocks count their calls; where the counts do not agree,
-    nothing is guessed."""
-    none: list[Sequence[Call]] = [()] * len(blocks)
+def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[ToolCall]]:
+    """The traced calls of each block, by the blocks' own counts; none where those do not agree."""
+    none: list[Sequence[ToolCall]] = [()] * len(blocks)
     if trace is None or not trace.calls or trace.dropped:
         return none
     if sum(block.result.calls for block in blocks) == len(trace.calls):
-        found: list[Sequence[Call]] = []
+        found: list[Sequence[ToolCall]] = []
         at = 0
         for block in blocks:
             found.append(trace.calls[at : at + block.result.calls])
@@ -148,10 +144,9 @@ def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Se
     return _by_name(blocks, trace.calls) or none
 
 
-def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequence[Call]]:
-    """Calls to the first blocks that name their tools; [] when that leaves some over. Models are
-    not traced."""
-    found: list[Sequence[Call]] = []
+def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[ToolCall]) -> list[Sequence[ToolCall]]:
+    """Calls to the first blocks that name their tools; [] when that leaves some over."""
+    found: list[Sequence[ToolCall]] = []
     at = 0
     for block in blocks:
         end = at
@@ -162,14 +157,13 @@ def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[Call]) -> list[Sequenc
     return found if at == len(calls) else []
 
 
-def _called(calls: Sequence[Call]) -> str:
-    """Calls in one line: whole where they fit; else without pages; else cut, and how many there are
-    beyond."""
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    """Calls on one line: whole, else without pages, else cut and how many there are beyond."""
     asking = [call for call in calls if call.tool != PAGING] or calls
     share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
     told: list[str] = []
     for some, most in ((calls, ACTION_CHARS), (asking, ACTION_CHARS), (asking, share)):
-        told = list(dict.fromkeys(_written(call, most) for call in some))
+        told = list(dict.fromkeys(_write_call(call, most) for call in some))
         if len("; ".join(told)) <= ACTION_CHARS:
             return "; ".join(told)
     shown = told[:1]
@@ -181,19 +175,18 @@ def _called(calls: Sequence[Call]) -> str:
     return "; ".join(shown) + (f" (+{left})" if left else "")
 
 
-def _written(call: Call, most: int) -> str:
-    """One call as code in about `most` characters: numbers go first, then texts are cut, of an IRI
-    the beginning."""
+def _write_call(call: ToolCall, most: int) -> str:
+    """One call as code in about `most` characters: numbers go first, then texts are cut."""
     values = list(call.args.values())
-    whole = f"{call.tool}({', '.join(map(_quoted, values))})"
+    whole = f"{call.tool}({', '.join(map(_quote, values))})"
     if len(whole) <= most:
         return whole
     texts = [value for value in values if isinstance(value, str)]
     room = max(8, (most - len(call.tool) - 2) // max(1, len(texts)) - 4)
-    return f"{call.tool}({', '.join(_quoted(value, room) for value in texts)})"
+    return f"{call.tool}({', '.join(_quote(value, room) for value in texts)})"
 
 
-def _quoted(value: Any, most: int = ARGUMENT_CHARS) -> str:
+def _quote(value: Any, most: int = ARGUMENT_CHARS) -> str:
     if not isinstance(value, str):
         return str(value)
     text = " ".join(value.split())
@@ -201,3 +194,80 @@ def _quoted(value: Any, most: int = ARGUMENT_CHARS) -> str:
         text = _SHORT.shrink(text).strip("<>")
         return f'"{text}"' if len(text) <= most else f'"…{text[1 - most :]}"'
     return f'"{text}"' if len(text) <= most else f'"{text[: most - 1]}…"'
+
+
+# -- code
+
+
+def summarize_code(code: str, most: int) -> str:
+    """About `most` characters that say what a block does; never raises.
+
+    >>> summarize_code("import re\\ndef f(x): return x\\nprint(search_entity('Activity'))", 80)
+    "search_entity('Activity')"
+    """
+    try:
+        body = _parse_code(code)
+        return _choose_calls(body, most) or _first_line(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _first_line(code)
+
+
+def _parse_code(code: str) -> list[ast.stmt]:
+    if len(code) > PARSED_CHARS:
+        raise ValueError("too long to be parsed for one line")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes that Python does not know
+        return ast.parse(code).body
+
+
+def _choose_calls(body: Sequence[ast.stmt], most: int) -> str:
+    defined = {
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    doing = [node for node in body if not isinstance(node, _PREPARING) and not _is_text(node)]
+    tools = [call for node in doing for call in _calls(node, defined | _BUILTIN)]
+    if tools:
+        return _join_parts([ast.unparse(call) for call in tools], most)
+    own = [node for node in doing if _name(getattr(node, "value", None)) in defined]
+    return _join_parts([ast.unparse(node) for node in own or doing], most)
+
+
+def _calls(node: ast.AST, passed: Collection[str] = _BUILTIN) -> Iterator[ast.Call]:
+    """The calls by name in a statement, in order. Those in `passed` are looked into, any other is
+    taken whole."""
+    if isinstance(node, ast.Call) and _name(node) not in {"", *passed}:
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _calls(child, passed)
+
+
+def _name(node: ast.AST | None) -> str:
+    """What a call calls by name; '' for anything else."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _join_parts(parts: Sequence[str], most: int) -> str:
+    """The parts on one line. Where they are too many the last ones stay: they are what a block
+    comes to."""
+    parts = [" ".join(part.split()) for part in dict.fromkeys(parts)]
+    while len(parts) > 1 and len("; ".join(parts)) > most:
+        parts = parts[1:]
+    return "; ".join(parts)
+
+
+def _first_line(code: str) -> str:
+    """The first line that does something, for code that cannot be parsed."""
+    lines = [line.strip() for line in code[:PARSED_CHARS].splitlines()]
+    doing = [
+        line
+        for line in lines
+        if line and not line.startswith(("#", "import ", "from ", "def ", "class ", "@"))
+    ]
+    return next(iter(doing or [line for line in lines if line]), "")

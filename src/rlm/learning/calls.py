@@ -1,8 +1,6 @@
-"""The calls of a run as the steps of a procedure: which of them mattered, and how they look without
-the specifics.
+"""The calls of a run as the steps of a procedure, and how they look without the specifics.
 
-Works on anything that has the calls of `rlm.tools.trace`; knows no tool, only their names and
-parameters.
+Knows no tool, only the names of tools and their parameters.
 """
 
 from __future__ import annotations
@@ -11,13 +9,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rlm.errors import RLMError
-from rlm.ontology.template import names_of, template_of
+from rlm.loop.trace import ToolCall
+from rlm.ontology.query.template import names_of, template_of
 from rlm.ontology.terms import XSD, Prefixes, local_name
 from rlm.ontology.vocabulary import SKOS, is_machinery
-from rlm.store.identity import normalize
 
 LINKING = {"search_entity": "query", "search_by_label": "text"}
 """Tools that find an IRI for a name, and the parameter that holds the name."""
@@ -52,41 +50,13 @@ BARE = {
 }
 """How a parameter is written where it can only mean one thing."""
 _MODE = re.compile(r"[a-z_]{1,20}")
+_LITERAL = re.compile(r"""["']([^"'\n]{2,80})["']""")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-
-
-class CallLike(Protocol):
-    """One call of a tool, as `rlm.tools.trace.Call` has it."""
-
-    @property
-    def tool(self) -> str: ...
-    @property
-    def args(self) -> Mapping[str, Any]: ...
-    @property
-    def ok(self) -> bool: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def iris(self) -> frozenset[str]: ...
-    @property
-    def rows(self) -> int | None: ...
-    @property
-    def key(self) -> str: ...
-    @property
-    def chars(self) -> int: ...
-
-
-class TraceLike(Protocol):
-    """What has the calls of a run."""
-
-    @property
-    def calls(self) -> Sequence[CallLike]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call with all that it brought: rows that were read later belong to the query that found
-    them."""
+    """A call with all that it brought; rows that were read later belong to their query."""
 
     tool: str
     args: Mapping[str, Any]
@@ -96,7 +66,12 @@ class Step:
     """The terms that it was asked about, in full where they can be; in order."""
     rows: int | None
     chars: int
-    call: CallLike
+    call: ToolCall
+
+    @property
+    def query(self) -> str:
+        """The text of a query; '' for any other tool."""
+        return str(self.args.get("query", "")) if self.tool == "sparql_query" else ""
 
     @property
     def asked_for(self) -> str:
@@ -105,10 +80,10 @@ class Step:
         return value if isinstance(value, str) else ""
 
 
-def steps_of(calls: Iterable[CallLike], prefixes: Prefixes) -> list[Step]:
+def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[Step]:
     """The calls that worked and can be steps of a procedure."""
     calls = list(calls)
-    pages: dict[str, list[CallLike]] = {}
+    pages: dict[str, list[ToolCall]] = {}
     for call in calls:
         if call.ok and call.tool != "sparql_query" and call.key:
             pages.setdefault(call.key, []).append(call)
@@ -119,7 +94,7 @@ def steps_of(calls: Iterable[CallLike], prefixes: Prefixes) -> list[Step]:
         parts = [call, *(pages.get(call.key, ()) if call.key else ())]
         rows = next((part.rows for part in parts if part.rows is not None), None)
         iris = frozenset(
-            full for part in parts for name in part.iris if (full := expanded(name, prefixes))
+            full for part in parts for name in part.iris if (full := expand_name(name, prefixes))
         )
         names = tuple(_names(call, prefixes))
         found.append(
@@ -128,18 +103,20 @@ def steps_of(calls: Iterable[CallLike], prefixes: Prefixes) -> list[Step]:
     return found
 
 
-def _names(call: CallLike, prefixes: Prefixes) -> list[str]:
+def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
     if call.tool == "sparql_query":
         with suppress(RLMError):
             return names_of(str(call.args.get("query", "")), prefixes)
         return []
     values = [call.args.get(name) for name in NAMING.get(call.tool, ())]
     return [
-        expanded(value, prefixes) or value for value in values if isinstance(value, str) and value
+        expand_name(value, prefixes) or value
+        for value in values
+        if isinstance(value, str) and value
     ]
 
 
-def expanded(name: str, prefixes: Prefixes) -> str:
+def expand_name(name: str, prefixes: Prefixes) -> str:
     """A name as an IRI; '' when it is none."""
     with suppress(RLMError):
         return prefixes.expand(name)
@@ -152,7 +129,6 @@ def is_common(iri: str) -> bool:
 
 
 # -- what the question named
-# -----------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
@@ -170,70 +146,71 @@ def _singular(word: str) -> str:
 
 
 def entities_in(
-    steps: Sequence[Step],
-    about: Sequence[Step],
-    question: str,
-    mentions: Sequence[str],
-    prefixes: Prefixes,
+    steps: Sequence[Step], about: Sequence[Step], question: str, prefixes: Prefixes
 ) -> dict[str, str]:
-    """The terms that steps `about` something name because the question does → their placeholders,
-    by its order."""
-    terms = list(dict.fromkeys(name for step in about for name in step.names))
-    found: dict[str, str] = {}
-    for number, mention in enumerate(mentions, 1):
-        term = _meant(mention, [term for term in terms if term not in found], steps, prefixes)
-        if term is not None:
-            found[term] = f"$ENTITY_{number}"
-    if mentions:
-        return found
-    asked = f" {plain(question)} "
-    for (
-        term
-    ) in terms:  # nobody knows what the question names: what was searched for, or is spelled in it
-        spelled = term in question or prefixes.shrink(term) in question
-        linked = not is_common(term) and any(
-            term in step.iris and f" {plain(step.asked_for)} " in asked
-            for step in steps
-            if step.tool in LINKING
-        )
-        name = local_name(term)
-        named = not is_common(term) and name != name.lower() and f" {plain(name)} " in asked
-        if spelled or linked or named:
-            found[term] = f"$ENTITY_{len(found) + 1}"
+    """The terms that steps `about` something name because the question does → their placeholders.
+
+    They are numbered as the question has them; those of an ASK as the query has them.
+    """
+    terms = dict.fromkeys(name for step in about for name in step.names)
+    words = _looked_up(steps)
+    places = {term: _place(term, words.get(term, ()), question, prefixes) for term in terms}
+    found = [term for term in terms if places[term] >= 0]
+    if not (len(about) == 1 and about[0].query.lstrip().upper().startswith("ASK")):
+        found.sort(key=lambda term: places[term])
+    return {term: f"$ENTITY_{number}" for number, term in enumerate(found, 1)}
+
+
+def _looked_up(steps: Sequence[Step]) -> dict[str, list[str]]:
+    """Terms → the words that found them. A search means one of its hits: that of this name, else
+    the first that another step then asked about."""
+    used = list(dict.fromkeys(name for step in steps for name in step.names))
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        word = plain(step.asked_for)
+        hits = [term for term in used if term in step.iris and not is_common(term)]
+        exact = [term for term in step.iris if plain(local_name(term)) == word]
+        for term in sorted(exact) or hits[:1]:
+            if word:
+                found.setdefault(term, []).append(word)
     return found
 
 
-def _meant(
-    mention: str, terms: Sequence[str], steps: Sequence[Step], prefixes: Prefixes
-) -> str | None:
-    wanted = plain(mention)
-    for term in terms:
-        if mention.strip("<>") in (term, prefixes.shrink(term)) or normalize(mention) == normalize(
-            term
-        ):
-            return term
-    for term in terms:
-        if wanted and wanted == plain(local_name(term)):
-            return term
-    hits = {
-        iri
+def _place(term: str, words: Sequence[str], question: str, prefixes: Prefixes) -> int:
+    """Where a question names a term: by IRI, searched words or local name; -1 where it does not."""
+    for spelled in (term, prefixes.shrink(term)):
+        if spelled in question:
+            return len(plain(question[: question.index(spelled)]))
+    if is_machinery(term):
+        return -1
+    name = local_name(term)
+    by_name = name != name.lower() and not is_common(term)
+    known = [*words, *([plain(name)] if by_name else [])]
+    asked = f" {plain(question)} "
+    return max((asked.find(f" {word} ") for word in known if word), default=-1)
+
+
+def texts_in(steps: Sequence[Step], question: str) -> dict[str, str]:
+    """The texts of calls that the question has too → their placeholders, by its order."""
+    folded = question.casefold()
+    texts = {
+        text.casefold().strip(" ^$.*%")
         for step in steps
-        if step.tool in LINKING and _alike(plain(step.asked_for), wanted)
-        for iri in step.iris
+        for text in (*_LITERAL.findall(step.query), step.asked_for)
     }
-    return next((term for term in terms if term in hits and not is_common(term)), None)
-
-
-def _alike(one: str, other: str) -> bool:
-    return bool(one and other) and (one in other or other in one)
+    places = {
+        match.start(): text
+        for text in texts
+        if len(text) > 1 and (match := re.search(rf"(?<!\w){re.escape(text)}(?!\w)", folded))
+    }
+    return {places[at]: f"$TEXT_{number}" for number, at in enumerate(sorted(places), 1)}
 
 
 # -- how a call is written
-# -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CallText:
     """A call without its specifics. `kept`: names of one ontology that stayed in it."""
 
     text: str
@@ -243,45 +220,47 @@ class Written:
     query: str = ""
 
 
-def written(
+def write_call(
     step: Step,
     entities: Mapping[str, str],
     texts: Mapping[str, str],
     prefixes: Prefixes,
     *,
     linking: bool = False,
-) -> Written | None:
+) -> CallText | None:
     """A call as a procedure shows it; None when it cannot be shown."""
     if step.tool == "sparql_query":
         return _query(step, entities, texts, prefixes)
+    if step.tool in LINKING:
+        text = "name" if linking else texts.get(step.asked_for.casefold(), "")
+        return _call_text(step, [text or "name"], gaps=not text)
     parts: list[str] = []
     kept: list[str] = []
     gaps = False
-    for name in (LINKING[step.tool],) if step.tool in LINKING else NAMING.get(step.tool, ()):
+    for name in NAMING.get(step.tool, ()):
         value = step.args.get(name)
         if not isinstance(value, str) or not value:
             continue
-        iri = expanded(value, prefixes) or value
-        if linking:
-            shown = "name"
-        elif step.tool in LINKING:
-            shown = texts.get(value.casefold(), "")
-            gaps = gaps or not shown
-            shown = shown or "name"
-        elif name == "predicate" and iri not in entities:
+        iri = expand_name(value, prefixes) or value
+        if iri in entities:
+            shown = _slot(name, entities[iri], entities)
+        elif name == "predicate":
             shown = f"'{prefixes.shrink(iri)}'"
             kept += [] if is_common(iri) else [prefixes.shrink(iri)]
-        elif iri in entities:
-            shown = _slot(name, entities[iri], entities)
         else:
             shown, gaps = BARE[name], True
         parts.append(f"{name}={shown}" if name == "predicate" else shown)
-    return Written(f"{step.tool}({', '.join([*parts, *_settings(step)])})", tuple(kept), gaps)
+    return _call_text(step, parts, kept, gaps=gaps)
+
+
+def _call_text(
+    step: Step, parts: Sequence[str], kept: Sequence[str] = (), *, gaps: bool
+) -> CallText:
+    return CallText(f"{step.tool}({', '.join([*parts, *_settings(step)])})", tuple(kept), gaps)
 
 
 def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
-    """The bare word where it says the same: one thing is asked about, or source and target are in
-    order."""
+    """The bare word where it says the same: for one term, or source and target in order."""
     alone = len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource")
     in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
     return BARE[name] if alone or in_order else placeholder
@@ -302,7 +281,7 @@ def _settings(step: Step) -> list[str]:
 
 def _query(
     step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes
-) -> Written | None:
+) -> CallText | None:
     try:
         made = template_of(
             str(step.args.get("query", "")), prefixes, entities=entities, texts=texts
@@ -312,4 +291,4 @@ def _query(
     if made is None:
         return None
     call = f"sparql_query({', '.join([chr(34) + made.text + chr(34), *_settings(step)])})"
-    return Written(call, made.kept, bool(made.unfilled), made.text)
+    return CallText(call, made.kept, bool(made.unfilled), made.text)

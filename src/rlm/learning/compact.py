@@ -11,9 +11,8 @@ DESCRIPTION_CHARS = 70
 STEPS = 3
 
 
-def shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
-    """Whether every step is in the prompt uncut when the memory is packed together with `beside`
-    others as long."""
+def is_shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
+    """Whether every step is uncut in a prompt that holds `beside` others as long."""
     text = pack([item] * (beside + 1))
     lines = text.splitlines()
     steps = bullets(item.content)[:STEPS]
@@ -22,7 +21,7 @@ def shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
     )
 
 
-def title_of(text: str) -> str:
+def short_title(text: str) -> str:
     """At most 10 words and 45 characters, cut at a word."""
     words = " ".join(text.split()).rstrip(".!? ").split(" ")[:TITLE_WORDS]
     while len(words) > 1 and len(" ".join(words)) > TITLE_CHARS:
@@ -30,6 +29,6 @@ def title_of(text: str) -> str:
     return " ".join(words)[:TITLE_CHARS]
 
 
-def listed(steps: list[str]) -> str:
+def list_steps(steps: list[str]) -> str:
     """Steps as a list."""
     return "\n".join(f"- {' '.join(step.split())}" for step in steps)

@@ -28,8 +28,7 @@ PASSED_OVER = -0.05
 """It was in the prompt of a run that succeeded with another one."""
 SILENT_SUCCESS = 0.02
 SILENT_FAILURE = -0.04
-"""It was in the prompt of a model that did not say what it used: a fifth of what following it would
-move."""
+"""In the prompt of a model that did not say what it used: a fifth of what following moves."""
 CONFIRMED = 0.1
 """A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
@@ -40,7 +39,6 @@ UNREVERTED_DAYS = 7
 
 
 # -- what a run said that it used
-# ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +59,11 @@ _AFTER = re.compile(r"\s*[*_`]*\s*(?:$|[.,;:()—–-])")
 
 
 def uses_in(responses: Iterable[str]) -> Uses:
-    """What the replies of a run say on lines `Uses: 1` or `Uses: none`, outside of code. The last
-    such line counts."""
+    """What replies say on lines `Uses: 1` or `Uses: none` outside of code; the last one counts."""
     said: list[tuple[int, ...]] = []
     for response in responses:
         said += [
-            numbers for line in _outside_code(response) if (numbers := _announced(line)) is not None
+            numbers for line in _outside_code(response) if (numbers := _read_uses(line)) is not None
         ]
     if not said:
         return Uses()
@@ -75,7 +72,7 @@ def uses_in(responses: Iterable[str]) -> Uses:
     return Uses(last, tuple(number for number in before if number not in last), said=True)
 
 
-def _announced(line: str) -> tuple[int, ...] | None:
+def _read_uses(line: str) -> tuple[int, ...] | None:
     match = _USES.match(line)
     if match is None:
         return None
@@ -104,7 +101,6 @@ def _outside_code(text: str) -> Iterable[str]:
 
 
 # -- signals
-# ---------------------------------------------------------------------------------------------
 
 
 def followed_of(ids: Sequence[str], uses: Uses | None) -> list[str]:
@@ -120,15 +116,12 @@ def signals_for(
     *,
     reads: bool = True,
 ) -> list[Signal]:
-    """What a judged run says about the memories that stood in its prompt, in the order of the
-    prompt.
+    """What a judged run says about the memories of its prompt, in the order of the prompt.
 
-    One that was followed shares the fate of the run. One that was taken up and left again was not
-    helpful. When a run succeeds and says that it used none, they did not apply; when a model says
-    nothing it may have used them, and they share a little of its fate: but not with a program that
-    does not read them unless it says so (`reads` False). What only stood in a prompt and was not
-    taken up loses a little, so that a place there has to be earned; but not what a team or an
-    organisation shares: one project's questions do not speak for the others.
+    One that was followed shares the fate of the run; one that was taken up and left again was not
+    helpful. Those of a model that says nothing share a little of its fate, but not those of a
+    program that says what it reads (`reads` False). What was not taken up loses a little, so that a
+    place in prompts has to be earned; but not what a team or an organisation shares.
     """
     said = uses is not None and uses.said
     if judgment is None or not (said or reads):
@@ -143,33 +136,31 @@ def signals_for(
     return found
 
 
+_SILENT = {
+    True: (SILENT_SUCCESS, "task_succeeded", "its run succeeded and did not say what it used"),
+    False: (SILENT_FAILURE, "not_helpful", "its run failed and did not say what it used"),
+}
+_FOLLOWED = {
+    True: (TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"),
+    False: (NOT_HELPFUL, "not_helpful", "followed by a run that failed"),
+}
+
+
 def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str, str] | None:
     if uses is None:
-        if success:
-            return (
-                SILENT_SUCCESS,
-                "task_succeeded",
-                "in the prompt of a run that succeeded and did not say what it used",
-            )
-        return (
-            SILENT_FAILURE,
-            "not_helpful",
-            "in the prompt of a run that failed and did not say what it used",
-        )
+        return _SILENT[success]
     if number in uses.followed:
-        if success:
-            return TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"
-        return NOT_HELPFUL, "not_helpful", "followed by a run that failed"
+        return _FOLLOWED[success]
     if number in uses.abandoned:
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
-    if success and not uses.followed:
-        return NOT_APPLIED, "not_applied", "a run that succeeded used none"
-    return (
-        (PASSED_OVER, "passed_over", "a run that succeeded used another one") if success else None
-    )
+    if not success:
+        return None
+    if uses.followed:
+        return PASSED_OVER, "passed_over", "a run that succeeded used another one"
+    return NOT_APPLIED, "not_applied", "a run that succeeded used none"
 
 
-def confirmed(memory_id: str) -> Signal:
+def confirm_signal(memory_id: str) -> Signal:
     """What finding the same way again says."""
     return Signal(
         memory_id, CONFIRMED, "confirmed", "found again by a run that succeeded without it"
@@ -184,15 +175,14 @@ def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:
 
 
 def stability(memory_id: str, *, reverted: bool, days: float) -> Signal | None:
-    """What became of the work that was done with it: a week without being reverted speaks for it."""
+    """What a week without being reverted says for a memory."""
     if reverted or days < UNREVERTED_DAYS:
         return None
     return Signal(memory_id, UNREVERTED, "unreverted", f"not reverted for {UNREVERTED_DAYS} days")
 
 
 def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) -> Signal | None:
-    """What the months since a memory was last used (or made) take from it; `already` months were
-    taken before."""
+    """What the months since the last use take; `already` months were taken before."""
     since = clock.parse_iso(item.last_used or item.created_at)
     months = int(((now or clock.now()) - since).days // DAYS_A_MONTH) - already
     if months < 1:
@@ -203,7 +193,7 @@ def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) ->
     )
 
 
-def moved(confidence: float, delta: float) -> float:
+def apply_delta(confidence: float, delta: float) -> float:
     """A confidence after one signal, as every store computes it: never below 0 or above 1."""
     return min(1.0, max(0.0, confidence + delta))
 
@@ -211,5 +201,5 @@ def moved(confidence: float, delta: float) -> float:
 def replay(start: float, signals: Iterable[Signal]) -> float:
     """The confidence that a memory has after all of these signals, in order."""
     for signal in signals:
-        start = moved(start, signal.delta)
+        start = apply_delta(start, signal.delta)
     return start

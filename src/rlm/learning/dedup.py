@@ -16,9 +16,9 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from rlm.context.l2_memories import bullets
-from rlm.learning.compact import STEPS, listed, shown_whole
-from rlm.learning.gates import REASON, REPEATS
-from rlm.llm.offline.asked.kinds import COUNTED
+from rlm.learning.compact import STEPS, is_shown_whole, list_steps
+from rlm.learning.gates import REPEATS
+from rlm.learning.kinds import COUNTED
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import normalize
 from rlm.store.types import MemoryItem
@@ -30,7 +30,6 @@ LOOKED_AT = 500
 """Stored memories that a new one is compared with: the newest of its kind."""
 TAGS = 32
 _QUERY = re.compile(r"sparql_query\(\"(.*?)\"\s*[,)]")
-_COUNTED = frozenset(COUNTED)
 _WORD = re.compile(r"[\w$]+")
 
 Kind = Literal["add", "merge", "skip", "replace"]
@@ -52,9 +51,8 @@ class Action:
 
 
 @dataclass(slots=True)
-class Plan:
-    """What a store is to do, all or none: `Lessons` takes `update` as changes and `archive` as
-    archived."""
+class DedupPlan:
+    """What a store is to do, all or nothing."""
 
     add: list[MemoryItem] = field(default_factory=list)
     update: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -83,10 +81,9 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
     known = list(existing)
     same = next((old for old in known if old.memory_id == new.memory_id), None)
     if same is not None:
-        return Action(
-            "skip", same, f"{THERE_ALREADY} and was archived" if same.archived_at else THERE_ALREADY
-        )
-    if new.provenance.get(REASON) == REPEATS:
+        archived = " and was archived" if same.archived_at else ""
+        return Action("skip", same, THERE_ALREADY + archived)
+    if new.quarantine_reason == REPEATS:
         return Action("skip", None, REPEATS)
     near = [old for old in known if not old.archived_at and _comparable(new, old)]
     near.sort(key=lambda old: (-title_similarity(new.title, old.title), old.memory_id))
@@ -99,15 +96,14 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
 
 
 def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
-    return (normalize(new.title), normalize(new.description)) == (
-        normalize(old.title),
-        normalize(old.description),
+    return all(
+        normalize(getattr(new, name)) == normalize(getattr(old, name))
+        for name in ("title", "description")
     )
 
 
-def _told_apart(new: MemoryItem, old: MemoryItem) -> MemoryItem:
-    """The new one with a description that says which other it is not; the id does not depend on
-    that."""
+def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
+    """The new one with a description that says which other it is not; its id stays."""
     return replace(
         new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
     )
@@ -121,24 +117,23 @@ def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
         return False
     if (new.scope.ontology or "").casefold() != (old.scope.ontology or "").casefold():
         return False
-    if set(new.tags) & _COUNTED != set(old.tags) & _COUNTED:
+    if set(new.tags) & COUNTED != set(old.tags) & COUNTED:
         return False
     return title_similarity(new.title, old.title) >= TITLE_ALIKE
 
 
 def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
-    """What a memory that is about the same means for a new one; None when they can stand side by
-    side."""
+    """What a memory about the same means for a new one; None when both can stand."""
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
     of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
-    of_others = (
-        old.level != new.level
-    )  # a run of one project does not rewrite what a team or an org shares
-    if not _failed(new) and _failed(old):
+    of_others = old.level != new.level  # one project does not rewrite what a team or org shares
+    if not _is_failure(new) and _is_failure(old):
         kept = of_a_person or of_others
         return None if kept else Action("replace", old, "a success takes the place of a failure")
-    if _failed(new) != _failed(old) or content_similarity(new.content, old.content) < CONTENT_ALIKE:
+    if _is_failure(new) != _is_failure(old):
+        return None
+    if content_similarity(new.content, old.content) < CONTENT_ALIKE:
         return None
     if of_a_person:
         return Action("skip", old, "a person or a pack says the same")
@@ -149,13 +144,12 @@ def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
     return Action("merge", old, "one says nearly the same", merge(old, new))
 
 
-def _failed(item: MemoryItem) -> bool:
+def _is_failure(item: MemoryItem) -> bool:
     return item.outcome == "failure" or item.source_type == "failure"
 
 
 def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
-    """The old memory with what the new one adds: steps that a prompt has room for, tags, and where
-    it came from."""
+    """The old memory with the steps that a prompt has room for, tags and sources of the new."""
     steps = bullets(old.content)[:STEPS]
     content = old.content
     seen = {normalize(step) for step in steps}
@@ -163,8 +157,8 @@ def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
     for step in bullets(new.content)[:STEPS]:
         if normalize(step) in seen or len(steps) >= STEPS or (calls and _QUERY.search(step)):
             continue
-        longer = listed([*steps, step])
-        if shown_whole(replace(old, content=longer)):
+        longer = list_steps([*steps, step])
+        if is_shown_whole(replace(old, content=longer)):
             steps, content = [*steps, step], longer
             seen.add(normalize(step))
     tags = list(dict.fromkeys([*old.tags, *new.tags]))[:TAGS]
@@ -176,8 +170,7 @@ def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
 
 
 def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
-    """The provenance of both: the older one's, and under `merged_from` the runs that the others
-    came from."""
+    """The older one's provenance, with the runs of the others under `merged_from`."""
     before = old.provenance.get("merged_from")
     known = [part for part in before if isinstance(part, str)] if isinstance(before, list) else []
     source = new.provenance.get("trajectory_id") or new.memory_id
@@ -185,19 +178,20 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 
 
 # -- all of a run
-# ----------------------------------------------------------------------------------------
 
 
-def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()) -> Plan:
+def apply(
+    store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()
+) -> DedupPlan:
     """The plan for these items beside what a store holds, and beside one another. Writes nothing.
 
     `used` are ids that a run has just been given: they are in use, whether or not the store has
     counted it yet.
     """
-    plan = Plan()
+    plan = DedupPlan()
     changed: dict[str, MemoryItem] = {}
     for item in items:
-        known = {old.memory_id: old for old in _stored(store, item)}
+        known = {old.memory_id: old for old in _find_candidates(store, item)}
         for memory_id in known.keys() & used:
             known[memory_id] = replace(
                 known[memory_id], access_count=max(1, known[memory_id].access_count)
@@ -209,11 +203,11 @@ def apply(store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[st
     return plan
 
 
-def _note(plan: Plan, changed: dict[str, MemoryItem], item: MemoryItem, found: Action) -> None:
+def _note(plan: DedupPlan, changed: dict[str, MemoryItem], item: MemoryItem, found: Action) -> None:
     memory_id = item.memory_id
     target = found.target
     if found.action == "add":
-        plan.add.append(item if found.target is None else _told_apart(item, found.target))
+        plan.add.append(item if found.target is None else _distinguish(item, found.target))
     elif target is not None and found.action == "replace":
         plan.add.append(item)
         if target in plan.add:
@@ -240,7 +234,7 @@ def _changes(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
     return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}
 
 
-def _stored(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
+def _find_candidates(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
     """The memories that an item could be like. Of those with a kind, the ones with its tag."""
     tag = item.tags[0] if item.tags and item.scope.task_types else None
     found = store.list_items(tag=tag, limit=LOOKED_AT)

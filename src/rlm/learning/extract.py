@@ -9,79 +9,102 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.learning.calls import TraceLike
-from rlm.learning.extract_llm import contrast_llm, extract_llm
-from rlm.learning.extract_offline import extract_offline
+from rlm.learning.calls import LINKING
+from rlm.learning.extract_calls import CallReading
+from rlm.learning.extract_llm import extract_llm
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
-from rlm.llm import OFFLINE_UNANSWERED, Client, Usage
-from rlm.llm.offline.asked import Asked, understand
+from rlm.llm import Client, Usage, is_language_model, is_unanswered
+from rlm.loop.trace import Trace
 from rlm.ontology.terms import Prefixes, local_name
-from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem
+from rlm.store.types import Judgment, MemoryItem
 
 MOST_ITEMS = 3
-NO_MODEL = "offline"
 _CALL = re.compile(r"`([^`]*)`")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What is known when lessons are drawn from the runs of one task."""
+
+    client: Client | None = None
+    question: str = ""
+    task_type: str = ""
+    """The kind of task, where a caller or a curriculum said it."""
+    ontology: str | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Those of the ontology."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Added to that of every item: trajectory_id, run_id, …"""
+    session: str | None = None
+    recalled: RecalledLike | None = None
+    """What the runs were given from memory."""
+    tools: frozenset[str] = TOOLS
+    """Those that a procedure may name."""
+    usage: Usage | None = None
+    """What the model used is added to it."""
+
+    def lessons(
+        self,
+        artifacts: Sequence[Mapping[str, Any]],
+        judgments: Sequence[Judgment],
+        traces: Sequence[Trace | None],
+    ) -> list[MemoryItem]:
+        """A model's lessons; where there is none, or none that can be used, those of the calls."""
+        readings = [
+            CallReading.of_run(
+                artifact,
+                trace,
+                question=self.question,
+                ontology=self.ontology,
+                prefixes=self.prefixes,
+                said=self.task_type,
+            )
+            for artifact, trace in zip(artifacts, traces, strict=True)
+        ]
+        specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
+        gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
+        found = gate.admit(self._ask(artifacts, judgments, readings) or [])
+        if not any(item.trust == "unverified" for item in found):
+            # Our own words hold nothing of the run, and may say what is known already.
+            own = Gate(self.tools, prefixes=self.prefixes)
+            found = [*own.admit(_lessons_of_calls(readings, judgments)), *found]
+        for item in found:
+            item.provenance = {"source": "extracted", **self.provenance, **item.provenance}
+            item.session_id = self.session
+        return found[:MOST_ITEMS]
+
+    def _ask(
+        self,
+        artifacts: Sequence[Mapping[str, Any]],
+        judgments: Sequence[Judgment],
+        readings: Sequence[CallReading],
+    ) -> list[MemoryItem] | None:
+        client = self.client
+        if client is None or not is_language_model(client):
+            return None
+        if not any(map(_is_worth_asking, artifacts, readings)):
+            return None
+        return extract_llm(artifacts, judgments, readings, client=client, usage=self.usage)
+
+
 def extract_memories(
-    artifact: Mapping[str, Any],
-    judgment: Judgment,
-    *,
-    client: Client | None = None,
-    trace: TraceLike | None = None,
-    question: str = "",
-    asked: Asked | None = None,
-    ontology: str | None = None,
-    prefixes: Mapping[str, str] | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    session: str | None = None,
-    recalled: RecalledLike | None = None,
-    tools: frozenset[str] = TOOLS,
-    usage: Usage | None = None,
+    artifact: Mapping[str, Any], judgment: Judgment, *, trace: Trace | None = None, **known: Any
 ) -> list[MemoryItem]:
     """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never
-    trusted.
-
-    `prefixes` are those of the ontology, `provenance` is added to that of every item
-    (trajectory_id, run_id, …), `recalled` knows what the run was given from memory, `tools` are
-    those that a procedure may name. What the model used is added to `usage`. Never raises for what
-    a model does.
-    """
-    question = question or str(artifact.get("task") or "")
-    asked = asked or _understood(question, ontology, [trace])
-    known: dict[str, Any] = {"question": question, "asked": asked, "ontology": ontology}
-    calls = list(trace.calls) if trace is not None else []
-    gate = Gate(tools, _specifics(artifact, asked, prefixes), prefixes or {}, recalled)
-    found: list[MemoryItem] | None = None
-    if client is not None and client.model != NO_MODEL and _worth_asking(artifact, calls):
-        found = extract_llm(artifact, judgment, client=client, calls=calls, usage=usage, **known)
-    admitted = gate.admit(found or [])
-    if not any(
-        item.trust == "unverified" for item in admitted
-    ):  # nothing that can be used: the calls themselves speak
-        read = extract_offline(artifact, judgment, trace=trace, prefixes=prefixes, **known)
-        admitted = [*Gate(tools, prefixes=prefixes or {}).admit(read), *admitted]
-    return _stamped(admitted, provenance, session)
+    trusted. `known` are fields of `Extraction`. Never raises for what a model does."""
+    return Extraction(**known).lessons([artifact], [judgment], [trace])
 
 
 def extract_contrast(
     artifacts: Sequence[Mapping[str, Any]],
     judgments: Sequence[Judgment],
     *,
-    client: Client | None = None,
-    traces: Sequence[TraceLike | None],
-    question: str = "",
-    asked: Asked | None = None,
-    ontology: str | None = None,
-    prefixes: Mapping[str, str] | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    session: str | None = None,
-    recalled: RecalledLike | None = None,
-    tools: frozenset[str] = TOOLS,
-    usage: Usage | None = None,
+    traces: Sequence[Trace | None],
+    **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what the successful ones did and the failed
     ones did not.
@@ -91,83 +114,50 @@ def extract_contrast(
     """
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
-    question = question or str(artifacts[0].get("task") or "")
-    asked = asked or _understood(question, ontology, traces)
-    known: dict[str, Any] = {"question": question, "asked": asked, "ontology": ontology}
-    calls = [list(trace.calls) if trace is not None else [] for trace in traces]
-    found: list[MemoryItem] | None = None
-    if client is not None and client.model != NO_MODEL and any(calls):
-        found = contrast_llm(
-            artifacts, judgments, client=client, traces=calls, usage=usage, **known
-        )
-    specifics = frozenset[str]().union(
-        *(_specifics(artifact, asked, prefixes) for artifact in artifacts)
+    return Extraction(**known).lessons(artifacts, judgments, traces)
+
+
+def _lessons_of_calls(
+    readings: Sequence[CallReading], judgments: Sequence[Judgment]
+) -> list[MemoryItem]:
+    """The lessons of the shortest success, and of a failure that did what no success did."""
+    order = sorted(
+        range(len(readings)),
+        key=lambda place: (not judgments[place].is_success, len(readings[place].calls), place),
     )
-    admitted = Gate(tools, specifics, prefixes or {}, recalled).admit(found or [])
-    if not any(
-        item.trust == "unverified" for item in admitted
-    ):  # as with one run: the calls themselves speak
-        places = range(len(artifacts))
-        order = sorted(
-            places, key=lambda place: (not judgments[place].is_success, len(calls[place]), place)
-        )
-        made: list[MemoryItem] = []
-        for place in order:
-            items = extract_offline(
-                artifacts[place], judgments[place], trace=traces[place], prefixes=prefixes, **known
-            )
-            made += [
-                item
-                for item in items
-                if not any(old.outcome == item.outcome or _took(old, item) for old in made)
-            ]
-        admitted = [*Gate(tools, prefixes=prefixes or {}).admit(made), *admitted]
-    return _stamped(admitted, provenance, session)
-
-
-def _understood(
-    question: str, ontology: str | None, traces: Sequence[TraceLike | None]
-) -> Asked | None:
-    """The kind of a question about an ontology. One that was answered from a text has none,
-    whatever its words."""
-    tools = {call.tool for trace in traces if trace is not None for call in trace.calls}
-    over_text = ontology is None and None not in traces and not tools & ONTOLOGY_TOOLS
-    return None if over_text else understand(question)
+    found: list[MemoryItem] = []
+    for place in order:
+        found += [
+            item
+            for item in readings[place].lessons(judgments[place])
+            if not any(old.outcome == item.outcome or _took(old, item) for old in found)
+        ]
+    return found
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
-    """Whether a success did what a failure says is to be avoided, or whether that cannot be told."""
+    """Whether a success did what a failure says to avoid, or that cannot be told."""
     calls = [span for span in _CALL.findall(failure.content) if "(" in span]
     if not calls:
         return set(failure.scope.tools) <= set(success.scope.tools)
     return any(call in success.content for call in calls)
 
 
-def _worth_asking(artifact: Mapping[str, Any], calls: Sequence[Any]) -> bool:
+def _is_worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
-    answer = str(artifact.get("final_answer") or "")
-    return bool(calls or artifact.get("key_steps")) and not answer.startswith(OFFLINE_UNANSWERED)
+    done = bool(reading.calls or artifact.get("key_steps"))
+    return done and not is_unanswered(reading.answer)
 
 
-def _specifics(
-    artifact: Mapping[str, Any], asked: Asked | None, prefixes: Mapping[str, str] | None
-) -> frozenset[str]:
+def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:
     """What is of this run alone: the names in its question and in its answer."""
-    bound = Prefixes(prefixes or {})
+    bound: Prefixes = reading.prefixes
     answer = str(artifact.get("final_answer") or "")
-    named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound)
+    named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound) | reading.form.asked
     found = {*named, *map(bound.shrink, named), *map(local_name, named)}
-    if asked is not None:
-        found |= {*asked.mentions, *asked.several, asked.text}
+    question = reading.question.casefold()
+    looked_for = [step.asked_for for step in reading.steps if step.tool in LINKING]
+    found |= {name for name in looked_for if name.casefold() in question}
     if 20 < len(answer) <= 200:
         found.add(answer)
     return frozenset(name for name in found if name)
-
-
-def _stamped(
-    items: Sequence[MemoryItem], provenance: Mapping[str, Any] | None, session: str | None
-) -> list[MemoryItem]:
-    for item in items:
-        item.provenance = {"source": "extracted", **(provenance or {}), **item.provenance}
-        item.session_id = session
-    return list(items)[:MOST_ITEMS]

@@ -6,18 +6,15 @@ and which kind of question they are for is not for the model to say.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.asking import Build, ask_json
-from rlm.learning.calls import CallLike
-from rlm.learning.compact import TITLE_WORDS, listed
+from rlm.learning.compact import TITLE_WORDS, list_steps
 from rlm.learning.confidence import START
-from rlm.learning.extract_offline import tags_of
+from rlm.learning.extract_calls import TASK_CHARS, CallReading
 from rlm.learning.extract_prompts import (
     MOST_ITEMS,
     MOST_STEPS,
@@ -26,68 +23,48 @@ from rlm.learning.extract_prompts import (
     contrast_messages,
     extract_messages,
 )
-from rlm.learning.gates import TOOLS, is_hardcoded
-from rlm.llm import Client, Usage
-from rlm.llm.offline.asked.kinds import Asked
+from rlm.learning.gates import TOOLS
+from rlm.learning.json_request import Build, ask_json, parse_json
+from rlm.learning.kinds import TaskKind
+from rlm.llm import Client, Message, Usage
+from rlm.store.generality import hardcoded
 from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
 
 log = logging.getLogger("rlm.learning")
 
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
-TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS, TASK_CHARS = 120, 300, 600, 2_000
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
+TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
 
 
 def extract_llm(
-    artifact: Mapping[str, Any],
-    judgment: Judgment,
-    *,
-    client: Client,
-    calls: Sequence[CallLike] = (),
-    question: str = "",
-    asked: Asked | None = None,
-    ontology: str | None = None,
-    usage: Usage | None = None,
-) -> list[MemoryItem] | None:
-    """The items that a model wrote; None when it could not be asked, or its replies could not be
-    read."""
-    found = ask_for_items(
-        lambda share: extract_messages(artifact, judgment, calls, share=share), client, usage
-    )
-    return (
-        None
-        if found is None
-        else [_item(one, judgment.is_success, question, asked, ontology) for one in found]
-    )
-
-
-def contrast_llm(
     artifacts: Sequence[Mapping[str, Any]],
     judgments: Sequence[Judgment],
+    readings: Sequence[CallReading],
     *,
     client: Client,
-    traces: Sequence[Sequence[CallLike]],
-    question: str = "",
-    asked: Asked | None = None,
-    ontology: str | None = None,
     usage: Usage | None = None,
 ) -> list[MemoryItem] | None:
-    """The same for several runs of one task: what the good ones did and the others did not."""
-    found = ask_for_items(
-        lambda share: contrast_messages(artifacts, judgments, traces, share=share), client, usage
-    )
-    success = any(judgment.is_success for judgment in judgments)
-    return (
-        None if found is None else [_item(one, success, question, asked, ontology) for one in found]
-    )
+    """The items that a model wrote of one run, or of several runs of one task; None when it cannot
+    be asked or read."""
+
+    def build(share: float) -> list[Message]:
+        calls = [reading.calls for reading in readings]
+        if len(artifacts) == 1:
+            return extract_messages(artifacts[0], judgments[0], calls[0], share=share)
+        return contrast_messages(artifacts, judgments, calls, share=share)
+
+    found = ask_for_items(build, client, usage)
+    if found is None:
+        return None
+    best = next((at for at, judgment in enumerate(judgments) if judgment.is_success), None)
+    return _items(found, readings[best or 0], success=best is not None)
 
 
 def ask_for_items(
     build: Build, client: Client, usage: Usage | None = None
 ) -> list[dict[str, Any]] | None:
-    """What a model replies to the prompt, asked once more when that cannot be read. Never raises an
-    RLMError."""
+    """What a model replies to the prompt; None when it cannot be asked or read."""
     try:
         return ask_json(
             client,
@@ -104,17 +81,10 @@ def ask_for_items(
 
 
 def read_items(text: str) -> list[dict[str, Any]]:
-    """The items of a reply that is one JSON object and nothing else. Raises ValueError with what is
-    wrong."""
+    """The items of a reply that is one JSON object. Raises ValueError with what is wrong."""
     if len(text) > READ_CHARS:
         raise ValueError("it is too long")
-    fenced = _FENCE.fullmatch(text)
-    try:
-        found = json.loads(
-            fenced[1] if fenced else text, strict=False
-        )  # line ends inside of a text are no fault
-    except (ValueError, RecursionError):
-        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    found = parse_json(text)
     items = found.get("items") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise ValueError('it has no list "items"')
@@ -138,29 +108,40 @@ def _check(item: Any) -> None:
         raise ValueError('"steps" of an item is no list of texts')
 
 
+def _items(
+    found: Sequence[Mapping[str, Any]], reading: CallReading, *, success: bool
+) -> list[MemoryItem]:
+    """The items of a reply. What kind of task they are for is read off the calls that worked, or is
+    what a caller said: calls that failed may be right for another kind."""
+    kind = reading.kind if success else TaskKind()
+    types = tuple(filter(None, (kind.task_type or reading.said,)))
+    tags = kind.tags or list(types)
+    return [_item(one, reading, types, tags, success=success) for one in found]
+
+
 def _item(
     found: Mapping[str, Any],
+    reading: CallReading,
+    types: tuple[str, ...],
+    tags: list[str],
+    *,
     success: bool,
-    question: str,
-    asked: Asked | None,
-    ontology: str | None,
 ) -> MemoryItem:
     """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
     title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]
     description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
-    content = listed([_step(step) for step in found["steps"][:MOST_STEPS]])
-    types = () if asked is None else (asked.task_type,)
-    specific = found.get("general") is False or is_hardcoded(f"{title}\n{description}\n{content}")
-    own = ontology if specific else None
+    content = list_steps([_step(step) for step in found["steps"][:MOST_STEPS]])
+    text = f"{title}\n{description}\n{content}"
+    own = reading.ontology if found.get("general") is False or hardcoded(text) else None
     tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
-    over_text = asked is None and ontology is None and not ONTOLOGY_TOOLS.intersection(tools)
-    tags = tags_of(asked) or ["text" if over_text else "ontology"]
+    over_text = not types and reading.ontology is None and not ONTOLOGY_TOOLS.intersection(tools)
+    tags = tags or ["text" if over_text else "ontology"]
     return MemoryItem(
         title,
         description,
         content,
         source_type="success" if success else "failure",
-        task_query=question[:TASK_CHARS] or None,
+        task_query=reading.question[:TASK_CHARS] or None,
         tags=tags if success else [*tags, "pitfall"],
         scope=Scope(own, types, tools, own is None),
         outcome="success" if success else "failure",

@@ -1,5 +1,4 @@
-"""What to avoid, and how to go on instead: lessons of errors that came again, and of answers that
-were wrong.
+"""What to avoid and how to recover: lessons of repeated errors and of wrong answers.
 
 The words are ours. Of an error only its kind is used, because its text may be anybody's.
 """
@@ -10,30 +9,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlm.learning.calls import CallLike
-from rlm.learning.compact import listed, shown_whole, title_of
+from rlm.learning.compact import is_shown_whole, list_steps, short_title
 from rlm.learning.confidence import START
+from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 MACHINERY = (
-    *(
-        "QueryTimeout",
-        "EndpointError",
-        "TimeoutError",
-        "ConnectionError",
-        "ModelUnavailable",
-        "ModelRateLimited",
-    ),
-    *(
-        "ModelAuthError",
-        "StoreLocked",
-        "StoreFull",
-        "StoreReadOnly",
-        "SandboxError",
-        "LimitExceeded",
-        "MemoryError",
-    ),
-)
+    "QueryTimeout", "EndpointError", "TimeoutError", "ConnectionError", "ModelUnavailable",
+    "ModelRateLimited", "ModelAuthError", "StoreLocked", "StoreFull", "StoreReadOnly",
+    "SandboxError", "LimitExceeded", "MemoryError",
+)  # fmt: skip
 """Errors that say something of the machine, and nothing of how to ask."""
 _KIND = re.compile(r"[A-Za-z_]\w{0,40}")
 
@@ -81,10 +66,9 @@ _LESSONS = {
 
 
 def lesson_of_errors(
-    calls: Sequence[CallLike], tags: Sequence[str], *, recovered: bool = False
+    calls: Sequence[ToolCall], tags: Sequence[str], *, recovered: bool = False
 ) -> MemoryItem | None:
-    """The lesson of an error that came at least twice; with `recovered`, of one after which the
-    same tool worked."""
+    """The lesson of a repeated error; with `recovered`, of one after which the tool worked."""
     counts: dict[tuple[str, str], int] = {}
     for place, call in enumerate(calls):
         kind = _kind(call.error)
@@ -128,7 +112,7 @@ def lesson_of_answer(
         item = _item(
             f"this call for {about}", "It gave a wrong answer.", steps, types, (tool,), tags
         )
-        if shown_whole(item):
+        if is_shown_whole(item):
             return item
     steps = [f"do not answer {about} from `{tool}` alone", recover]
     return _item(
@@ -145,9 +129,9 @@ def _item(
     tags: Sequence[str],
 ) -> MemoryItem:
     return MemoryItem(
-        title_of(title),
+        short_title(title),
         description,
-        listed(steps),
+        list_steps(steps),
         source_type="failure",
         tags=[*tags, "pitfall"],
         scope=Scope(None, types, tools),

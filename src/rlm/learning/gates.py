@@ -1,5 +1,4 @@
-"""What may be recalled of what was learnt: procedures, in general words, that no one has smuggled
-in.
+"""What may be recalled of what was learnt: procedures, in general words, that nobody smuggled in.
 
 Nothing is dropped here. An item that does not pass comes back with trust `quarantined` and the
 reason in its provenance: a person can look at it and approve it, and no prompt shows it before.
@@ -15,13 +14,12 @@ from typing import Protocol
 from rlm.context.l2_memories import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.suspicion import suspicious
-from rlm.ontology.guard import check_query
+from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
-from rlm.packs.select import hardcoded, hardcoded_name, score_generalization
-from rlm.store.types import MemoryItem
+from rlm.store.generality import hardcoded_name, score_generalization
+from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 GENERAL_ENOUGH = 0.5
-REASON = "quarantine_reason"
 REPEATS = "repeats what was recalled from memory"
 TITLE_WORDS = 10
 LONG_CALL = 50
@@ -35,55 +33,34 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-TOOLS = frozenset(
-    (
-        *(
-            "search_entity",
-            "search_by_label",
-            "describe_entity",
-            "probe_relationships",
-            "find_path",
-        ),
-        *(
-            "predicate_frequency",
-            "graph_stats",
-            "sparql_schema",
-            "sparql_peek",
-            "sparql_query",
-            "sparql_slice",
-        ),
-        *("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats", "mem_search", "mem_get", "mem_quote"),
-        *(
-            "memory_query",
-            "memory_get_context",
-            "llm_query",
-            "llm_query_batched",
-            "rlm_query",
-            "SHOW_VARS",
-        ),
-    )
-)
-"""Tools that read. A procedure that wants to write, or to call what is not there, is none of ours.
-"""
+TOOLS = _words("""
+    search_entity search_by_label describe_entity probe_relationships find_path predicate_frequency
+    graph_stats sparql_schema sparql_peek sparql_query sparql_slice ctx_peek ctx_slice ctx_find
+    ctx_stats mem_search mem_get mem_quote memory_query memory_get_context llm_query
+    llm_query_batched rlm_query SHOW_VARS
+    """)
+"""Tools that read: a procedure that calls others, or what is not there, is none of ours."""
 PLAIN = _words("""
-    FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max min next print
-    range reversed round set sorted str sum tuple zip
+    FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max
+    min next print range reversed round set sorted str sum tuple zip
     """)
 METHODS = _words("""
-    add append by_label count curie difference endswith extend get index intersection items join keys label lower
-    pop replace sort split startswith strip union update upper values
+    add append by_label count curie difference endswith extend get index intersection items join
+    keys label lower pop replace sort split startswith strip union update upper values
     """)
 IMPERATIVES = _words("""
-    add after always analyse analyze answer apply as ask avoid batch before begin bind break build call cap check
-    choose climb collect combine compare compute confirm connect convert count cross deduplicate describe determine
-    distinguish do don't drop ensure enumerate estimate examine exclude expand explore extract fall fetch fill
-    filter find finish first follow for format gather get give go group hold identify if ignore include inspect
-    instead intersect issue iterate join keep leave let limit link list locate look loop make map match merge move
-    name narrow never no not note nothing on once only open order page parse peek pick prefer present print probe
-    put query quote read record reduce refine reject relax remove repeat report request resolve restrict retrieve
-    retry return reuse review run say scan search see select separate show skip sort split start state step stop
-    store take tell test then to too trace translate traverse treat try turn union use validate verify visit wait
-    walk when where widen with work write
+    add after always analyse analyze answer apply as ask avoid batch before begin bind break
+    build call cap check choose climb collect combine compare compute confirm connect convert
+    count cross deduplicate describe determine distinguish do don't drop ensure enumerate
+    estimate examine exclude expand explore extract fall fetch fill filter find finish first
+    follow for format gather get give go group hold identify if ignore include inspect instead
+    intersect issue iterate join keep leave let limit link list locate look loop make map match
+    merge move name narrow never no not note nothing on once only open order page parse peek
+    pick prefer present print probe put query quote read record reduce refine reject relax
+    remove repeat report request resolve restrict retrieve retry return reuse review run say
+    scan search see select separate show skip sort split start state step stop store take tell
+    test then to too trace translate traverse treat try turn union use validate verify visit
+    wait walk when where widen with work write
     """)
 _CALL = re.compile(r"(?<![\w$?])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
 _SPAN = re.compile(r"`([^`]*)`")
@@ -114,7 +91,7 @@ _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
 
 class RecalledLike(Protocol):
-    """What came out of memory in a run; `check` raises ValidationError for a text that repeats it."""
+    """What a run recalled; `check` raises ValidationError for a text that repeats it."""
 
     def check(self, text: str, name: str) -> None: ...
 
@@ -136,7 +113,7 @@ class Gate:
             reason = self.reason(item)
             item.trust = "quarantined" if reason else "unverified"
             if reason:
-                item.provenance = {**item.provenance, REASON: reason}
+                item.provenance = {**item.provenance, QUARANTINE_REASON: reason}
             if item.task_query and suspicious(item.task_query):
                 item.task_query = None
             found.append(item)
@@ -150,10 +127,10 @@ class Gate:
             or next((why for part in _parts(item) if (why := suspicious(part))), "")
             or self._calls(item)
             or self._names(item, text)
-            or _retelling(item)
+            or _find_retelling(item)
             or self._specific(text)
             or _procedural(item, self.tools)
-            or self._repeated(item)
+            or self._find_repetition(item)
         )
 
     def _calls(self, item: MemoryItem) -> str:
@@ -161,13 +138,13 @@ class Gate:
         for label, body in _FENCED.findall(item.content):
             if label.strip().casefold() != "sparql":
                 return "opens a block of code that is no query"
-            if why := _refused(body):
+            if why := _refuse_query(body):
                 return why
         text = _FENCED.sub("", f"{item.title}\n{item.description}\n{item.content}")
         if "```" in text or "~~~" in text:
             return "opens a block of code that is no query"
         for _, query in _QUERY.findall(text):
-            if why := _refused(query):
+            if why := _refuse_query(query):
                 return why
         text = _QUERY.sub("sparql_query(", text)
         if 'sparql_query("' in text or "sparql_query('" in text:
@@ -183,8 +160,7 @@ class Gate:
         return "holds a call that does not end" if _is_open(text) else ""
 
     def _names(self, item: MemoryItem, text: str) -> str:
-        """Hard-coded names: none without an ontology in the scope, and with one only those of known
-        namespaces."""
+        """Hard-coded names: none without an ontology in the scope, else of known namespaces."""
         if item.scope.ontology is None:
             if (name := hardcoded_name(item)) is not None:
                 return f"names {name[:80]}, and its scope names no ontology"
@@ -198,8 +174,7 @@ class Gate:
         return ""
 
     def _specific(self, text: str) -> str:
-        """What only this run was about. Single common words may be there by chance: it takes two of
-        them."""
+        """What only this run was about. One common word may be there by chance, two are not."""
         weak = 0
         for name in sorted(self.specifics):
             if len(name) < 4 or not re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text):
@@ -209,9 +184,8 @@ class Gate:
             weak += 1
         return "retells this run: it names what the question was about" if weak > 1 else ""
 
-    def _repeated(self, item: MemoryItem) -> str:
-        """Procedures are alike in their words, so it is the calls that count: one that is new makes
-        it new."""
+    def _find_repetition(self, item: MemoryItem) -> str:
+        """Procedures are alike in their words: a call that is new makes one new."""
         if self.recalled is None or not self._was_recalled(item.content):
             return ""
         calls = [span for span in _SPAN.findall(item.content) if len(span) >= LONG_CALL]
@@ -227,8 +201,7 @@ class Gate:
 
 
 def _parts(item: MemoryItem) -> Iterable[str]:
-    """All the words of an item; its content once more on one line, where something may be spread
-    over several."""
+    """All the words of an item; its content once more on one line."""
     yield "\n".join(
         (item.title, item.description, item.content, *item.tags, *item.scope.task_types)
     )
@@ -250,7 +223,7 @@ def _form(item: MemoryItem) -> str:
 
 
 def _is_open(text: str) -> bool:
-    """Whether a call is opened and not closed again: what a model leaves that has lost its thread."""
+    """Whether a call is opened and not closed again."""
     return any(not _closes(text[match.end() :]) for match in _CALL.finditer(text))
 
 
@@ -263,7 +236,7 @@ def _closes(rest: str) -> bool:
     return False
 
 
-def _refused(query: str) -> str:
+def _refuse_query(query: str) -> str:
     try:
         check_query(query.replace('\\"', '"'))
     except RLMError:
@@ -271,7 +244,7 @@ def _refused(query: str) -> str:
     return ""
 
 
-def _retelling(item: MemoryItem) -> str:
+def _find_retelling(item: MemoryItem) -> str:
     steps = bullets(item.content)
     past = sum(bool(_PAST.match(step)) for step in steps)
     told = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)
@@ -298,8 +271,3 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
     if 2 * good < len(steps) or not good:
         return "is no procedure: its steps do not say what to do"
     return ""
-
-
-def is_hardcoded(text: str) -> bool:
-    """Whether a text names an IRI or a prefixed name of one ontology."""
-    return hardcoded(text) is not None

@@ -18,10 +18,9 @@ from typing import Any
 from rlm.errors import RLMError
 from rlm.learning.values import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
-from rlm.loop.types import RLMIteration
-from rlm.ontology.answer import Engine
+from rlm.loop.trace import ToolCall, Trace
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Prefixes
-from rlm.tools.trace import Call, Trace
 
 NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"
 FAILED_CALL = "a look that worked: the last call failed ({})"
@@ -60,22 +59,22 @@ def iris_in(text: str, namespaces: Mapping[str, str]) -> set[str]:
     found: set[str] = set()
 
     def angled(match: re.Match[str]) -> str:
-        found.add(_expanded(match[1], prefixes))
+        found.add(_expand(match[1], prefixes))
         return " "
 
     def bare(match: re.Match[str]) -> str:
         parts = _JOINED.split(match[0])
-        found.update(part for part in map(_trimmed, parts) if not part.endswith("://"))
+        found.update(part for part in map(_trim, parts) if not part.endswith("://"))
         return " "
 
     rest = _BARE.sub(bare, _ANGLED.sub(angled, text))
     for match in _CURIE.finditer(rest):
         if match[1] in prefixes:
-            found.add(_expanded(f"{match[1]}:{_local(match[2])}", prefixes))
+            found.add(_expand(f"{match[1]}:{_local(match[2])}", prefixes))
     return found
 
 
-def _expanded(name: str, prefixes: Prefixes) -> str:
+def _expand(name: str, prefixes: Prefixes) -> str:
     prefix, _, rest = name.partition(":")
     if rest.startswith("//") or prefix not in prefixes:
         return name
@@ -89,9 +88,8 @@ def _local(name: str) -> str:
     return name
 
 
-def _trimmed(iri: str) -> str:
-    """An IRI without the punctuation of the text that it stands in. A bracket stays when it was
-    opened inside."""
+def _trim(iri: str) -> str:
+    """An IRI without the punctuation around it; a bracket that was opened inside stays."""
     iri = re.split(r"'(?!\w)|…", iri, maxsplit=1)[0]
     end = len(iri)
     over = {close: iri.count(close) - iri.count(start) for close, start in _PAIRS.items()}
@@ -106,22 +104,6 @@ def _trimmed(iri: str) -> str:
 
 
 # -- evidence
-# ----------------------------------------------------------------------------------------------
-
-
-def evidence_of(iterations: Iterable[RLMIteration]) -> list[str]:
-    """What the blocks of a run printed."""
-    return [
-        block.result.stdout
-        for turn in iterations
-        for block in turn.code_blocks
-        if block.result.stdout.strip()
-    ]
-
-
-def code_of(iterations: Iterable[RLMIteration]) -> list[str]:
-    """The code of a run: what it spells out itself it has not found."""
-    return [block.code for turn in iterations for block in turn.code_blocks]
 
 
 def ungrounded(
@@ -135,8 +117,7 @@ def ungrounded(
     engine: Engine | None = None,
     bare: bool = True,
 ) -> list[str]:
-    """What in the answer nothing stands behind: its IRIs that were not seen, in short form and
-    sorted; [] is good.
+    """The IRIs of an answer that were not seen, in short form and sorted; [] is good.
 
     An answer that says something when no tool was called and nothing was printed gives
     [NO_EVIDENCE]. `code` is the code that ran: with a trace, what it printed of its own literals is
@@ -146,29 +127,26 @@ def ungrounded(
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.seen() if trace is not None else []
     if not texts and not calls:
-        return [NO_EVIDENCE] if re.search(r"\w", answer) else []
-    prefixes = _bound(namespaces, [*code, *_asked_texts(calls)])
+        return [NO_EVIDENCE] * bool(re.search(r"\w", answer))
+    prefixes = _bind_prefixes(namespaces, [*code, *_asked_texts(calls)])
     named = iris_in(answer, prefixes)
     if len(named) < 2 and says_none(answer) and (failed := _failed_last(calls, question)):
         return [FAILED_CALL.format(failed)]
     if not named:
         return []
-    seen = _seen(texts, calls, prefixes, code if trace is not None else ())
+    seen = _collect_seen(texts, calls, prefixes, code if trace is not None else ())
     left = {iri for iri in named if iri not in seen and not _is_namespace(iri, prefixes, seen)}
     if engine is not None and trace is not None:
         spaces = tuple(filter(None, namespaces.values()))
         own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
         left |= _unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
-    if left and question:
-        left -= _excused(
-            answer, iris_in(question, prefixes), calls, prefixes, traced=trace is not None
-        )
+    asked = iris_in(question, prefixes) if left else set[str]()
+    left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
     return sorted(map(prefixes.shrink, left))
 
 
-def _failed_last(calls: Sequence[Call], question: str) -> str:
-    """The last call, where it failed: “none” is no finding then. That what the question names is
-    not there is one."""
+def _failed_last(calls: Sequence[ToolCall], question: str) -> str:
+    """The last call if it failed, unless it found that what the question names is not there."""
     last = next((call for call in reversed(calls) if not call.tool.startswith(_MEMORY)), None)
     if last is None or last.ok:
         return ""
@@ -176,7 +154,7 @@ def _failed_last(calls: Sequence[Call], question: str) -> str:
     return "" if missing and missing[1].strip("<>;") in question else f"{last.tool}: {last.error}"
 
 
-def _bound(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:
+def _bind_prefixes(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:
     """The prefixes of the graph, and those that the run's own queries declared."""
     prefixes = Prefixes(namespaces)
     for text in texts:
@@ -185,33 +163,40 @@ def _bound(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefixes:
     return prefixes
 
 
-def _seen(
-    texts: Iterable[str], calls: Iterable[Call], prefixes: Prefixes, code: Iterable[str]
+def _collect_seen(
+    texts: Iterable[str], calls: Iterable[ToolCall], prefixes: Prefixes, code: Iterable[str]
 ) -> set[str]:
     told: set[str] = set()
     remembered: set[str] = set()
     for call in calls:
-        (remembered if call.tool.startswith(_MEMORY) else told).update(_traced(call.iris, prefixes))
+        (remembered if call.tool.startswith(_MEMORY) else told).update(
+            _traced_iris(call.iris, prefixes)
+        )
     printed: set[str] = set()
     for text in texts:
         printed |= iris_in(text, prefixes)
         if "\\u" in text or "\\/" in text:  # JSON that was printed as text
-            printed |= iris_in(_ESCAPE.sub(_unescaped, text), prefixes)
+            printed |= iris_in(_ESCAPE.sub(_unescape, text), prefixes)
     for text in code:
         printed -= iris_in(text, prefixes)
     return told | (printed - remembered)
 
 
 def _own_words(
-    named: set[str], calls: Sequence[Call], prefixes: Prefixes, code: Iterable[str], *, bare: bool
+    named: set[str],
+    calls: Sequence[ToolCall],
+    prefixes: Prefixes,
+    code: Iterable[str],
+    *,
+    bare: bool,
 ) -> set[str]:
-    """Those that a run may have made up: it spelt them out, or printed what no tool has returned."""
+    """Those that a run may have made up: spelt out, or printed and returned by no tool."""
     told: set[str] = set()
     queried: set[str] = set()
     for call in calls:
         if not call.tool.startswith(_MEMORY):
             (queried if call.tool.startswith(_QUERIES) else told).update(
-                _traced(call.iris, prefixes)
+                _traced_iris(call.iris, prefixes)
             )
     spelt = "\n".join([*code, *_asked_texts(calls)])
 
@@ -224,7 +209,7 @@ def _own_words(
 
 
 def _unknown(iris: set[str], engine: Engine) -> set[str]:
-    """Those that are nowhere in a graph. Where it cannot be asked, nothing is known against them."""
+    """Those that are nowhere in a graph; none where it cannot be asked."""
     asked = [iri for iri in sorted(iris) if _ANGLED.fullmatch(f"<{iri}>")][:LOOKED_UP]
     if not asked:
         return set()
@@ -237,18 +222,18 @@ def _unknown(iris: set[str], engine: Engine) -> set[str]:
     return set(asked) - values_in(found).iris
 
 
-def _traced(names: Iterable[str], prefixes: Prefixes) -> Iterator[str]:
+def _traced_iris(names: Iterable[str], prefixes: Prefixes) -> Iterator[str]:
     """The IRIs of names as a trace keeps them: bare, without brackets."""
     for name in names:
         if "://" in name or name.partition(":")[0] in prefixes:
-            yield _expanded(name, prefixes)
+            yield _expand(name, prefixes)
             if name.count("(") > name.count(")"):  # the trace takes a last bracket for the text's
-                yield _expanded(name + ")", prefixes)
+                yield _expand(name + ")", prefixes)
         else:
             yield name
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return (
         chr(int(match[1], 16))
         if match[1] and not 0xD800 <= int(match[1], 16) <= 0xDFFF
@@ -261,11 +246,10 @@ def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
     return iri in prefixes.values() and any(other.startswith(iri) for other in seen)
 
 
-def _excused(
-    answer: str, asked: set[str], calls: Sequence[Call], prefixes: Prefixes, *, traced: bool
+def _excused_terms(
+    answer: str, asked: set[str], calls: Sequence[ToolCall], prefixes: Prefixes, *, traced: bool
 ) -> set[str]:
-    """What the question names and the run did look for: with success, or the answer says that it is
-    not there."""
+    """What the question names and the run looked for, and found or the answer denies."""
     if not asked:
         return set()
     denied = says_absent(answer) or says_none(answer) or truth_of(answer) is False
@@ -280,12 +264,12 @@ def _excused(
     return asked & looked
 
 
-def _came_back(call: Call) -> bool:
+def _came_back(call: ToolCall) -> bool:
     """Whether a call brought something. A handle alone is nothing yet."""
     return call.ok and bool(call.iris or call.rows or call.value)
 
 
-def _asked_texts(calls: Iterable[Call]) -> Iterator[str]:
+def _asked_texts(calls: Iterable[ToolCall]) -> Iterator[str]:
     for call in calls:
         yield from _texts(call.args.values())
 

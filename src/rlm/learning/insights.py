@@ -1,12 +1,10 @@
-"""Which memories help, which harm, and which tasks taught something: the three questions of seed
-000 §7.3.
+"""Which memories help, which harm, and which tasks taught something (seed 000 §7.3).
 
 The runs that used a memory are compared with runs of the same kind of question, by the same model,
 that did not have it in their prompt; runs that had it there and left it alone say nothing of it.
-What the others achieve is the prior of the memory: three lucky runs move it a little, thirty move
-it where they point (`shrink.py`). A verdict needs a difference that is larger than chance makes;
-else it is `unclear`. One that takes a place in prompts, and that no run has used, is `unused`: the
-place could have held something better.
+What the others achieve is the prior of the memory (`insights_stats.py`). A verdict needs a
+difference that is larger than chance makes; else it is `unclear`. One that takes a place in
+prompts, and that no run has used, is `unused`: the place could have held something better.
 """
 
 from __future__ import annotations
@@ -17,8 +15,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.insights_count import Counts, Seen, Stratum, Tally, TaskKey, count
-from rlm.learning.shrink import LEAST_RUNS, SURE, mean_gap, rate_gap, shrunk
+from rlm.learning.insights_stats import (
+    LEAST_RUNS,
+    SURE,
+    MemoryRuns,
+    RunCounts,
+    RunTally,
+    TaskKey,
+    count,
+    mean_gap,
+    rate_gap,
+    shrink,
+)
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -99,20 +107,16 @@ class Insights:
     tasks: tuple[TaskInsight, ...]
 
     def of(self, verdict: Verdict) -> list[MemoryInsight]:
-        """The memories with this verdict: what cost most runs first where it harms, else what saved
-        most steps."""
+        """The memories with this verdict, what cost most runs or saved most steps first."""
         kept = [each for each in self.memories if each.verdict == verdict]
         return sorted(kept, key=lambda each: -each.lost if verdict == "harms" else -each.saved)
 
     def to_dict(self, limit: int | None = None) -> dict[str, Any]:
         """As JSON types, at most `limit` of each list."""
         lists = ("memories", "fewer_steps", "failing", "unused", "tasks")
-        found: dict[str, Any] = {
-            name: getattr(self, name) for name in ("trajectories", "judged", "success")
-        }
-        return found | {
-            name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists
-        }
+        found = {name: [asdict(each) for each in getattr(self, name)[:limit]] for name in lists}
+        whole = {"trajectories": self.trajectories, "judged": self.judged, "success": self.success}
+        return whole | found
 
 
 def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insights:
@@ -120,12 +124,9 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
     counts = count(store.learning_rows(limit))
     base = _Base(counts)
     items = {memory_id: store.get(memory_id) for memory_id in counts.memories}
-    found = [
-        base.memory(memory_id, seen, items[memory_id])
-        for memory_id, seen in counts.memories.items()
-    ]
+    found = [base.memory(key, seen, items[key]) for key, seen in counts.memories.items()]
     found.sort(key=lambda each: (-each.injected, -each.retrieved, each.memory_id))
-    whole = _merged(counts.strata.values())
+    whole = _merge(counts.strata.values())
     return Insights(
         trajectories=counts.trajectories,
         judged=whole.judged,
@@ -139,13 +140,9 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
 
 
 def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
-    """Memories whose runs are shorter than others of their kind, and not for failing: the most
-    saved first."""
-    kept = [
-        m
-        for m in found
-        if m.saved >= LEAST_SAVED and m.runs_without and m.verdict not in ("harms", "unused")
-    ]
+    """Memories whose runs are shorter than others of their kind; the most saved first."""
+    useful = [m for m in found if m.verdict not in ("harms", "unused")]
+    kept = [m for m in useful if m.saved >= LEAST_SAVED and m.runs_without]
     return tuple(sorted(kept, key=lambda m: (-m.saved, m.memory_id)))
 
 
@@ -155,8 +152,8 @@ def _failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     return tuple(sorted(kept, key=lambda m: (-m.lost, m.memory_id)))
 
 
-def _merged(tallies: Iterable[Tally]) -> Tally:
-    whole = Tally()
+def _merge(tallies: Iterable[RunTally]) -> RunTally:
+    whole = RunTally()
     for tally in tallies:
         whole.merge(tally)
     return whole
@@ -165,27 +162,23 @@ def _merged(tallies: Iterable[Tally]) -> Tally:
 class _Base:
     """What runs come to without a memory."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: RunCounts) -> None:
         self.strata = counts.strata
-        self.whole = _merged(counts.strata.values())
+        self.whole = _merge(counts.strata.values())
         self.spread = _spread(counts.strata.values())
 
-    def memory(self, memory_id: str, seen: Seen, item: MemoryItem | None) -> MemoryInsight:
+    def memory(self, memory_id: str, seen: MemoryRuns, item: MemoryItem | None) -> MemoryInsight:
         """One memory beside what there is without it."""
-        mine = _merged(seen.strata.values())
+        mine = _merge(seen.strata.values())
         rate, rate_runs, steps, step_runs = self._without(seen, mine)
-        success_with = shrunk(mine.successes, mine.judged, rate)
-        steps_with = shrunk(mine.steps, mine.timed, steps)
-        better = (
-            rate_gap(success_with, mine.judged, rate, rate_runs)
-            if mine.judged >= LEAST_RUNS
-            else 0.0
-        )
-        longer = (
-            mean_gap(steps_with, mine.timed, steps, step_runs, self.spread)
-            if mine.timed >= LEAST_RUNS
-            else 0.0
-        )
+        success_with = shrink(mine.successes, mine.judged, rate)
+        steps_with = shrink(mine.steps, mine.timed, steps)
+        better = longer = 0.0
+        if mine.judged >= LEAST_RUNS:
+            better = rate_gap(success_with, mine.judged, rate, rate_runs)
+        if mine.timed >= LEAST_RUNS and step_runs:
+            longer = mean_gap(steps_with, mine.timed, steps, step_runs, self.spread)
+        unused = seen.said >= LEAST_RUNS and not seen.followed
         why_not = _why_not(item)
         return MemoryInsight(
             memory_id=memory_id,
@@ -204,56 +197,47 @@ class _Base:
             steps_with=steps_with,
             steps_without=steps,
             runs_without=step_runs,
-            verdict=_verdict(
-                better,
-                longer if step_runs else 0.0,
-                unused=seen.said >= LEAST_RUNS and not seen.followed,
-            ),
+            verdict=_verdict(better, longer, unused=unused),
             confidence=None if item is None else item.confidence,
             recalled=not why_not,
             why_not=why_not,
         )
 
-    def _without(self, seen: Seen, mine: Tally) -> tuple[float, int, float, int]:
+    def _without(self, seen: MemoryRuns, mine: RunTally) -> tuple[float, int, float, int]:
         """Success and steps that runs of the same kinds have without it, and of how many runs.
 
-        Every kind weighs as much as it does among the runs with the memory: one that is given to
-        hard questions is not blamed for them. Where a kind has no run without it, success is held
-        against all other runs, and steps against nothing: how long a question takes depends on its
-        kind.
+        Every kind weighs as much as among the runs with the memory: one that is given to hard
+        questions is not blamed for them. Where a kind has no run without it, success is held
+        against all other runs, and steps against nothing.
         """
-        others = Tally()
-        others.merge(self.whole)
-        others.merge(mine, -1)
+        others = _subtract(self.whole, mine)
         usual = (others.successes + 1) / (others.judged + 2)
-        usual_steps = (
-            mine.mean_steps if mine.mean_steps is not None else self.whole.mean_steps or 0.0
-        )
+        usual_steps = mine.mean_steps
+        if usual_steps is None:
+            usual_steps = self.whole.mean_steps or 0.0
         rate = steps = 0.0
         rate_runs = step_runs = weight = 0
         for stratum, tally in seen.strata.items():
-            left = self._left(stratum, tally, seen.beside.get(stratum, Tally()))
+            left = _subtract(self.strata[stratum], tally, seen.beside.get(stratum, RunTally()))
             own = tally.mean_steps if tally.mean_steps is not None else usual_steps
-            rate += tally.runs * shrunk(left.successes, left.judged, usual, weight=1)
+            rate += tally.runs * shrink(left.successes, left.judged, usual, weight=1)
             steps += tally.runs * (left.mean_steps if left.mean_steps is not None else own)
-            rate_runs, step_runs, weight = (
-                rate_runs + left.judged,
-                step_runs + left.timed,
-                weight + tally.runs,
-            )
+            rate_runs += left.judged
+            step_runs += left.timed
+            weight += tally.runs
         if not weight:
             return usual, 0, usual_steps, 0
         return rate / weight, rate_runs, steps / weight, step_runs
 
-    def _left(self, stratum: Stratum, *taken: Tally) -> Tally:
-        left = Tally()
-        left.merge(self.strata[stratum])
-        for tally in taken:
-            left.merge(tally, -1)
-        return left
+
+def _subtract(whole: RunTally, *taken: RunTally) -> RunTally:
+    left = _merge([whole])
+    for tally in taken:
+        left.merge(tally, -1)
+    return left
 
 
-def _spread(tallies: Iterable[Tally]) -> float:
+def _spread(tallies: Iterable[RunTally]) -> float:
     """The deviation of steps within a kind, over all kinds."""
     squares = runs = 0.0
     for tally in tallies:
@@ -283,24 +267,22 @@ def _why_not(item: MemoryItem | None) -> str:
     return "low confidence" if (item.confidence or 0.0) < RECALL_FLOOR else ""
 
 
-def _tasks(store: MemoryBackend, counts: Counts) -> tuple[TaskInsight, ...]:
+def _tasks(store: MemoryBackend, counts: RunCounts) -> tuple[TaskInsight, ...]:
     """Every curriculum task that was run, those whose memories were of use elsewhere first."""
     made: dict[TaskKey, list[MemoryItem]] = {}
     for curriculum_id in dict.fromkeys(key[0] for key in counts.tasks):
-        for item in store.list_items(
-            provenance={"curriculum_id": curriculum_id}, limit=MOST_MEMORIES
-        ):
+        named = {"curriculum_id": curriculum_id}
+        for item in store.list_items(provenance=named, limit=MOST_MEMORIES):
             made.setdefault((curriculum_id, str(item.provenance.get("task_id"))), []).append(item)
     found = [_task(key, runs, made.get(key, []), counts) for key, runs in counts.tasks.items()]
-    return tuple(
-        sorted(
-            found, key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id)
-        )
-    )
+    found.sort(key=lambda t: (-t.reused, -t.recalled, -t.memories, t.curriculum_id, t.task_id))
+    return tuple(found)
 
 
-def _task(key: TaskKey, runs: Tally, made: Sequence[MemoryItem], counts: Counts) -> TaskInsight:
-    elsewhere = Tally()
+def _task(
+    key: TaskKey, runs: RunTally, made: Sequence[MemoryItem], counts: RunCounts
+) -> TaskInsight:
+    elsewhere = RunTally()
     for item in made:
         seen = counts.memories.get(item.memory_id)
         for task, tally in (seen.tasks if seen is not None else {}).items():

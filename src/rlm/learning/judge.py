@@ -5,29 +5,26 @@ In this order: a run that did not converge fails; an answer that says it is none
 own verdict decides, either way; an answer with something that the evidence does not have fails.
 What is left, a model judges: JSON by schema, temperature 0, one more try when its reply cannot be
 read, and a failure of low confidence when that fails too, or the model cannot be reached. In doubt
-it is a failure. With no model, or the offline one, the checks alone decide.
+it is a failure. With no language model the checks alone decide.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.asking import ask_json
-from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clipped, judge_messages
+from rlm.learning.json_request import ask_json, parse_json
+from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clip_ends, judge_messages
 from rlm.learning.verify import Verdict
-from rlm.llm import OFFLINE_UNANSWERED, Client, Message, Usage
+from rlm.llm import Client, Message, Usage, is_language_model, is_unanswered
 from rlm.store.types import Judgment
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
-NO_MODEL = "offline"
 
 _NOTHING = re.compile(r"\W*(?:none|nothing(?: (?:is )?missing)?|n/?a|empty)\W*", re.IGNORECASE)
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 
 
 def judge_trajectory(
@@ -48,7 +45,7 @@ def judge_trajectory(
     found = _by_rule(artifact, grounding, verdict)
     if found is not None:
         return found
-    if client is not None and client.model != NO_MODEL:
+    if client is not None and is_language_model(client):
         return _by_model(artifact, ns, client, usage, checked=grounding is not None)
     if grounding is None:
         return Judgment(
@@ -65,7 +62,7 @@ def _by_rule(
     """What needs no opinion; None when that is not enough."""
     answer = str(artifact.get("final_answer") or "").strip()
     if artifact.get("converged") is not True:
-        why = clipped(artifact.get("reason"), 200)
+        why = clip_ends(artifact.get("reason"), 200)
         return _failure(
             "the run did not converge" + (f": {why}" if why else ""),
             HIGH,
@@ -73,7 +70,7 @@ def _by_rule(
         )
     if not answer:
         return _failure("the answer is empty", HIGH, ["an answer"])
-    if answer.startswith(OFFLINE_UNANSWERED):
+    if is_unanswered(answer):
         return _failure("the run says that it has no answer", HIGH, ["an answer"])
     if verdict is not None:
         unseen = f"; not seen in the evidence: {', '.join(grounding[:5])}" if grounding else ""
@@ -92,16 +89,15 @@ def _failure(reason: str, confidence: str, missing: Sequence[str] = ()) -> Judgm
         False,
         _short(reason),
         confidence,
-        [clipped(part, MISSING_CHARS) for part in missing[:MOST_MISSING]],
+        [clip_ends(part, MISSING_CHARS) for part in missing[:MOST_MISSING]],
     )
 
 
 def _short(text: str) -> str:
-    return clipped(" ".join(text.split()), REASON_CHARS)
+    return clip_ends(" ".join(text.split()), REASON_CHARS)
 
 
 # -- the model
-# ---------------------------------------------------------------------------------------------
 
 
 def _by_model(
@@ -134,15 +130,8 @@ def _by_model(
 
 
 def read_judgment(text: str) -> Judgment:
-    """A judgment out of a reply that is one JSON object and nothing else. Raises ValueError with
-    what is wrong."""
-    fenced = _FENCE.fullmatch(text)
-    try:
-        found = json.loads(
-            fenced[1] if fenced else text, strict=False
-        )  # line ends inside of a text are no fault
-    except (ValueError, RecursionError):
-        raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    """A judgment out of a reply that is one JSON object. Raises ValueError with what is wrong."""
+    found = parse_json(text)
     if not isinstance(found, dict):
         raise ValueError("it is JSON, but no object")
     is_success, reason = found.get("is_success"), found.get("reason")
@@ -160,8 +149,7 @@ def read_judgment(text: str) -> Judgment:
 
 
 def _in_doubt(found: Judgment) -> Judgment:
-    """A success that the judge is not sure of is none; nor is one that it says something is missing
-    from."""
+    """What the judge is not sure of, or says something is missing from, is no success."""
     if not found.is_success:
         return found
     if found.confidence == LOW:

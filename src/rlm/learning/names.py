@@ -1,5 +1,4 @@
-"""Names in an answer that is written without IRIs: which terms they mean, where only one can be
-meant."""
+"""TermNames in an answer without IRIs, and the terms that they mean, where only one can be."""
 
 from __future__ import annotations
 
@@ -8,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rlm.ontology.labels import Label, name_of, plain
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.nearest import distance, squeezed, tolerance
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import local_name
+from rlm.ontology.views.nearest import distance, squeezed, tolerance
 
 MOST_NAMES = 5_000
 NAME_CHARS = 200
@@ -37,9 +36,8 @@ _KIND = re.compile(r"\s+(?:class(?:es)?|property|properties|individuals?|terms?)
 _WORD = re.compile(r"[^\s,;?!\"'`“”«»()\[\]<>]+")
 
 
-class Names(NamedTuple):
-    """Every name of every term, four times: as written, without case, as bare letters, and those in
-    the singular."""
+class TermNames(NamedTuple):
+    """Every name of every term: as written, without case, as bare letters, in the singular."""
 
     written: Mapping[str, Collection[str]]
     folded: Mapping[str, Collection[str]]
@@ -47,7 +45,7 @@ class Names(NamedTuple):
     stemmed: Mapping[str, Collection[str]]
 
     @classmethod
-    def of(cls, meta: GraphMeta, more: Mapping[str, Sequence[Label]]) -> Names:
+    def of(cls, meta: GraphMeta, more: Mapping[str, Sequence[Label]]) -> TermNames:
         """The terms of a graph, and `more` terms with their labels that GraphMeta may not hold."""
         found: tuple[dict[str, set[str]], ...] = ({}, {}, {}, {})
         iris = dict.fromkeys(
@@ -83,7 +81,7 @@ def names_of(meta: GraphMeta, iri: str, more: Sequence[Label] = ()) -> Iterator[
     yield name_of(iri)
 
 
-def named_in(answer: str, names: Names) -> set[str]:
+def named_in(answer: str, names: TermNames) -> set[str]:
     """The terms that an answer names in its list, in quotes, or between commas."""
     found: set[str] = set()
     for number, options in enumerate(_candidates(answer)):
@@ -120,12 +118,10 @@ def _readings(*texts: str) -> list[str]:
 
 
 # -- what the question names
-# -------------------------------------------------------------------------------
 
 
-def asked_in(question: str, names: Names) -> tuple[set[str], set[str]]:
-    """The terms whose names stand in a question, the longest names first, and the runs of words
-    that are left."""
+def asked_in(question: str, names: TermNames) -> tuple[set[str], set[str]]:
+    """The terms that a question names, longest names first, and the runs of words left over."""
     words = [
         squeezed(word.rstrip(".:").rpartition(":")[2])
         for word in _WORD.findall(question)[:QUESTION_WORDS]

@@ -21,8 +21,7 @@ from rlm.store.sanitize import clean_text
 OTHER_LETTERS = 6
 """So many letters of another script are a sentence, and no look-alikes any more."""
 _LOOKALIKES = str.maketrans(
-    "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ",
-    "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh",
+    "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ", "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh"
 )
 _LEET = str.maketrans("013457@$!|", "oieastasil")
 _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W_][\s.,_*·•|/\\-]{1,3}){4,}[^\W_](?![^\W_])")
@@ -45,9 +44,9 @@ def suspicious(text: str) -> str:
             return reason
     if not text.isascii() and sum(map(_is_foreign, text)) >= OTHER_LETTERS:
         return "is in a script that nobody here has read"
-    folded = _folded(text)
+    folded = _fold(text)
     for form in dict.fromkeys(
-        (_words(folded), _words(_SPELLED.sub(_closed, folded)), _words(folded.translate(_LEET)))
+        (_words(folded), _words(_SPELLED.sub(_close_up, folded)), _words(folded.translate(_LEET)))
     ):
         for reason, pattern in _PATTERNS:
             if pattern.search(form):
@@ -64,7 +63,7 @@ def _is_foreign(char: str) -> bool:
     return char.isalpha() and not unicodedata.name(char, "").startswith("LATIN")
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Small letters without accents, look-alikes as what they look like."""
     if text.isascii():
         return text.lower()
@@ -77,7 +76,7 @@ def _words(text: str) -> str:
     return _EITHER.sub("either", " ".join(re.sub(r"[^\w\s\"'“‘«`]|_", " ", text).split()))
 
 
-def _closed(match: re.Match[str]) -> str:
+def _close_up(match: re.Match[str]) -> str:
     return re.sub(r"[\W_]+", "", match[0])
 
 

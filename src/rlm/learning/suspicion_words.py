@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 
-_TARGET = r"(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|context|steps|constraints?|orders?|policy)"
+_TARGET = (
+    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|context|steps"
+    r"|constraints?|orders?|policy)"
+)
 _OLD = (
     r"(?:previous|prior|earlier|above|preceding|existing|former|foregoing|other|all|any|every|the|your|system|initial|"
     r"original|these|those|what|given|safety|of|to|you|come|came|before|developer)"

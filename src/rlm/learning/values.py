@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass, field
 
 from rlm.learning.words import plain_words
-from rlm.ontology.answer import Answer
+from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.labels import plainly
 
 TEXT_CHARS = 80
@@ -25,7 +25,7 @@ class Values:
     texts: list[str] = field(default_factory=list)
     blank: bool = False
 
-    def compared(self, answer: str, question: str, *, exactly: bool) -> tuple[list[str], list[str]]:
+    def compare(self, answer: str, question: str, *, exactly: bool) -> tuple[list[str], list[str]]:
         """The texts that the answer does not have and, when it should have no others, the others.
 
         Others are items of a list that hold none of the texts and, where all texts are numbers,
@@ -33,19 +33,23 @@ class Values:
         """
         if not self.texts:
             return [], []
-        said = _folded(answer)
-        missing = [_cut(text) for text in self.texts if not _stands_in(_folded(text), said)]
+        said = _fold(answer)
+        missing = [_clip(text) for text in self.texts if not _stands_in(_fold(text), said)]
         if not exactly or self.iris:
             return missing, []
         if all(_DIGITS.fullmatch(text) for text in self.texts):
             known = {*self.texts, str(len(self.texts)), *_DIGITS.findall(question)}
             return missing, sorted(
-                {number for number in _LONE.findall(_listed(answer)) if number not in known}
+                {
+                    number
+                    for number in _LONE.findall(_strip_list_marks(answer))
+                    if number not in known
+                }
             )
-        items = [_folded(match[1]) for match in _ITEM.finditer(answer)]
-        wanted = [_folded(text) for text in self.texts]
+        items = [_fold(match[1]) for match in _ITEM.finditer(answer)]
+        wanted = [_fold(text) for text in self.texts]
         return missing, [
-            _cut(item) for item in items if not any(_stands_in(text, item) for text in wanted)
+            _clip(item) for item in items if not any(_stands_in(text, item) for text in wanted)
         ]
 
 
@@ -64,9 +68,8 @@ def values_in(found: Answer) -> Values:
     return values
 
 
-def _folded(text: str) -> str:
-    """For comparing: one form of each letter, no case, one space, as it is shown; thousands without
-    their commas."""
+def _fold(text: str) -> str:
+    """For comparing: NFKC, no case, one space, thousands without their commas."""
     text = " ".join(plainly(unicodedata.normalize("NFKC", text)).casefold().split())
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 
@@ -78,11 +81,11 @@ def _stands_in(text: str, within: str) -> bool:
     return re.search(before + re.escape(text) + after, within) is not None
 
 
-def _listed(answer: str) -> str:
-    return _folded(
+def _strip_list_marks(answer: str) -> str:
+    return _fold(
         plain_words(re.sub(r"^[ \t]*\(?\d{1,4}[.)][ \t]+(?=\S)", "", answer, flags=re.MULTILINE))
     )
 
 
-def _cut(text: str) -> str:
+def _clip(text: str) -> str:
     return text if len(text) <= TEXT_CHARS else text[: TEXT_CHARS - 1] + "…"

@@ -1,11 +1,10 @@
-"""Whether an answer is right, asked of the ontology: the query's result is held against what the
-answer says.
+"""Whether an answer is right: the result of a query is held against what the answer says.
 
-    set            the IRIs in the answer are those of the query, no more and no less contains_all
-    the answer names all of them; others may be there count          the number in the answer is the
-    query's: the one number of its one row, else how many rows it has boolean        the answer says
-    yes or no, as the ASK does absent         the answer says that there is no such thing, and names
-    no IRI
+    set           the IRIs in the answer are those of the query, no more and no less
+    contains_all  the answer names all of them; others may be there
+    count         the number in the answer is the query's: of its one row, else how many rows
+    boolean       the answer says yes or no, as the ASK does
+    absent        the answer says that there is no such thing, and names no IRI
 
 A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label,
 alternative label or local name that only one term has. What the question itself names may be
@@ -23,14 +22,14 @@ from typing import Any
 
 from rlm.errors import ValidationError
 from rlm.learning.grounding import iris_in
-from rlm.learning.names import Names, asked_in, named_in, names_of, nearly
+from rlm.learning.names import TermNames, asked_in, named_in, names_of, nearly
 from rlm.learning.values import Values, values_in
 from rlm.learning.words import number_in, says_absent, says_none, truth_of
-from rlm.llm.types import OFFLINE_UNANSWERED
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.links import labels_of
-from rlm.ontology.meta import GraphMeta
+from rlm.llm.types import is_unanswered
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import XSD
+from rlm.ontology.views.links import labels_of
 
 COMPARES = ("set", "contains_all", "count", "boolean", "absent")
 ROWS = 10_000
@@ -54,8 +53,7 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the check came to. `missing` and `extra` are short names, at most 20 of each and a line
-    for the rest."""
+    """What the check came to. `missing` and `extra` are short names, at most 20 of each."""
 
     ok: bool
     reason: str
@@ -64,8 +62,7 @@ class Verdict:
 
 
 def check_verify(verify: Verify, engine: Engine) -> int:
-    """Ask it once; how many values it expects. Raises ValidationError or OntologyError for one that
-    no answer fits."""
+    """How many values it expects. Raises ValidationError or OntologyError if no answer can fit."""
     values = _Expected(verify, engine).values
     return len(values.iris) + len(values.texts)
 
@@ -73,12 +70,11 @@ def check_verify(verify: Verify, engine: Engine) -> int:
 def check_answer(
     answer: str, verify: Verify, engine: Engine, meta: GraphMeta, question: str = ""
 ) -> Verdict:
-    """Hold an answer against the ontology. Raises ValidationError or OntologyError when `verify`
-    itself is wrong."""
+    """The verdict. Raises ValidationError or OntologyError when `verify` itself is wrong."""
     expected = _Expected(verify, engine)
     if not answer.strip():
         return Verdict(False, "there is no answer")
-    if answer.lstrip().startswith(OFFLINE_UNANSWERED):
+    if is_unanswered(answer):
         return Verdict(False, "the answer says that it is none")
     given = _Given(answer, question, engine, meta)
     if verify.compare == "count":
@@ -89,11 +85,10 @@ def check_answer(
         return _absent(given)
     if not expected.values.iris and not expected.values.texts:
         return _empty(given)
-    return _named(given, expected.values, exactly=verify.compare == "set")
+    return _compare_names(given, expected.values, exactly=verify.compare == "set")
 
 
 # -- what is expected
-# --------------------------------------------------------------------------------------
 
 
 class _Expected:
@@ -172,17 +167,13 @@ def _truth(verify: Verify, found: Answer) -> bool:
     if found.boolean is not None:
         return found.boolean
     term: dict[str, Any] = next(iter(found.rows[0].values()), {}) if len(found.rows) == 1 else {}
-    if (
-        len(found.variables) == 1
-        and term.get("dt") == XSD + "boolean"
-        and term["v"] in ("true", "false", "1", "0")
-    ):
+    is_truth = term.get("dt") == XSD + "boolean" and len(found.variables) == 1
+    if is_truth and term["v"] in ("true", "false", "1", "0"):
         return term["v"] in ("true", "1")
     raise _wrong(verify, "is no ASK, nor a row with one truth value: boolean needs one of them")
 
 
 # -- what is given
-# -----------------------------------------------------------------------------------------
 
 
 class _Given:
@@ -195,15 +186,15 @@ class _Given:
         self.vocabularies = {*meta.prefixes.values(), *meta.ontology_iris}
 
     def terms(self, expected: Collection[str]) -> set[str]:
-        """The IRIs of the answer that count; where there is none, the terms that it names in words."""
-        counted = (
-            self.iris if self.vocabularies.intersection(expected) else self.iris - self.vocabularies
-        )
-        if counted.intersection(expected) or self.unasked(counted):
+        """The IRIs of the answer that count, else the terms that it names in words."""
+        counted = set(self.iris)
+        if not self.vocabularies.intersection(expected):
+            counted -= self.vocabularies
+        if counted.intersection(expected) or self.drop_asked(counted):
             return counted
         return counted | named_in(self.answer, _names_with(self.engine, self.meta, expected))
 
-    def unasked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
+    def drop_asked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
         """Those that the question does not name, by IRI or in words."""
         left = iris - self.asked
         if not left or not self.question.strip():
@@ -214,96 +205,85 @@ class _Given:
             left = {iri for iri in left if not nearly(runs, names_of(self.meta, iri))}
         return left
 
-    def shown(self, iris: Iterable[str]) -> list[str]:
-        return bounded(sorted(map(self.meta.curie, iris)))
+    def short_names(self, iris: Iterable[str]) -> list[str]:
+        return cap_names(sorted(map(self.meta.curie, iris)))
 
 
-_cached: tuple[GraphMeta, Names] | None = None
+_cached: tuple[GraphMeta, TermNames] | None = None
 
 
-def _names(meta: GraphMeta) -> Names:
+def _names(meta: GraphMeta) -> TermNames:
     """The names of a graph's terms; kept for the last graph, so that a suite reads them once."""
     global _cached
     kept = _cached
     if kept is None or kept[0] is not meta:
-        kept = _cached = (meta, Names.of(meta, {}))
+        kept = _cached = (meta, TermNames.of(meta, {}))
     return kept[1]
 
 
-def _names_with(engine: Engine, meta: GraphMeta, iris: Collection[str]) -> Names:
+def _names_with(engine: Engine, meta: GraphMeta, iris: Collection[str]) -> TermNames:
     """The same, and the names of terms that GraphMeta did not keep."""
     known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
     unknown = [iri for iri in sorted(iris) if not any(iri in part for part in known)][:NAMED_MOST]
     if not unknown:
         return _names(meta)
     labels = labels_of(engine, meta, unknown)
-    return Names.of(meta, {iri: labels.get(iri, []) for iri in unknown})
+    return TermNames.of(meta, {iri: labels.get(iri, []) for iri in unknown})
 
 
-def bounded(names: list[str]) -> list[str]:
+def cap_names(names: list[str]) -> list[str]:
     """At most 20 of them, and how many there are beyond."""
     return names if len(names) <= SHOWN else [*names[:SHOWN], f"… and {len(names) - SHOWN} more"]
 
 
 # -- the comparisons
-# ---------------------------------------------------------------------------------------
 
 
-def _named(given: _Given, expected: Values, *, exactly: bool) -> Verdict:
+def _compare_names(given: _Given, expected: Values, *, exactly: bool) -> Verdict:
     terms = given.terms(expected.iris) if expected.iris else set(given.iris - given.vocabularies)
     missing = expected.iris - terms
-    extra = given.unasked(terms - expected.iris) if exactly else set()
-    lost, others = expected.compared(given.answer, given.question, exactly=exactly)
-    missing_names, extra_names = given.shown(missing), given.shown(extra)
-    missing_names, extra_names = bounded(missing_names + lost), bounded(extra_names + others)
+    extra = given.drop_asked(terms - expected.iris) if exactly else set()
+    lost, others = expected.compare(given.answer, given.question, exactly=exactly)
+    missing_names, extra_names = given.short_names(missing), given.short_names(extra)
+    missing_names, extra_names = cap_names(missing_names + lost), cap_names(extra_names + others)
     wanted = len(expected.iris) + len(expected.texts)
     if not missing and not lost and not extra and not others:
-        return Verdict(
-            True, f"the answer names all {wanted}" + (" and no other" if exactly else "")
-        )
+        return Verdict(True, f"the answer names all {wanted}{' and no other' * exactly}")
     said = []
     if missing or lost:
-        said.append(
-            f"{len(missing) + len(lost)} of {wanted} missing: {', '.join(missing_names[:5])}"
-        )
+        number = len(missing) + len(lost)
+        said.append(f"{number} of {wanted} missing: {', '.join(missing_names[:5])}")
     if extra or others:
         said.append(f"{len(extra) + len(others)} not expected: {', '.join(extra_names[:5])}")
     return Verdict(False, "; ".join(said), missing_names, extra_names)
 
 
 def _empty(given: _Given) -> Verdict:
-    extra = given.unasked(given.iris - given.vocabularies)
+    extra = given.short_names(given.drop_asked(given.iris - given.vocabularies))
     if extra:
-        return Verdict(
-            False, "nothing is expected, but the answer names terms", extra=given.shown(extra)
-        )
+        return Verdict(False, "nothing is expected, but the answer names terms", extra=extra)
     if says_none(given.answer):
         return Verdict(True, "there is nothing to name and the answer says so")
     return Verdict(False, "there is nothing to name, but the answer does not say so")
 
 
 def _absent(given: _Given) -> Verdict:
-    extra = given.unasked(given.iris - given.vocabularies, fuzzy=False)
+    extra = given.short_names(given.drop_asked(given.iris - given.vocabularies, fuzzy=False))
     if extra:
-        return Verdict(
-            False, "the thing does not exist, but the answer names terms", extra=given.shown(extra)
-        )
+        return Verdict(False, "the thing does not exist, but the answer names terms", extra=extra)
     if says_absent(given.answer):
         return Verdict(True, "the answer says that there is no such thing, as is the case")
     return Verdict(False, "the thing does not exist, but the answer does not say so")
 
 
 def _count(given: _Given, expected: Decimal) -> Verdict:
-    found = number_in(given.answer, given.question)
+    found, wanted = number_in(given.answer, given.question), [str(expected)]
     if found is None:
-        return Verdict(
-            False, f"the answer gives no plain number; it is {expected}", [str(expected)]
-        )
+        return Verdict(False, f"the answer gives no plain number; it is {expected}", wanted)
     if found == expected:
         return Verdict(True, f"the number is {expected}")
-    return Verdict(
-        False, f"the number is {expected}, the answer says {found}", [str(expected)], [str(found)]
-    )
+    why = f"the number is {expected}, the answer says {found}"
+    return Verdict(False, why, wanted, [str(found)])
 
 
 def _boolean(given: _Given, expected: bool) -> Verdict:

@@ -14,8 +14,9 @@ import re
 from decimal import Decimal
 
 NUMBER_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen", "twenty",
 )  # fmt: skip
 
 READ_CHARS = 20_000
@@ -31,7 +32,6 @@ _MARKED = re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(`*])|\n+")
 
 # -- there is none
-# -----------------------------------------------------------------------------------------
 
 _GAP = r"(?:[\w'-]+\s+){0,3}"
 _FILLER = r"(?:doubt|problem|need|reason|wonder|matter|longer|less|fewer|more|one)\b"
@@ -51,8 +51,8 @@ _ABSENT = re.compile(
     r"(?:-?\s?class|propert)|instances?\b|labels?\b|comments?\b|definitions?\b|descriptions?\b|paths?\b|domains?\b|"
     r"ranges?\b|restrictions?\b|parents?\b|children\b|alternative)"
     r"|^\W*no"
-    rf" {_GAP}(?:class(?:es)?|terms?|concepts?|propert(?:y|ies)|entit(?:y|ies)|individuals?|match(?:es)?|"
-    r"results?|things?)\b"
+    rf" {_GAP}(?:class(?:es)?|terms?|concepts?|propert(?:y|ies)|entit(?:y|ies)|individuals?"
+    r"|match(?:es)?|results?|things?)\b"
     r"|\b(?:nothing|none) (?:is |was |of |in |here |there |could |that |like |by |with |called"
     r" |named |match|found)"
     r"|\bunknown (?:class|term|propert|entit|name|individual)|\babsent\b"
@@ -69,13 +69,13 @@ _NONE = re.compile(
 
 
 def plain_words(text: str) -> str:
-    """An answer without names: IRIs, `prefix:name`, what is quoted, and the marks of Markdown go."""
+    """An answer without IRIs, `prefix:name`, quoted names and the marks of Markdown."""
     return _MARKED.sub(
-        "", _LINKED.sub("·", _QUOTED.sub(_unquoted, text[:READ_CHARS].replace("’", "'")))
+        "", _LINKED.sub("·", _QUOTED.sub(_unquote, text[:READ_CHARS].replace("’", "'")))
     )
 
 
-def _unquoted(match: re.Match[str]) -> str:
+def _unquote(match: re.Match[str]) -> str:
     """A number in quotes or backticks is a number; anything else is a name."""
     inner = match[0][1:-1]
     return inner if re.fullmatch(r"\s*\d[\d,. ]*", inner) else "·"
@@ -97,7 +97,6 @@ def says_none(answer: str) -> bool:
 
 
 # -- yes or no
-# ---------------------------------------------------------------------------------------------
 
 _YES = (
     r"yes|yep|yeah|true|correct|indeed|right|affirmative|it is|it does|it has|they are|they"
@@ -139,7 +138,7 @@ def truth_of(answer: str) -> bool | None:
     lead = _LEADS.match(first)
     found: bool | None
     if lead is None:
-        found = _stated(first)
+        found = _read_statement(first)
     elif lead[1]:
         found = False
     else:
@@ -159,7 +158,7 @@ def truth_of(answer: str) -> bool | None:
     return found
 
 
-def _stated(sentence: str) -> bool | None:
+def _read_statement(sentence: str) -> bool | None:
     """The truth of a plain statement, as in "A is not a kind of B"."""
     if _NEGATED.search(sentence):
         return False
@@ -167,7 +166,6 @@ def _stated(sentence: str) -> bool | None:
 
 
 # -- a number
-# ----------------------------------------------------------------------------------------------
 
 _SEPARATOR = "[,_'’\u00a0\u2009\u202f]"
 _WORDS = "|".join(NUMBER_WORDS)
@@ -206,8 +204,7 @@ def number_in(answer: str, question: str = "") -> Decimal | None:
 
 
 def _numbers(text: str) -> list[tuple[Decimal, bool]]:
-    """The numbers in order, each with whether it is hedged. `one` and `no` only where nothing
-    plainer is there."""
+    """The numbers and whether each is hedged; `one` and `no` only where nothing plainer is."""
     plain: list[tuple[Decimal, bool]] = []
     weak: list[tuple[Decimal, bool]] = []
     parts: list[tuple[Decimal, bool]] = []
@@ -235,8 +232,7 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
 
 
 def _without_items(text: str) -> str:
-    """The text without the numbers of its list: where several lines have one, or a line that is not
-    the first."""
+    """The text without the numbers of its list items."""
     marks = list(_ITEM.finditer(text))
     if len(marks) > 1 or (marks and text[: marks[0].start()].strip()):
         return _ITEM.sub("", text)

@@ -1,14 +1,35 @@
 """Language models: one protocol, and what stands behind it.
 
 OpenAI-compatible servers, Anthropic, `scripted` for tests, `offline` for none, and cassettes that
-record any of them. `open_client` goes from a name to a client. The clients over HTTP are imported
-when they are first needed.
+record any of them. `open_client` goes from a name to a client. Every client is imported when it is
+first needed.
 """
 
-from rlm.llm.cassette import RecordingClient, ReplayClient
-from rlm.llm.open import open_client
-from rlm.llm.scripted import ScriptedClient
-from rlm.llm.types import OFFLINE_UNANSWERED, Client, Message, Reply, Usage
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rlm.llm.open import language_refusal, open_client
+from rlm.llm.types import (
+    OFFLINE_UNANSWERED,
+    Client,
+    Message,
+    Reply,
+    Usage,
+    is_language_model,
+    is_unanswered,
+)
+
+if TYPE_CHECKING:
+    from rlm.llm.cassette import RecordingClient, ReplayClient
+    from rlm.llm.scripted import ScriptedClient
+
+_HOMES = {
+    "RecordingClient": "rlm.llm.cassette",
+    "ReplayClient": "rlm.llm.cassette",
+    "ScriptedClient": "rlm.llm.scripted",
+}
 
 __all__ = [
     "OFFLINE_UNANSWERED",
@@ -19,5 +40,14 @@ __all__ = [
     "Reply",
     "ScriptedClient",
     "Usage",
+    "is_language_model",
+    "is_unanswered",
+    "language_refusal",
     "open_client",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'rlm.llm' has no attribute {name!r}")

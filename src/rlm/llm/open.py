@@ -15,13 +15,13 @@ a model of that server.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
-from rlm.llm.scripted import ScriptedClient
-from rlm.llm.types import Client
+from rlm.llm.types import Client, is_language_model
 from rlm.urls import same_host
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DEFAULT_OPENAI_MODEL = "gpt-6-luna"
 DEFAULT_ANTHROPIC_MODEL = "claude-haiku-5-5"
+OFFLINE = "offline"
 KNOWN = "openai/NAME, anthropic/NAME, NAME (with RLM_BASE_URL set), scripted:FILE, offline"
 
 
@@ -42,7 +43,7 @@ def open_client(
     settings = settings or config.load()
     named = (spec or settings.model or _default_model(settings, base_url)).strip()
     provider, slash, name = named.partition("/")
-    if named == "offline":
+    if named == OFFLINE:
         from rlm.llm.offline.client import OfflineClient
 
         return OfflineClient()
@@ -77,7 +78,31 @@ def _default_model(settings: config.Settings, base_url: str | None) -> str:
         return f"anthropic/{DEFAULT_ANTHROPIC_MODEL}"
     if settings.openai_api_key:
         return f"openai/{DEFAULT_OPENAI_MODEL}"
-    return "offline"
+    return OFFLINE
+
+
+def language_refusal(
+    client: Client, question: str, texts: Iterable[str] | None = None, *, ontology: bool
+) -> str:
+    """Why a client cannot read the language of a question; '' when it may be asked.
+
+    Over `texts`, `offline` looks for the words of a question in any language, so one of them must
+    be there. Language models read all of them.
+    """
+    if is_language_model(client) or client.model != OFFLINE:
+        return ""
+    from rlm.llm.offline.language import unreadable
+
+    language = unreadable(question, texts, ontology=ontology)
+    if not language:
+        return ""
+    why = f"the question is in {language}, and {OFFLINE}, which is no language model, reads English"
+    if texts is None:
+        return f"{why} only"
+    return (
+        f"{why} only; it could still look for the words of the question, but none of them is in the"
+        " text"
+    )
 
 
 def _openai(name: str, settings: config.Settings, base_url: str | None) -> Client:
@@ -136,6 +161,8 @@ def _scripted(named: str) -> Client:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"the script {path} cannot be read: {exc}") from exc
+    from rlm.llm.scripted import ScriptedClient
+
     return ScriptedClient(_replies(text, path))
 
 

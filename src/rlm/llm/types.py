@@ -64,6 +64,16 @@ class Client(Protocol):
         """Let go of connections and files. Calling it twice is fine."""
 
 
+def is_language_model(client: Client) -> bool:
+    """Whether a client's words are those of a language model; one that does not say is one."""
+    return bool(getattr(client, "is_language_model", True))
+
+
+def is_unanswered(answer: str) -> bool:
+    """Whether an answer says that it is none, as a client does that could not answer."""
+    return answer.lstrip().startswith(OFFLINE_UNANSWERED)
+
+
 class Usage:
     """Calls, tokens and cost, added up. Safe to share between threads.
 

@@ -7,17 +7,17 @@ log.
 """
 
 from rlm.loop.logger import RLMLogger, read_log
-from rlm.loop.run import rlm_run, rlm_steps
-from rlm.loop.setup import Setup
-from rlm.loop.types import CodeBlock, Limits, RLMIteration, RLMResult, SubCall
+from rlm.loop.run import LoopRun, rlm_run, rlm_steps
+from rlm.loop.types import CodeBlock, Limits, LoopSpec, RLMIteration, RLMResult, SubCall
 
 __all__ = [
     "CodeBlock",
     "Limits",
+    "LoopRun",
+    "LoopSpec",
     "RLMIteration",
     "RLMLogger",
     "RLMResult",
-    "Setup",
     "SubCall",
     "read_log",
     "rlm_run",

@@ -21,12 +21,11 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from rlm import clock
 from rlm.errors import RLMError
-from rlm.loop.final import clean
+from rlm.loop.parse import clean
 from rlm.loop.prompts import cut
 from rlm.loop.types import CodeBlock, RLMIteration, RLMResult, SubCall
 
@@ -81,22 +80,12 @@ class RLMLogger:
         self._metadata: dict[str, Any] | None = None
         self._first_line = 0
 
-    def log_metadata(
-        self, *, root_model: str, max_iterations: int, query: str, context_size: int, **extra: Any
-    ) -> None:
-        """The first line. Only the first call counts."""
+    def log_metadata(self, **fields: Any) -> None:
+        """The first line: root_model, max_iterations, query, … Only the first call counts."""
         if self._metadata is not None:
             return
-        self._metadata = {
-            "type": "metadata",
-            "timestamp": clock.now_iso(),
-            "root_model": root_model,
-            "max_iterations": max_iterations,
-            "query": query,
-            "context_size": context_size,
-            **extra,
-            **self._extra,
-        }
+        head = {"type": "metadata", "timestamp": clock.now_iso()}
+        self._metadata = {**head, **fields, **self._extra}
         line = self._line(self._metadata)[:-1] + b" " * PADDING + b"\n"
         self._first_line = len(line)
         self._write(line)
@@ -145,12 +134,7 @@ class RLMLogger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -158,7 +142,9 @@ class RLMLogger:
             self.close()
 
     def _line(self, entry: dict[str, Any]) -> bytes:
-        return json.dumps(_scrubbed(entry, self._scrub), ensure_ascii=False).encode("utf-8") + b"\n"
+        return (
+            json.dumps(_scrub_all(entry, self._scrub), ensure_ascii=False).encode("utf-8") + b"\n"
+        )
 
     def _write(self, line: bytes) -> None:
         if self._file is None:
@@ -199,14 +185,14 @@ def _sub_call(call: SubCall) -> dict[str, Any]:
     }
 
 
-def _scrubbed(value: Any, scrub: Scrub) -> Any:
+def _scrub_all(value: Any, scrub: Scrub) -> Any:
     """JSON-like data with every text in it clean and scrubbed; what JSON does not know, as text."""
     if isinstance(value, str):
         return scrub(clean(value))
     if isinstance(value, dict):
-        return {clean(str(key)): _scrubbed(part, scrub) for key, part in value.items()}
+        return {clean(str(key)): _scrub_all(part, scrub) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_scrubbed(part, scrub) for part in value]
+        return [_scrub_all(part, scrub) for part in value]
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float) and value - value == 0:
@@ -248,13 +234,13 @@ def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         if kind == "metadata":
             metadata.update(entry)
         elif kind == "iteration":
-            iterations.append(_checked(entry, f"{path}:{number}"))
+            iterations.append(_check_entry(entry, f"{path}:{number}"))
     if not metadata and not iterations:
         raise RLMError(f"{path}: there is no metadata and no iteration in it: is it a log of rlm?")
     return metadata, iterations
 
 
-def _checked(entry: dict[str, Any], where: str) -> dict[str, Any]:
+def _check_entry(entry: dict[str, Any], where: str) -> dict[str, Any]:
     """The entry, if it has the shape that readers count on."""
     blocks = entry.setdefault("code_blocks", [])
     if not isinstance(entry.get("response"), str) or not isinstance(blocks, list):

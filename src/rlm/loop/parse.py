@@ -16,11 +16,10 @@ This module runs nothing and knows no REPL.
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from rlm.loop.final import FINAL_CALL, Final, clean, closing_parenthesis, final_of
 
 REPL = frozenset({"repl"})
 PYTHON = frozenset({"python", "py", "python3"})
@@ -28,6 +27,20 @@ PYTHON = frozenset({"python", "py", "python3"})
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`\n]*)$")
 _LATE_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*(repl|python|py|python3)[ \t]*$", re.IGNORECASE)
 _LEXEME = re.compile(r"""\\.|\"\"\"|'''|["'#]""")
+
+FINAL_CALL = re.compile(r"[ \t]*(?:\*\*)?FINAL(_VAR)?[ \t]*\(")
+_AFTER_FINAL = re.compile(r"[ \t]*(?:(?:\*\*|[.;])[ \t]*)?(?=\n|$)")
+_PARENTHESIS = re.compile(r"[()]")
+_END_OF_CALL = re.compile(r"\s*(?:,\s*)?\)")
+_STRING = re.compile(r"\s*[rRbBuUfF]{0,2}(\"\"\"|'''|\"|')")
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """A final answer given in the text: itself, or the name of the variable that holds it."""
+
+    value: str
+    is_variable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +182,7 @@ class _Reader:
         return Block(_dedent(self.lines[begin:end], fence.indent), closed)
 
     def _skip_other(self, fence: _Fence) -> None:
-        """Pass a block that is no code; a FINAL in it counts only where the reply says nothing
-        else."""
+        """Pass a block that is no code; a FINAL in it counts where the reply says nothing else."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if _closes(line, fence):
@@ -225,8 +237,7 @@ def _before_mark(line: str, fence: _Fence) -> str | None:
 
 
 def _in_comment_or_string(line: str) -> bool:
-    """Whether the end of this line, which begins outside of strings, is in a comment or an open
-    string."""
+    """Whether this line, which begins outside of strings, ends in a comment or an open string."""
     inside = ""
     for lexeme in _LEXEME.finditer(line):
         found = lexeme.group()
@@ -240,8 +251,7 @@ def _in_comment_or_string(line: str) -> bool:
 
 
 def _string_state(line: str, inside: str) -> str:
-    """The triple quote that is open behind this line, or ''; `inside` is the one open in front of
-    it."""
+    """The triple quote that is open behind this line, or ''; `inside` is open in front of it."""
     if not inside and '"""' not in line and "'''" not in line:
         return ""
     single = ""
@@ -261,8 +271,7 @@ def _string_state(line: str, inside: str) -> str:
 
 
 def _dedent(lines: list[str], indent: int) -> str:
-    """Take the fence's indentation off, and what every line has in common where the first line has
-    any."""
+    """Take off the fence's indentation, and what all lines share where the first has any."""
     if indent:
         lines = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     filled = [line for line in lines if line.strip()]
@@ -270,3 +279,69 @@ def _dedent(lines: list[str], indent: int) -> str:
         common = min(len(line) - len(line.lstrip(" \t")) for line in filled)
         lines = [line[common:] if line.strip() else "" for line in lines]
     return "\n".join(lines)
+
+
+# -- a final answer in the text
+
+
+def clean(text: str) -> str:
+    """Text that can be encoded, with `\\n` as its only line end. Lone surrogates become U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def closing_parenthesis(text: str, start: int) -> int | None:
+    """Where the parenthesis closes that was opened before `start`; None when it does not.
+
+    Quotes count only when the argument begins with one: an apostrophe in prose opens nothing. Where
+    the balance is reached in the middle of a line, as in `FINAL(1) first, 2) second)`, a later one
+    at the end of a line is better.
+    """
+    if literal := _STRING.match(text, start):
+        end = _string_end(text, literal.end(), literal.group(1))
+        if end is not None and (behind := _END_OF_CALL.match(text, end)):
+            return behind.end() - 1
+    depth, found = 1, None
+    for match in _PARENTHESIS.finditer(text, start):
+        if match.group() == "(":
+            depth += 1
+            continue
+        depth -= 1
+        if depth == 0 and found is None:
+            found = match.start()
+        elif depth >= 0:
+            continue
+        if _AFTER_FINAL.match(text, match.end()):
+            return match.start()
+    return found
+
+
+def _string_end(text: str, start: int, quote: str) -> int | None:
+    """Where the string literal ends whose opening quote ends at `start`."""
+    for match in re.compile(r"\\.|" + quote, re.DOTALL).finditer(text, start):
+        if match.group() == quote:
+            return match.end()
+    return None
+
+
+def _literal(argument: str) -> str:
+    """The text of a final answer: what a string literal says, else the argument itself."""
+    text = argument.strip().rstrip(",")
+    if _STRING.match(text) and text[-1] in "\"'":
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return text
+        if isinstance(value, str):
+            return clean(value)
+    return argument.strip()
+
+
+def final_of(match: re.Match[str], argument: str) -> Final:
+    """The answer of a `FINAL_CALL`, given what stands in its parentheses."""
+    if match.group(1):
+        return Final(argument.strip().strip("\"'`").strip(), is_variable=True)
+    return Final(_literal(argument))

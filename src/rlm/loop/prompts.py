@@ -4,14 +4,16 @@ The payload of the context is never among them: a prompt names handles and sizes
 only what the model's own code printed. Lines that other programs read (the `offline` client plans
 from its prompt alone) keep their form:
 
-    Question: <the question; further lines of it are indented by two spaces> Context: <key> (<n>
-    characters, <m> lines)               one text Context: context (<n> characters, <m> lines) in
-    <k> texts, a list|dict     several; then, for the first few,
-    - context[<index or key>]: <key> (<n> characters) Output of block <i>:
-      then what it printed, cut; `(nothing)` when it is empty Error in block <i> (<kind>):
-      then the message Note: <what was odd> Variables: <name>, <name>, … Turn <i> of <n>. This is
-      the last turn.                                   in the message that asks for the answer at
-      the end
+    Question: <the question; further lines of it are indented by two spaces>
+    Context: <key> (<n> characters, <m> lines)            one text
+    Context: context (<n> characters, <m> lines) in <k> texts, a list|dict     several; then some of
+    - context[<index or key>]: <key> (<n> characters)
+    Output of block <i>:              then what it printed, cut; `(nothing)` when it is empty
+    Error in block <i> (<kind>):      then the message
+    Note: <what was odd>
+    Variables: <name>, <name>, …
+    Turn <i> of <n>.
+    This is the last turn.            in the message that asks for the answer at the end
 
 A message of outputs holds one `Output of block` part per block that was run, in order. Cut output
 has a line `[… <n> characters cut …]` where something is missing.
@@ -24,7 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlm.loop.final import clean
+from rlm.llm import Message
+from rlm.loop.parse import clean
 from rlm.loop.types import CodeBlock, Limits
 from rlm.sandbox import REPLResult
 
@@ -35,24 +38,36 @@ LISTED_NAMES = 60
 TURN_BLOCKS = 3
 """The outputs of one turn together have at most this many times the limit of one block."""
 LEAST_OUTPUT_CHARS = 400
+HISTORY_CHARS = 400_000
+"""About 100,000 tokens: what models with a usual window still take, with room for the reply."""
+REPLY_CHARS = 40_000
+"""What is kept of one reply in later prompts."""
+NEWEST = 4
+"""Messages at the end that are never dropped: two turns."""
+DROPPED = "[dropped to save room: the message"
 
 SYSTEM = """\
-You answer a question about a text that may be far too long to read. It is a variable in a Python REPL. You work in \
-turns: write code in ```repl blocks, see what it printed, go on, and give the answer once you know it.
+You answer a question about a text that may be far too long to read. It is a variable in a \
+Python REPL. You work in turns: write code in ```repl blocks, see what it printed, go on, and \
+give the answer once you know it.
 
 In the REPL, variables stay from block to block:
-- `context`: the text, behind a handle. `len(context)`, `context[a:b]`, `.find`, `.count`, `in`, `.split`, \
-`.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to 20,000 characters is a \
-str, a longer one a view (again a handle). Printed, a handle shows its name and size only. `question` is the question.
-- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in an f-string is a \
-passage that it reads and you need not.
-- `llm_query_batched(prompts)`: many at once, answers in order; one that failed begins with `[error]`.
-- `rlm_query(question, context)`: a helper with a REPL of its own, over a part of the text; for work of several steps.
+- `context`: the text, behind a handle. `len(context)`, `context[a:b]`, `.find`, `.count`, `in`, \
+`.split`, `.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to \
+20,000 characters is a str, a longer one a view (again a handle). Printed, a handle shows its \
+name and size only. `question` is the question.
+- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in \
+an f-string is a passage that it reads and you need not.
+- `llm_query_batched(prompts)`: many at once, answers in order; one that failed begins with \
+`[error]`.
+- `rlm_query(question, context)`: a helper with a REPL of its own, over a part of the text; for \
+work of several steps.
 - `SHOW_VARS()`: your variables."""
 
 RULES = """\
-You see only what you print, at most {output_chars} characters of a block. Print counts and short excerpts; keep what \
-is long in variables. Count, search and compute in code; let llm_query read and judge. There are no files, no network.
+You see only what you print, at most {output_chars} characters of a block. Print counts and \
+short excerpts; keep what is long in variables. Count, search and compute in code; let llm_query \
+read and judge. There are no files, no network.
 
 ```repl
 import re
@@ -65,7 +80,8 @@ for i in hits[:3]:
 To finish, do one of these, and only when what you saw in the REPL supports the answer:
 - FINAL(the answer) at the start of a line, outside of code
 - FINAL_VAR(name) for the value of a variable
-- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` with named fields"""
+- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` \
+with named fields"""
 
 LOOK_FIRST = (
     "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
@@ -78,8 +94,9 @@ NO_CODE = (
     " a line."
 )
 LAST_CALL = """\
-This is the last turn. No more code is run. Reply with your best answer to the question now, from what you have seen, \
-as FINAL(the answer), or FINAL_VAR(name) for a variable. If what you have seen does not settle it, say what is known."""
+This is the last turn. No more code is run. Reply with your best answer to the question now, \
+from what you have seen, as FINAL(the answer), or FINAL_VAR(name) for a variable. If what you \
+have seen does not settle it, say what is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +227,58 @@ def cut(text: str, limit: int, *, already: int = 0) -> str:
 
 def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class History:
+    """The messages of one run, kept from growing without bound.
+
+    The system message, the first user turn and the newest turns always stay. Beyond the budget,
+    outputs of older turns give way first, then older replies; each leaves a line that says so. The
+    trajectory keeps all of them.
+    """
+
+    def __init__(self, system: str, first: str, *, budget_chars: int = HISTORY_CHARS) -> None:
+        self.head: list[Message] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": first},
+        ]
+        self.turns: list[Message] = []
+        self.budget_chars = budget_chars
+
+    @property
+    def head_chars(self) -> int:
+        """The size of what every prompt begins with."""
+        return sum(len(message["content"]) for message in self.head)
+
+    def add(self, reply: str, told: str) -> None:
+        """A reply, and what the model was told after it."""
+        self.turns.append(
+            {"role": "assistant", "content": cut(reply, REPLY_CHARS) or "(empty reply)"}
+        )
+        self.turns.append({"role": "user", "content": told})
+        self._shrink()
+
+    def messages(self, *, last: str | None = None) -> list[Message]:
+        """The prompt as it stands; `last` is added to the final user message."""
+        found = [dict(message) for message in (*self.head, *self.turns)]
+        if last is not None:
+            found[-1]["content"] += f"\n\n{last}"
+        return found
+
+    def _shrink(self) -> None:
+        excess = (
+            self.head_chars
+            + sum(len(message["content"]) for message in self.turns)
+            - self.budget_chars
+        )
+        for role in ("user", "assistant"):
+            for number, message in enumerate(self.turns[:-NEWEST]):
+                if excess <= 0:
+                    return
+                content = message["content"]
+                if message["role"] != role or content.startswith(DROPPED):
+                    continue
+                note = f"{DROPPED} of turn {number // 2 + 1}: {len(content)} characters]"
+                if len(note) < len(content):
+                    self.turns[number] = {"role": role, "content": note}
+                    excess -= len(content) - len(note)

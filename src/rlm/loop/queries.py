@@ -1,5 +1,5 @@
-"""The functions by which code in the REPL asks models: `llm_query`, `llm_query_batched` and
-`rlm_query`.
+"""How models are asked: the budget of a run, and the functions by which code in the REPL asks:
+`llm_query`, `llm_query_batched` and `rlm_query`.
 
 They run on the host. A prompt may hold marks of handles; the passages are put in their place here,
 so that a sub-model reads what neither the sandbox nor the main model's prompt ever holds. Every
@@ -16,15 +16,15 @@ from typing import Any
 
 from rlm.errors import LimitExceeded, RLMError
 from rlm.handles import Meter, Ref, Store, View, expand, mark
-from rlm.llm import Client, Reply
-from rlm.loop.budget import Budget
-from rlm.loop.final import clean
-from rlm.loop.types import SubCall
+from rlm.llm import Client, Message, Reply, Usage
+from rlm.loop.parse import clean
+from rlm.loop.types import Limits, SubCall
 from rlm.loop.values import Context, as_text
 
 PROMPT_CHARS = 1_000_000
 """What a sub-call may read of passages, in characters."""
 ERROR = "[error] "
+LEAST_TIMEOUT_S = 0.001
 
 Recurse = Callable[[str, Context], str]
 """Runs a question over a context one level deeper and gives its answer."""
@@ -36,9 +36,61 @@ NOTED_CALLS = 1_000
 """Calls of one block that the trajectory keeps."""
 
 
+class Budget:
+    """Every model call of a run goes through `ask`. Safe to share between threads.
+
+    Calls are counted when they begin, so that a batch cannot start more than are left. Tokens and
+    cost are known when a call ends: those that were under way then may exceed the limit by what
+    they cost.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.usage = Usage()
+        self.deadline = None if limits.wall_s is None else time.monotonic() + limits.wall_s
+        self._begun = 0
+        self._lock = threading.Lock()
+
+    def spent(self) -> str | None:
+        """Which limit is reached, in words; None when there is something left."""
+        limits, cost = self.limits, self.usage.cost_usd
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            return f"ran out of time: the limit is {limits.wall_s:g} s (wall_s)"
+        if limits.max_tokens is not None and self.usage.total_tokens >= limits.max_tokens:
+            return (
+                f"ran out of tokens: {self.usage.total_tokens:,} used, the limit is"
+                f" {limits.max_tokens:,} (max_tokens)"
+            )
+        if limits.max_cost_usd is not None and cost is not None and cost >= limits.max_cost_usd:
+            return (
+                f"ran out of money: ${cost:.4f} spent, the limit is ${limits.max_cost_usd:g}"
+                " (max_cost_usd)"
+            )
+        if self._begun >= limits.max_llm_calls:
+            return f"ran out of model calls: the limit is {limits.max_llm_calls} (max_llm_calls)"
+        return None
+
+    def ask(self, client: Client, messages: Sequence[Message]) -> Reply:
+        """One model call. Raises LimitExceeded before it, or what the client raises."""
+        with self._lock:
+            if reason := self.spent():
+                raise LimitExceeded(reason)
+            self._begun += 1
+        reply = client.complete(messages, timeout_s=self.left_s())
+        self.usage.add(reply)
+        return reply
+
+    def left_s(self) -> float | None:
+        """The seconds that are left, never 0; None without a limit."""
+        return (
+            None
+            if self.deadline is None
+            else max(LEAST_TIMEOUT_S, self.deadline - time.monotonic())
+        )
+
+
 class Queries:
-    """What one run's REPL is given. `calls` collects what was asked; the loop takes it after every
-    block."""
+    """What one run's REPL is given to ask models with."""
 
     def __init__(
         self,
@@ -50,10 +102,9 @@ class Queries:
         recurse: Recurse | None,
         context: Any,
     ) -> None:
-        """`recurse` is None at the deepest level; `context` is what `rlm_query` is about when
-        nothing else is named."""
+        """`recurse` is None at the deepest level; `context` is the default of `rlm_query`."""
         self._store, self._budget, self._client = store, budget, client
-        self._meter, self._recurse = meter, recurse
+        self.meter, self._recurse = meter, recurse
         self._context = context
         self._lock = threading.Lock()
         self._calls: list[SubCall] = []
@@ -69,8 +120,7 @@ class Queries:
         return self._ask(self._prompt(prompt, "llm_query"), model)
 
     def llm_query_batched(self, prompts: Sequence[str], model: str | None = None) -> list[str]:
-        """Ask many prompts at once; the answers come in the same order, a failed one as `[error]
-        …`."""
+        """Ask many prompts at once; answers come in order, a failed one as `[error] …`."""
         if isinstance(prompts, str | Ref | View) or not isinstance(prompts, list | tuple):
             raise TypeError(
                 f"llm_query_batched takes a list of prompts, not {type(prompts).__name__}"
@@ -83,8 +133,7 @@ class Queries:
         )
 
     def rlm_query(self, question: str, context: Any = None) -> str:
-        """A helper with a REPL of its own answers a question over a part of the text (by default
-        all of it)."""
+        """A helper with its own REPL answers a question over a part of the text, or all of it."""
         asked = self._prompt(question, "rlm_query")
         about = self._context if context is None else context
         if self._recurse is None:
@@ -92,7 +141,7 @@ class Queries:
         if reason := self._budget.spent():
             raise LimitExceeded(reason)
         begun = time.monotonic()
-        answer = self._recurse(self._expanded(asked), about)
+        answer = self._recurse(self._expand(asked), about)
         self._note(
             SubCall(
                 "rlm_query",
@@ -105,10 +154,9 @@ class Queries:
         return answer
 
     def _without_recursion(self, question: str, context: Any) -> str:
-        """At the deepest level one plain call has to do, over as much of the context as a prompt
-        may hold."""
+        """At the deepest level: one plain call, over as much of the context as a prompt holds."""
         text = as_text(self._store, context, limit=PROMPT_CHARS // 2)
-        answer = self._ask(f"{self._expanded(question)}\n\nText:\n{text}", None, shown=question)
+        answer = self._ask(f"{self._expand(question)}\n\nText:\n{text}", None, shown=question)
         return (
             f"[note] rlm_query is at its deepest level here; a single llm_query answered.\n{answer}"
         )
@@ -119,7 +167,7 @@ class Queries:
         error: str | None = None
         begun = time.monotonic()
         try:
-            text = clean(self._expanded(prompt)) if shown is None else clean(prompt)
+            text = clean(self._expand(prompt)) if shown is None else clean(prompt)
             reply = self._budget.ask(self._client, [{"role": "user", "content": text}])
             return clean(reply.text)
         except RLMError as exc:
@@ -139,7 +187,7 @@ class Queries:
                 )
             )
 
-    def _expanded(self, prompt: str) -> str:
+    def _expand(self, prompt: str) -> str:
         return expand(self._store, prompt, max_chars=PROMPT_CHARS)
 
     def _prompt(self, prompt: object, what: str) -> str:
@@ -163,7 +211,7 @@ class Queries:
             )
 
     def _note(self, call: SubCall) -> None:
-        self._meter.note(call.kind, len(call.response), to_prompt=False)
+        self.meter.note(call.kind, len(call.response), to_prompt=False)
         with self._lock:
             if len(self._calls) < NOTED_CALLS:
                 self._calls.append(call)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
-from rlm.handles import Ref, View, from_wire, reader, to_wire
+from rlm.handles import Ref, Store, View, from_wire, reader, to_wire
 from rlm.loop.queries import Queries
-from rlm.loop.setup import Setup
-from rlm.loop.values import as_text, namespace, resolved
+from rlm.loop.types import LoopSpec
+from rlm.loop.values import as_text, namespace, resolve
 from rlm.sandbox import Repl, REPLResult, open_repl
 
 PATIENT = ("llm_query", "llm_query_batched", "rlm_query")
@@ -25,15 +24,14 @@ _FINAL_VAR = re.compile(r"\bFINAL_VAR\(\s*([A-Za-z_]\w*)\s*\)")
 _NOTHING = object()
 
 
-class Session:
+class ReplSession:
     """A REPL with a run's context and tools. Use it as a block: it is closed at the end."""
 
     def __init__(
-        self, setup: Setup, queries: Queries, given: Mapping[str, Any], ns: Mapping[str, Any]
+        self, spec: LoopSpec, store: Store, queries: Queries, given: Mapping[str, Any]
     ) -> None:
-        self.store, self.meter, self.queries = setup.store, setup.meter, queries
+        self.spec, self.store, self.queries = spec, store, queries
         self.submitted: dict[str, Any] | None = None
-        self._setup = setup
         self._variables = {**given, "answer": {"content": "", "ready": False}}
         self._tools: dict[str, Callable[..., Any]] = {
             "FINAL": self.FINAL,
@@ -43,24 +41,25 @@ class Session:
             "llm_query_batched": queries.llm_query_batched,
             "rlm_query": queries.rlm_query,
         }
-        _check_names({*self._tools, *self._variables, "SHOW_VARS"}, setup.tools, ns)
-        self._variables.update(ns)
+        _check_names({*self._tools, *self._variables, "SHOW_VARS"}, spec.tools, spec.ns)
+        self._variables.update(spec.ns)
         self.names = sorted(self._variables)
-        self._described: dict[str, str] = {}
+        self.descriptions: dict[str, str] = {}
+        """The variables after the last block."""
         self._final: Any = _NOTHING
         self._final_var: Any = _NOTHING
         self._content: Any = None
         self._repl: Repl | None = None
 
     def __enter__(self) -> Self:
-        setup = self._setup
+        spec = self.spec
         self._repl = open_repl(
-            {**self._tools, **setup.tools},
-            patient=[*PATIENT, *setup.patient],
-            hidden=reader(self.store, self.meter),
-            limits=setup.sandbox,
-            engine=setup.engine,
-            unsafe=setup.unsafe,
+            {**self._tools, **spec.tools},
+            patient=[*PATIENT, *spec.patient],
+            hidden=reader(self.store, self.queries.meter),
+            limits=spec.sandbox,
+            engine=spec.engine,
+            unsafe=spec.unsafe,
             to_wire=to_wire,
             from_wire=from_wire,
         )
@@ -72,12 +71,7 @@ class Session:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.repl.close()
 
     @property
@@ -94,12 +88,11 @@ class Session:
         """One block."""
         self._final = self._final_var = _NOTHING
         result = self.repl.run(code, deadline=deadline)
-        self._described = result.locals
+        self.descriptions = result.locals
         self.names = sorted(result.locals)
         return result
 
     # -- what code in the REPL can call
-    # ------------------------------------------------------------------
 
     def FINAL(self, answer: Any) -> str:
         """Give the final answer."""
@@ -118,15 +111,13 @@ class Session:
         if not values and not fields:
             raise TypeError("SUBMIT needs at least one field: SUBMIT(answer=...)")
         named = {"answer": values[0], **fields} if values else fields
-        self.submitted = resolved(self.store, named)
+        self.submitted = resolve(self.store, named)
         return "The answer is noted; the run ends after this block."
 
     # -- what it said
-    # ------------------------------------------------------------------------------------
 
     def answer(self, code: str, notes: list[str]) -> str | None:
-        """The final answer that the block `code` gave; None when it gave none, or one that cannot
-        be read."""
+        """The final answer of the block `code`; None when it gave none that can be read."""
         try:
             return self._answer(code, notes)
         except HandleError as exc:  # a handle that was made up in the REPL
@@ -143,7 +134,7 @@ class Session:
         if self._final is not _NOTHING:
             return as_text(self.store, self._final)
         if self._final_var is not _NOTHING:
-            return self._called_final_var(code, notes)
+            return self._read_final_var(code, notes)
         return self._answer_variable()
 
     def variable(self, name: str, notes: list[str]) -> str | None:
@@ -163,7 +154,7 @@ class Session:
         )
         return None
 
-    def _called_final_var(self, code: str, notes: list[str]) -> str | None:
+    def _read_final_var(self, code: str, notes: list[str]) -> str | None:
         """`FINAL_VAR("name")` names a variable; in `FINAL_VAR(name)` Python has put its value in
         place already."""
         given = self._final_var
@@ -175,8 +166,7 @@ class Session:
         return self.variable(given, notes)
 
     def _answer_variable(self) -> str | None:
-        """Look at `answer`: its content is what there is so far, and the final answer once it is
-        ready."""
+        """Look at `answer`: its content is partial until it is ready."""
         try:
             value = self.repl.get("answer")
         except SandboxError:  # deleted, or something that cannot be sent
@@ -196,10 +186,6 @@ class Session:
             return as_text(self.store, self._content)
         except RLMError:
             return ""
-
-    def described(self) -> dict[str, Any]:
-        """The variables as they were after the last block, by their descriptions."""
-        return dict(self._described)
 
     def namespace(self) -> dict[str, Any]:
         return namespace(self.repl)

@@ -1,14 +1,16 @@
-"""The trajectory as data: what a run was allowed, what happened in it, and how it ended."""
+"""A run as data: what a caller chose about it, what happened in it, and how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.errors import ConfigError
-from rlm.llm import Message, Usage
-from rlm.sandbox import REPLResult
+from rlm.llm import Client, Message, Usage
+from rlm.sandbox import REPLResult, SandboxLimits
+
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,7 @@ def _check(name: str, value: object, *, least: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SubCall:
-    """One call that code in the REPL made to a model. `prompt` has handles' marks in it, not what
-    they stand for."""
+    """One call that code in the REPL made to a model. `prompt` has marks in place of passages."""
 
     kind: str
     """`llm_query` or `rlm_query`."""
@@ -139,4 +140,32 @@ class RLMResult:
         yield from (self.answer, self.iterations, self.ns)
 
 
-INTERRUPTED = "interrupted"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSpec:
+    """What a caller can choose about a run of the loop, shared by its recursive runs.
+
+    `rlm.agent.RunSpec` adds what the loop does not know: memory, ontologies, names of models.
+    """
+
+    client: Client | None = None
+    sub_client: Client | None = None
+    """The model behind `llm_query`; `client` where none is given."""
+    limits: Limits | None = None
+    max_iters: int | None = None
+    """Goes before the one in `limits`."""
+    ns: Mapping[str, Any] = field(default_factory=dict)
+    """Further variables of the REPL."""
+    tools: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    patient: Collection[str] = ()
+    """Tools whose time does not count against a block."""
+    tools_text: str | None = None
+    """How the prompt describes the tools; None takes their signatures and docstrings."""
+    system_prompt: str | None = None
+    """Used in place of ours."""
+    guidance: str = ""
+    """Added to our system prompt: what is known about tasks like this one."""
+    sandbox: SandboxLimits = field(default_factory=SandboxLimits)
+    engine: str = "auto"
+    unsafe: bool = False
+    on_step: Callable[[RLMIteration], None] | None = None
+    """Told every turn; what it raises ends the run."""

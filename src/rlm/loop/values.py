@@ -1,5 +1,4 @@
-"""Between the host's store and what a run is given or gives back: contexts in, answers and
-variables out."""
+"""Contexts in, answers and variables out: between the host's store and the REPL."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import Any
 
 from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
 from rlm.handles import Ref, Store, View, expand
-from rlm.loop.final import clean
+from rlm.loop.parse import clean
 from rlm.loop.prompts import ContextCard
 from rlm.sandbox import Repl
 
@@ -20,14 +19,14 @@ ANSWER_CHARS = 100_000
 NAME_CHARS = 200
 WORD_CHARS = 300
 CUT = "[… cut …]"
+NO_DATA = ("function", "type", "Facade")
+"""Descriptions of variables whose value cannot be sent."""
 NS_CHARS = 1_000_000
-"""A variable whose value is larger is given back as its description; so is the rest, after four
-times that."""
+"""A larger variable comes back as its description; so does the rest, after four times that."""
 
 
 def place_context(store: Store, context: Context) -> tuple[Any, ContextCard]:
-    """Put a context behind handles: what the REPL gets as `context`, and what a prompt may know of
-    it."""
+    """Put a context behind handles: the REPL's `context`, and what a prompt may know of it."""
     if isinstance(context, str | bytes | Ref | View):
         handle = _handle(store, context)
         return handle, ContextCard(handle.key, store.size(handle), _lines(store, handle))
@@ -72,40 +71,37 @@ def _lines(store: Store, handle: Ref | View) -> int:
 
 
 def as_text(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> str:
-    """A value from the REPL as an answer: handles and their marks become text, structures JSON; cut
-    at `limit`."""
+    """A value from the REPL as an answer: handles become text, structures JSON; cut at `limit`."""
     if isinstance(value, Ref | View):
-        return _bounded(_passage(store, value, limit), store.size(value), limit)
+        return _bound(_passage(store, value, limit), store.size(value), limit)
     if isinstance(value, str):
         try:
             value = expand(store, clean(value))
         except HandleError:
             value = clean(value)  # more than fits: the marks say where it is
-        return _bounded(value, len(value), limit)
+        return _bound(value, len(value), limit)
     if value is None or isinstance(value, bool | int | float):
         return str(value)
     try:
-        text = json.dumps(resolved(store, value, limit=limit), ensure_ascii=False, default=str)
+        text = json.dumps(resolve(store, value, limit=limit), ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         text = str(type(value).__name__)
     text = clean(text)
-    return _bounded(text, len(text), limit)
+    return _bound(text, len(text), limit)
 
 
-def resolved(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
-    """JSON-like data with text in place of handles; all of it together has at most about `limit`
-    characters."""
-    return _Room(store, limit).resolved(value)
+def resolve(store: Store, value: Any, *, limit: int = ANSWER_CHARS) -> Any:
+    """JSON-like data with text in place of handles, about `limit` characters of it in all."""
+    return _Room(store, limit).resolve(value)
 
 
 class _Room:
-    """So many characters for all parts of a value: a thousand handles to one text would be a
-    thousand texts."""
+    """One budget for all parts of a value: a thousand handles to one text are a thousand texts."""
 
     def __init__(self, store: Store, left: int) -> None:
         self._store, self._left = store, left
 
-    def resolved(self, value: Any) -> Any:
+    def resolve(self, value: Any) -> Any:
         if self._left <= 0:
             return CUT
         self._left -= 2
@@ -115,11 +111,11 @@ class _Room:
             return text
         if isinstance(value, Mapping):
             return {
-                clean(str(name))[:NAME_CHARS]: self.resolved(part)
+                clean(str(name))[:NAME_CHARS]: self.resolve(part)
                 for name, part in self._some(value.items())
             }
         if isinstance(value, list | tuple):
-            return [self.resolved(part) for part in self._some(value)]
+            return [self.resolve(part) for part in self._some(value)]
         return value
 
     def _some(self, parts: Iterable[Any]) -> Iterator[Any]:
@@ -136,7 +132,7 @@ def _passage(store: Store, handle: Ref | View, limit: int) -> str:
     return store.read(handle.key, start, start + min(limit, store.size(handle)))
 
 
-def _bounded(text: str, size: int, limit: int) -> str:
+def _bound(text: str, size: int, limit: int) -> str:
     """Cut behind a whole word where one ends near: half of a name is another name."""
     if size <= limit:
         return text
@@ -146,7 +142,7 @@ def _bounded(text: str, size: int, limit: int) -> str:
 
 
 def namespace(repl: Repl) -> dict[str, Any]:
-    """The variables as they are at the end: JSON-like values, and descriptions of everything else."""
+    """The variables at the end: JSON-like values, and descriptions of everything else."""
     found: dict[str, Any] = {}
     try:
         described = repl.variables()
@@ -154,7 +150,7 @@ def namespace(repl: Repl) -> dict[str, Any]:
         return found
     left = 4 * NS_CHARS
     for name, description in described.items():
-        if left <= 0:
+        if left <= 0 or description in NO_DATA:
             found[name] = description
             continue
         try:

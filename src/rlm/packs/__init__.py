@@ -22,7 +22,6 @@ from rlm.packs.bootstrap import (
 from rlm.packs.candidates import CandidatesReport, ReviewReport, apply_candidates, write_candidates
 from rlm.packs.export import ExportReport, export_pack, seal_pack, sign_pack
 from rlm.packs.manifest import Manifest
-from rlm.packs.select import score_generalization
 from rlm.packs.signing import generate_key
 from rlm.packs.transfer import (
     ImportReport,
@@ -33,6 +32,7 @@ from rlm.packs.transfer import (
     rollback_pack,
     verify_pack,
 )
+from rlm.store.generality import score_generalization
 from rlm.store.types import PackRow
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import PackReader, item_of
 from rlm.packs.manifest import PACK_SUFFIX
-from rlm.packs.select import hardcoded_name
 from rlm.store.gate import admit_item
+from rlm.store.generality import hardcoded_name
 from rlm.store.types import LOCAL, MemoryItem
 
 CORE = "core_v1"

@@ -26,7 +26,7 @@ from typing import TypeVar
 
 from rlm.errors import QueryRefused
 from rlm.learning.verify import COMPARES, Verify
-from rlm.ontology.guard import check_query
+from rlm.ontology.query.guard import check_query
 from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, read_tree, shown
 
 KINDS = (

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from rlm.errors import ConfigError, OntologyError, ValidationError
 from rlm.learning.verify import Verify, check_verify
-from rlm.ontology.answer import Engine
-from rlm.ontology.guard import check_query
-from rlm.ontology.lexer import IRI, PNAME, Token
-from rlm.ontology.nearest import nearest
-from rlm.ontology.resolve import occurs
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.query.guard import check_query
+from rlm.ontology.query.lexer import IRI, PNAME, Token
 from rlm.ontology.terms import Prefixes
+from rlm.ontology.views.nearest import nearest
+from rlm.ontology.views.resolve import occurs
 from rlm.ontology.vocabulary import ALTERNATIVES, COMMENTS, DEFINITIONS, LABELS, OWL, RDF, RDFS, XSD
 from rlm.packs.curriculum import KINDS, Curriculum
 

@@ -20,12 +20,13 @@ from rlm.packs.manifest import (
     refuse_secret,
     write_manifest,
 )
-from rlm.packs.select import THRESHOLD, candidates, hardcoded
+from rlm.packs.select import THRESHOLD, candidates
 from rlm.packs.signing import sign_manifest
 from rlm.packs.source import open_pack
 from rlm.packs.transfer import verify_pack
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
+from rlm.store.generality import hardcoded
 from rlm.store.types import MemoryItem, Tenant
 
 FROM_A_PACK = "it came from a pack"

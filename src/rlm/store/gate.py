@@ -37,6 +37,7 @@ from rlm.store.types import (
     LEVELS,
     NODE_TYPES,
     OUTCOMES,
+    QUARANTINE_REASON,
     ROLES,
     SOURCE_TYPES,
     TIERS,
@@ -125,7 +126,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     provenance = admit_object(item.provenance, "provenance") if item.provenance else {}
     trust, reason = _trust(item, source_type, content)
     if reason:
-        provenance["quarantined_because"] = reason
+        provenance[QUARANTINE_REASON] = reason
     scope, scope_in_id = _scope(item.scope)
     for name in ("access_count", "success_count", "failure_count"):
         natural(getattr(item, name), name)

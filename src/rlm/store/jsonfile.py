@@ -25,6 +25,7 @@ from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
 from rlm.store.types import (
+    QUARANTINE_KEYS,
     Check,
     Hit,
     Lessons,
@@ -232,7 +233,7 @@ class MemoryStore(JSONRuns):
         if item.trust == "trusted":
             return item
         provenance = {
-            key: value for key, value in item.provenance.items() if key != "quarantined_because"
+            key: value for key, value in item.provenance.items() if key not in QUARANTINE_KEYS
         }
         if by:
             provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)

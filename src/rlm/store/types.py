@@ -165,6 +165,12 @@ def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+QUARANTINE_REASON = "quarantine_reason"
+"""The key of provenance that says why a memory is in quarantine."""
+QUARANTINE_KEYS = (QUARANTINE_REASON, "quarantined_because")
+"""The same, and what the stores of earlier versions called it."""
+
+
 @dataclass(slots=True)
 class MemoryItem:
     """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and
@@ -220,6 +226,12 @@ class MemoryItem:
         # One of our own form is what `replace` hands over; the gate refuses what is no object.
         if not is_stable_id(self.id) and isinstance(self.provenance, Mapping):
             self.provenance = {**self.provenance, "alias": self.id}
+
+    @property
+    def quarantine_reason(self) -> str:
+        """Why it is in quarantine; '' where nobody said."""
+        found = (self.provenance.get(key) for key in QUARANTINE_KEYS)
+        return str(next((reason for reason in found if reason), ""))
 
     def rekey(self) -> None:
         """Set the id that the present title, content and scope give."""

@@ -80,7 +80,7 @@ def natural(value: Any, name: str) -> None:
 PLAIN_KEYS = frozenset(
     (
         *("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id"),
-        *("exported_in_pack", "edited_from", "quarantined_because"),
+        *("exported_in_pack", "edited_from", "quarantine_reason"),
     )
 )
 

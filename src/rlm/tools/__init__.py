@@ -9,18 +9,15 @@ from rlm.tools.learned import learned_tools
 from rlm.tools.memory import memory_tools
 from rlm.tools.memstore import MemStore
 from rlm.tools.mount import setup_ontology_context
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.sparql import sparql_tools
 from rlm.tools.toolbox import Toolbox
-from rlm.tools.trace import Call, Trace
 from rlm.tools.views import view_tools
 
 __all__ = [
-    "Call",
     "MemStore",
-    "Recalled",
+    "RecalledTexts",
     "Toolbox",
-    "Trace",
     "ctx_tools",
     "graph_tools",
     "learned_tools",

@@ -1,5 +1,4 @@
-"""`ctx_*`: parts of any handle. The model reads them, so each has at most 500 characters and the
-whole is bounded."""
+"""`ctx_*`: parts of any handle, each of at most 500 characters."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import Any
 
 from rlm.errors import HandleError
 from rlm.handles import Meter, Ref, Store, View
-from rlm.handles.reader import position
+from rlm.handles.wire import position
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
 PART_CHARS = 500
@@ -152,8 +151,7 @@ class _Context:
 
 
 def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | None:
-    """The shape that most of the sampled lines have, and how many of them; None when no shape
-    stands out."""
+    """The shape that most sampled lines have, and their share; None when none stands out."""
     shapes: Counter[str] = Counter()
     for sample in samples:
         lines = sample.split("\n")

@@ -1,12 +1,11 @@
-"""The working data of a session as tools: facts that a run notes down for itself and for later runs
-(PM-09)."""
+"""The working data of a session as tools: facts that a run notes for later ones (PM-09)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rlm.handles import Meter
-from rlm.ontology.dataset import DatasetMeta
+from rlm.ontology.datasets.dataset import DatasetMeta
 from rlm.tools.toolbox import Toolbox, check_count, check_text
 from rlm.tools.views import VIEW_CHARS, fit
 
@@ -42,10 +41,8 @@ class _Dataset:
         answer = self._dataset.query(check_text(query, "query", QUERY_CHARS), limit=limit)
         if answer.kind == "ask":
             return [{"boolean": str(bool(answer.boolean)).lower()}]
-        rows: list[dict[str, str]] = fit(answer.text_rows(self._dataset.prefixes), VIEW_CHARS)
-        return rows
+        return fit(answer.text_rows(self._dataset.prefixes), VIEW_CHARS)
 
     def dataset_stats(self) -> dict[str, Any]:
         """The graphs of the session's dataset and their sizes."""
-        found: dict[str, Any] = fit(self._dataset.stats(), VIEW_CHARS)
-        return found
+        return fit(self._dataset.stats(), VIEW_CHARS)

@@ -13,7 +13,7 @@ from rlm.errors import LimitExceeded, StoreError, ValidationError
 from rlm.handles import Meter
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Node
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
 
 NODE_HITS = 20
@@ -31,10 +31,10 @@ EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
 
 
 def graph_tools(
-    backend: MemoryBackend, meter: Meter, *, recalled: Recalled | None = None
+    backend: MemoryBackend, meter: Meter, *, recalled: RecalledTexts | None = None
 ) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
-    tools = _Graph(backend, recalled or Recalled())
+    tools = _Graph(backend, recalled or RecalledTexts())
     box = Toolbox()
     for function in (
         tools.memory_query,
@@ -48,7 +48,7 @@ def graph_tools(
 
 
 class _Graph:
-    def __init__(self, backend: MemoryBackend, recalled: Recalled) -> None:
+    def __init__(self, backend: MemoryBackend, recalled: RecalledTexts) -> None:
         self._backend = backend
         self._recalled = recalled
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ class _Graph:
         up to 20."""
         check_text(query, "query", QUERY_CHARS)
         check_count(limit, "limit", NODE_HITS)
-        return self._shown([hit.node for hit in self._graph.search(query, limit)])
+        return self._report([hit.node for hit in self._graph.search(query, limit)])
 
     def memory_add_fact(self, content: str, confidence: float = 0.6) -> str:
         """Note a fact, with a confidence from 0 to 1; returns its id."""
@@ -90,7 +90,7 @@ class _Graph:
     def memory_get_context(self, limit: int = 10) -> list[dict[str, Any]]:
         """What was noted last, newest first, as memory_query returns it; limit up to 20."""
         check_count(limit, "limit", NODE_HITS)
-        return self._shown(self._graph.query_nodes(limit=limit))
+        return self._report(self._graph.query_nodes(limit=limit))
 
     def memory_relate(self, label: str, subject_id: str, object_id: str) -> str:
         """Join two noted things, such as memory_relate('causes', id1, id2); returns the relation's
@@ -124,7 +124,7 @@ class _Graph:
                 " there"
             )
 
-    def _shown(self, nodes: list[Node]) -> list[dict[str, Any]]:
+    def _report(self, nodes: list[Node]) -> list[dict[str, Any]]:
         made = []
         for node in nodes:
             content = clip(node.content, NODE_CHARS)

@@ -13,17 +13,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm.errors import HandleError, LimitExceeded, ValidationError
-from rlm.handles import Meter, Ref, Store, View, from_wire
+from rlm.handles import Meter, Ref, Store, View
 from rlm.learning import dedup
-from rlm.learning.calls import CallLike, TraceLike
-from rlm.learning.extract_offline import pitfall_of, procedure_of
-from rlm.learning.gates import REASON, Gate
-from rlm.llm.offline.asked import understand
+from rlm.learning.extract_calls import CallReading
+from rlm.learning.gates import Gate
+from rlm.loop.trace import ToolCall, Trace
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Judgment, MemoryItem
+from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
 from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled import Recalled
-from rlm.tools.toolbox import Toolbox, check_text, clip
+from rlm.tools.recalled_texts import RecalledTexts
+from rlm.tools.toolbox import Toolbox, check_text, clip, result_handle
 
 LEARNT_PER_RUN = 5
 TASK_CHARS = 2_000
@@ -40,13 +39,12 @@ def learned_tools(
     meter: Meter,
     *,
     session: str | None,
-    recalled: Recalled | None,
+    recalled: RecalledTexts | None,
     ontology: str | None = None,
-    trace: TraceLike | None = None,
+    trace: Trace | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> Toolbox:
-    """The tools of one run. `trace` has the calls that made the results: without it nothing can be
-    learnt from one."""
+    """The tools of one run; `trace` has the calls that made its results."""
     tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
     box = Toolbox()
     for function in (tools.mem_extract, tools.mem_learn_from_failure):
@@ -60,9 +58,9 @@ class _Learned:
         store: MemoryBackend,
         handles: Store,
         session: str | None,
-        recalled: Recalled | None,
+        recalled: RecalledTexts | None,
         ontology: str | None,
-        trace: TraceLike | None,
+        trace: Trace | None,
         prefixes: Mapping[str, str],
     ) -> None:
         self._store = store
@@ -91,9 +89,9 @@ class _Learned:
                 "this was judged a failure: use mem_learn_from_failure(result, task, error)",
                 field="judgment",
             )
-        calls, last = self._made(result)
-        item = procedure_of(calls, last, question=task, asked=understand(task), **self._known)
-        return self._kept(item, store=bool(auto_store))
+        calls, last = self._calls_behind(result)
+        item = CallReading(calls, task, **self._known).procedure_by(last)
+        return self._keep(item, store=bool(auto_store))
 
     def mem_learn_from_failure(
         self, result: Handle | None, task: str, error: str
@@ -105,26 +103,16 @@ class _Learned:
         if result is None:
             calls, last = self._calls(), None
         else:
-            calls, last = self._made(result)
-        judgment = Judgment(False, error)
-        item = pitfall_of(
-            calls, last, judgment, question=task, asked=understand(task), **self._known
-        )
-        return self._kept(item, store=True)
+            calls, last = self._calls_behind(result)
+        item = CallReading(calls, task, **self._known).pitfall_by(last, Judgment(False, error))
+        return self._keep(item, store=True)
 
-    def _calls(self) -> list[CallLike]:
+    def _calls(self) -> list[ToolCall]:
         return list(self._trace.calls) if self._trace is not None else []
 
-    def _made(self, result: Any) -> tuple[list[CallLike], CallLike]:
+    def _calls_behind(self, result: Any) -> tuple[list[ToolCall], ToolCall]:
         """The calls up to the one that made a result, and that one."""
-        if isinstance(result, Mapping):
-            result = from_wire(dict(result))
-            result = result.get("ref", result) if isinstance(result, dict) else result
-        if not isinstance(result, Ref | View | str):
-            raise HandleError(
-                "this is no handle to results: give what sparql_query returned, or its key"
-            )
-        key = self._handles.ref(result).key
+        key = self._handles.ref(result_handle(result)).key
         calls = self._calls()
         for place, call in enumerate(calls):
             if call.ok and call.tool == "sparql_query" and call.key == key:
@@ -134,7 +122,7 @@ class _Learned:
             f"no query of this run made {key!r}: give a handle that sparql_query returned"
         )
 
-    def _kept(self, item: MemoryItem | None, *, store: bool) -> dict[str, Any]:
+    def _keep(self, item: MemoryItem | None, *, store: bool) -> dict[str, Any]:
         if item is None:
             return {
                 "id": None,
@@ -145,7 +133,7 @@ class _Learned:
         item.provenance = {"source": "extracted", **item.provenance}
         self._gate.admit([item])
         if not store:
-            return _shown(item, item.memory_id, "shown", "not stored: auto_store is False")
+            return _report(item, item.memory_id, "shown", "not stored: auto_store is False")
         with self._lock:
             if self._learnt >= LEARNT_PER_RUN:
                 raise LimitExceeded(
@@ -159,10 +147,10 @@ class _Learned:
                 self._store.delete(memory_id)
             self._learnt += bool(plan.add or plan.update)
         done = plan.outcomes[0]
-        return _shown(item, done["memory_id"], done["action"], done["why"])
+        return _report(item, done["memory_id"], done["action"], done["why"])
 
 
-def _shown(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str, Any]:
+def _report(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "id": memory_id,
         "title": item.title,
@@ -171,5 +159,5 @@ def _shown(item: MemoryItem, memory_id: str, action: str, why: str) -> dict[str,
         "why": why,
         "trust": item.trust,
     }
-    reason = item.provenance.get(REASON)
-    return {**found, "quarantined_because": clip(str(reason), 200)} if reason else found
+    reason = item.quarantine_reason
+    return {**found, QUARANTINE_REASON: clip(reason, 200)} if reason else found

@@ -14,11 +14,10 @@ from typing import Any
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.gates import REASON
 from rlm.learning.suspicion import suspicious
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import DEFAULT_SCOPE, MemoryItem, Scope
-from rlm.tools.recalled import Recalled
+from rlm.store.types import DEFAULT_SCOPE, QUARANTINE_REASON, MemoryItem, Scope
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
 SEARCH_HITS = 20
@@ -48,11 +47,10 @@ def memory_tools(
     meter: Meter,
     *,
     session: str | None = None,
-    recalled: Recalled | None = None,
+    recalled: RecalledTexts | None = None,
 ) -> Toolbox:
-    """The memory tools of one run. `session` is stamped on what is stored; `recalled` can be shared
-    between rooms."""
-    tools = _Memory(backend, session, recalled or Recalled())
+    """The memory tools of one run; `session` is stamped on what is stored."""
+    tools = _Memory(backend, session, recalled or RecalledTexts())
     box = Toolbox()
     for function in (tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add):
         box.add(function, meter)
@@ -60,7 +58,9 @@ def memory_tools(
 
 
 class _Memory:
-    def __init__(self, backend: MemoryBackend, session: str | None, recalled: Recalled) -> None:
+    def __init__(
+        self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts
+    ) -> None:
         self._backend = backend
         self._session = session
         self._recalled = recalled
@@ -145,7 +145,7 @@ class _Memory:
             origin=ORIGIN,
         )
         if why := suspicious("\n".join(map(str, (title, description, content, *item.tags)))):
-            item.trust, item.provenance = "quarantined", {REASON: why}
+            item.trust, item.provenance = "quarantined", {QUARANTINE_REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:
                 raise LimitExceeded(

@@ -1,5 +1,4 @@
-"""An ontology in a namespace of Python: for people in a notebook or a script, without a sandbox and
-without a model."""
+"""An ontology in a namespace of Python, for notebooks and scripts: no sandbox, no model."""
 
 from __future__ import annotations
 
@@ -8,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.ontology.answer import Engine
-from rlm.ontology.engine import open_engine
-from rlm.ontology.views import Views
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.open import open_engine
+from rlm.ontology.views.views import Views
 
 VIEWS = (
     "search_entity",

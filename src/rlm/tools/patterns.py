@@ -1,8 +1,7 @@
-"""What is left of a query without its specifics: a procedure that the next question can use (seed
-002).
+"""What is left of a query without its specifics: a procedure for the next question (seed 002).
 
-`rlm.ontology.shape` takes the specifics out. Only a query that found something leaves a pattern,
-and it is stored as a model's own word: unverified, for this ontology.
+`rlm.ontology.query.shape` takes the specifics out. Only a query that found something leaves a
+pattern, and it is stored as a model's own word: unverified, for this ontology.
 """
 
 from __future__ import annotations
@@ -10,24 +9,13 @@ from __future__ import annotations
 import threading
 
 from rlm.errors import RLMError, ValidationError
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.meta import GraphMeta
-from rlm.ontology.shape import PATTERN_CHARS, Pattern, declared_prefixes, pattern_of
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.query.shape import Pattern, pattern_of
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled import Recalled
+from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import clip
-
-__all__ = [
-    "PATTERNS_PER_RUN",
-    "PATTERN_CHARS",
-    "Pattern",
-    "Patterns",
-    "declared_prefixes",
-    "pattern_of",
-    "procedure",
-]
 
 PATTERNS_PER_RUN = 5
 WORDS_CHARS = 200
@@ -41,7 +29,7 @@ _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE
 def procedure(
     pattern: Pattern, ontology: str, *, words: str = "", session: str | None = None
 ) -> MemoryItem:
-    """The procedure that a pattern makes. `words` say what it is about, so that it is found again."""
+    """The procedure that a pattern makes; `words` say what it is about."""
     named = ", ".join(clip(term, TITLE_TERM_CHARS) for term in pattern.terms[:TITLE_TERMS])
     verb = "Count" if pattern.counts else _VERBS[pattern.kind]
     steps = [f"Run with sparql_query: {pattern.text}"]
@@ -66,10 +54,6 @@ def procedure(
     )
 
 
-# -- into memory
-# -----------------------------------------------------------------------------------------
-
-
 class Patterns:
     """The patterns of one run on their way into memory. Thread-safe."""
 
@@ -77,7 +61,7 @@ class Patterns:
         self,
         memory: MemoryBackend,
         engine: Engine,
-        recalled: Recalled | None = None,
+        recalled: RecalledTexts | None = None,
         *,
         session: str | None = None,
         ontology: str | None = None,
@@ -86,14 +70,13 @@ class Patterns:
         self._memory = memory
         self._engine = engine
         self._ontology = ontology or engine.name
-        self._recalled = recalled or Recalled()
+        self._recalled = recalled or RecalledTexts()
         self._session = session
         self._lock = threading.Lock()
         self._stored = 0
 
     def keep(self, query: str, answer: Answer) -> str:
-        """Store the pattern of a query that was answered. Says what became of it; never raises an
-        RLMError."""
+        """Store the pattern of an answered query; says what became of it, raises no RLMError."""
         if not answer:
             return "not stored: the query found nothing"
         try:
@@ -105,7 +88,8 @@ class Patterns:
 
     def _keep(self, query: str) -> str:
         meta = self._engine.meta()
-        pattern = pattern_of(query, meta.prefixes, terms=_Terms(meta), by_place=meta.sampled)
+        terms = {*meta.classes, *meta.properties, *meta.pred_freq}
+        pattern = pattern_of(query, meta.prefixes, terms=terms, by_place=meta.sampled)
         if pattern is None:
             return "not stored: the query is no pattern that could be used again"
         self._recalled.check(pattern.text, "the pattern")
@@ -115,21 +99,8 @@ class Patterns:
             if self._memory.get(item.memory_id) is not None:
                 return f"known as {item.memory_id}"
             if self._stored >= PATTERNS_PER_RUN:
-                return (
-                    f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the"
-                    " most"
-                )
+                full = f"{PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+                return f"not stored: {full}"
             memory_id = self._memory.add(item)
             self._stored += 1
         return f"stored as {memory_id}"
-
-
-class _Terms:
-    """The words of a schema."""
-
-    def __init__(self, meta: GraphMeta) -> None:
-        self._meta = meta
-
-    def __contains__(self, iri: object) -> bool:
-        meta = self._meta
-        return iri in meta.classes or iri in meta.properties or iri in meta.pred_freq

@@ -17,19 +17,21 @@ from itertools import islice
 from typing import Any
 
 from rlm.errors import HandleError, OntologyError
-from rlm.handles import Meter, Ref, Store, View, from_wire
-from rlm.ontology.answer import Answer, Engine
-from rlm.ontology.guard import MAX_CHARS, Checked, check_query
-from rlm.ontology.lexer import IRI, PNAME
-from rlm.ontology.limit import enforce_limit
+from rlm.handles import Meter, Ref, Store, View
+from rlm.loop.trace import render_value
+from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query
+from rlm.ontology.query.lexer import IRI, PNAME
+from rlm.ontology.query.limit import enforce_limit
+from rlm.ontology.query.shape import declared_prefixes
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
-from rlm.tools.patterns import Patterns, declared_prefixes
-from rlm.tools.recalled import Recalled
-from rlm.tools.sparql_peek import misnamed, peek
+from rlm.tools.patterns import Patterns
+from rlm.tools.recalled_texts import RecalledTexts
+from rlm.tools.sparql_peek import find_misnamed, peek
 from rlm.tools.sparql_schema import SchemaCache, SchemaReader
-from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, rendered
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
 from rlm.tools.views import take
 
 QUERY_ROWS = 10_000
@@ -58,7 +60,7 @@ def sparql_tools(
     meter: Meter,
     *,
     memory: MemoryBackend | None = None,
-    recalled: Recalled | None = None,
+    recalled: RecalledTexts | None = None,
     session: str | None = None,
     cache: SchemaCache | None = None,
     ontology: str | None = None,
@@ -133,10 +135,12 @@ class _SPARQL:
         meta = self._schema.meta
         found = peek(self._engine, meta, resource, limit, output_mode)
         if related_memories:
-            found["related_procedures"] = self._related(f"{found['label']} {found['uri']}")
+            found["related_procedures"] = self._related_procedures(
+                f"{found['label']} {found['uri']}"
+            )
         return found
 
-    def _related(self, words: str) -> list[dict[str, str]]:
+    def _related_procedures(self, words: str) -> list[dict[str, str]]:
         if self._memory is None:
             return []
         hits = self._memory.retrieve(words, RELATED, scope=Scope(ontology=self._name))
@@ -158,7 +162,7 @@ class _SPARQL:
         checked = check_query(text)
         answer = self._engine.query(text, limit=limit)
         said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
-        ref = None if answer.kind == "ask" else self._kept(checked, answer)
+        ref = None if answer.kind == "ask" else self._keep(checked, answer)
         pattern = (
             self._patterns.keep(text, answer)
             if store_pattern and self._patterns is not None
@@ -169,7 +173,7 @@ class _SPARQL:
         said |= {} if ref is None else {"ref": ref, **_rows_said(answer)}
         said |= {
             "kind": checked.kind,
-            "changed": _changed(checked, limit),
+            "changed": _describe_change(checked, limit),
             "seconds": round(answer.seconds, 3),
         }
         if pattern is not None:
@@ -184,7 +188,7 @@ class _SPARQL:
             query = self._handles.read(query, 0, MAX_CHARS + 1)
         return check_text(query, "query", MAX_CHARS)
 
-    def _kept(self, checked: Checked, answer: Answer) -> Ref:
+    def _keep(self, checked: Checked, answer: Answer) -> Ref:
         known: Mapping[str, str] = getattr(self._engine, "prefixes", {})
         own = {
             name: iri
@@ -208,7 +212,7 @@ class _SPARQL:
             if token.kind in (IRI, PNAME) and len(names) < CHECKED_NAMES:
                 with suppress(OntologyError):  # relative to a BASE
                     names[meta.curie(prefixes.expand(token.text))] = None
-        return misnamed(self._engine, meta, list(names))
+        return find_misnamed(self._engine, meta, list(names))
 
     # -- its rows ----------------------------------------------------------------------------------
 
@@ -219,7 +223,7 @@ class _SPARQL:
         check_count(limit, "limit", SLICE_ROWS)
         check_count(offset, "offset", 2**53, least=0)
         key, rows = self._rows(ref_or_key)
-        shown = take(_fitted(rows[offset : offset + limit]), SLICE_CHARS - 200)
+        shown = take(_fit_rows(rows[offset : offset + limit]), SLICE_CHARS - 200)
         end = offset + len(shown)
         page: dict[str, Any] = {"rows": shown, "total": len(rows), "has_more": end < len(rows)}
         if page["has_more"]:
@@ -227,13 +231,7 @@ class _SPARQL:
         return page | ({"limit_reached": True} if key in self._cut else {})
 
     def _rows(self, handle: Any) -> tuple[str, list[dict[str, str]]]:
-        if isinstance(handle, Mapping):  # as JSON has a handle, or what explain=True returned
-            handle = from_wire(dict(handle))
-            handle = handle.get("ref", handle) if isinstance(handle, dict) else handle
-        if isinstance(handle, dict):
-            raise HandleError(
-                "this is no handle to results: give what sparql_query returned, or its key"
-            )
+        handle = result_handle(handle)
         ref = self._handles.ref(handle)
         if isinstance(handle, View) and self._handles.size(handle) != ref.sz:
             raise HandleError(f"this is a part of {ref}: give the handle itself")
@@ -252,7 +250,7 @@ def _rows_said(answer: Answer) -> dict[str, Any]:
     return said | ({"more_columns": len(names) - COLUMNS} if len(names) > COLUMNS else {})
 
 
-def _changed(checked: Checked, limit: int) -> str:
+def _describe_change(checked: Checked, limit: int) -> str:
     """What was done to the query before it ran."""
     if checked.kind == "ASK":
         return "nothing"
@@ -265,12 +263,11 @@ def _changed(checked: Checked, limit: int) -> str:
     return f"LIMIT {limit} was added" if added else f"its LIMIT was lowered to {limit}"
 
 
-def _fitted(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
-    """The rows with values that can be shown. A row that would fill a page alone has shorter ones,
-    or loses columns."""
+def _fit_rows(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
+    """The rows with values cut; one that would fill a page has shorter ones, or loses columns."""
     for row in rows:
         made = {name: clip(value, VALUE_CHARS) for name, value in row.items()}
-        if len(rendered(made)) > SLICE_CHARS - 200:
+        if len(render_value(made)) > SLICE_CHARS - 200:
             room = (SLICE_CHARS - 200) // len(row) - COLUMN_CHARS - 6
             made = {
                 clip(name, COLUMN_CHARS): clip(value, max(room, LEAST_VALUE_CHARS))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from rlm.errors import OntologyError
-from rlm.ontology.answer import Engine
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import pick
-from rlm.ontology.links import counts, labels_of, shown_name, source
-from rlm.ontology.meta import NONE, GraphMeta
-from rlm.ontology.resolve import resolve
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
+from rlm.ontology.views.links import counts, labels_of, shown_name, source
+from rlm.ontology.views.resolve import resolve
 from rlm.ontology.vocabulary import TYPE
 from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip
@@ -37,8 +37,7 @@ PEEK_MODES = ("sample", "schema", "count")
 def peek(
     engine: Engine, meta: GraphMeta, resource: str, limit: int, output_mode: str
 ) -> dict[str, Any]:
-    """A few rows, the schema or the counts of a class, a property or a thing. OntologyError with
-    the nearest names."""
+    """Rows, schema or counts of a class, property or thing. OntologyError names the nearest."""
     check_mode(output_mode, PEEK_MODES)
     check_count(limit, "limit", PEEK_LIMIT)
     iri = resolve(engine, meta, check_text(resource, "resource", NAME_CHARS))
@@ -50,8 +49,7 @@ def peek(
     looked = {"sample": _sample, "schema": _schema, "count": _count}[output_mode](
         _Resource(engine, meta, iri), limit
     )
-    made: dict[str, Any] = fit(found | looked, PEEK_CHARS - RELATED_CHARS)
-    return made
+    return fit(found | looked, PEEK_CHARS - RELATED_CHARS)
 
 
 class _Resource:
@@ -138,7 +136,7 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
             "properties": _names(meta, meta.domain_of.get(iri, NONE)),
             "inherited_properties": _names(meta, list(inherited)),
             "range_of": _names(meta, meta.range_of.get(iri, NONE)),
-            "used_by_instances": _used(one, limit),
+            "used_by_instances": _used_predicates(one, limit),
         }
     elif one.is_property:
         made |= {
@@ -161,7 +159,7 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value}
 
 
-def _used(one: _Resource, limit: int) -> list[dict[str, Any]]:
+def _used_predicates(one: _Resource, limit: int) -> list[dict[str, Any]]:
     """The predicates that some of the instances have, whatever the schema says."""
     some = f"SELECT DISTINCT ?s WHERE {{ {one.instances} }} LIMIT {INSTANCES}"
     query = (
@@ -198,11 +196,10 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
     return {"count": outgoing + incoming, "outgoing": outgoing, "incoming": incoming}
 
 
-def misnamed(
+def find_misnamed(
     engine: Engine, meta: GraphMeta, names: list[str], most: int = WRONG_NAMES
 ) -> list[str]:
-    """What is wrong with names of a query that found nothing: those that the graph does not have,
-    with the nearest."""
+    """Which names of a query the graph does not have, each with the nearest."""
     wrong: list[str] = []
     for name in names:
         try:

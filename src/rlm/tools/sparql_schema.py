@@ -1,5 +1,4 @@
-"""`sparql_schema`: what a graph holds, before anybody writes a query. Taken from GraphMeta, and
-kept by content."""
+"""`sparql_schema`: what a graph holds, from GraphMeta, cached by content."""
 
 from __future__ import annotations
 
@@ -10,11 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.ontology.answer import Engine
-from rlm.ontology.meta import NONE, GraphMeta
-from rlm.ontology.ranking import key_classes, key_properties
-from rlm.ontology.sample import sample_meta
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import local_name
+from rlm.ontology.views.ranking import key_classes, key_properties
 from rlm.ontology.vocabulary import namespace
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit, take
@@ -38,8 +37,7 @@ Schema = dict[str, Any]
 
 
 class SchemaCache:
-    """Answers of `sparql_schema` by the content that they are about: other content is another key.
-    Thread-safe."""
+    """Answers of `sparql_schema` by the content that they are about. Thread-safe."""
 
     def __init__(self, most: int = CACHED) -> None:
         self._most = most
@@ -50,8 +48,7 @@ class SchemaCache:
     def get(
         self, key: tuple[Any, ...], make: Callable[[], Schema], *, fresh: bool = False
     ) -> Schema:
-        """What is kept under a key, else what `make` gives. `fresh`: make it again, and forget the
-        content's others."""
+        """What is cached under a key, else what `make` gives; `fresh` forgets the content."""
         with self._lock:
             found = None if fresh else self._kept.get(key)
             if found is not None:
@@ -124,8 +121,7 @@ def check_mode(value: Any, modes: tuple[str, ...]) -> None:
 
 
 class _Chosen:
-    """The terms of a graph whose name begins as wanted: `prov`, `prov:`, `prov:Act`, or the
-    beginning of an IRI."""
+    """The terms whose name begins as wanted: `prov`, `prov:Act`, or the beginning of an IRI."""
 
     def __init__(self, meta: GraphMeta, wanted: str) -> None:
         self.meta = meta
@@ -147,14 +143,14 @@ class _Chosen:
         )
 
     def classes(self) -> list[str]:
-        return self._ranked(key_classes(self.meta, len(self.meta.classes)), self.meta.classes)
+        return self._rank(key_classes(self.meta, len(self.meta.classes)), self.meta.classes)
 
     def properties(self) -> list[str]:
-        return self._ranked(
+        return self._rank(
             key_properties(self.meta, len(self.meta.properties)), self.meta.properties
         )
 
-    def _ranked(self, first: list[str], every: dict[str, int]) -> list[str]:
+    def _rank(self, first: list[str], every: dict[str, int]) -> list[str]:
         """Those that matter first, then what is deprecated or machinery, by use."""
         known = set(first)
         rest = sorted(
@@ -165,7 +161,7 @@ class _Chosen:
     def short(self, iri: str) -> str:
         return clip(self.meta.curie(iri), CELL_CHARS)
 
-    def named(self, iri: str) -> dict[str, Any]:
+    def describe(self, iri: str) -> dict[str, Any]:
         label = self.meta.label(iri)
         told = label.replace(" ", "").lower() == local_name(iri).lower()
         return {"uri": self.short(iri)} | ({} if told else {"label": clip(label, LABEL_CHARS)})
@@ -191,10 +187,8 @@ def _overview(chosen: _Chosen, limit: int) -> Schema:
         ],
         "prefixes": [clip(prefix, LABEL_CHARS) for prefix in meta.namespaces][:PREFIXES],
     }
-    found: Schema = fit(
-        made | ({"sampled": True} if meta.sampled else {}), OVERVIEW_CHARS - LABEL_CHARS - 20
-    )
-    return found
+    sampled = {"sampled": True} if meta.sampled else {}
+    return fit(made | sampled, OVERVIEW_CHARS - LABEL_CHARS - 20)
 
 
 def _classes(chosen: _Chosen, limit: int) -> Schema:
@@ -205,10 +199,10 @@ def _classes(chosen: _Chosen, limit: int) -> Schema:
             own = sorted(
                 meta.domain_of.get(iri, NONE), key=lambda prop: (-meta.pred_freq.get(prop, 0), prop)
             )
-            entry = chosen.named(iri) | {"count": meta.classes[iri]}
+            entry = chosen.describe(iri) | {"count": meta.classes[iri]}
             yield entry | ({"common_properties": chosen.shorts(own)} if own else {})
 
-    return _listed("classes", chosen.classes(), entries, limit, meta)
+    return _page("classes", chosen.classes(), entries, limit, meta)
 
 
 def _properties(chosen: _Chosen, limit: int) -> Schema:
@@ -216,14 +210,14 @@ def _properties(chosen: _Chosen, limit: int) -> Schema:
 
     def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
         for iri in iris:
-            entry = chosen.named(iri) | {
+            entry = chosen.describe(iri) | {
                 "kind": meta.kinds.get(iri, "property"),
                 "count": meta.properties[iri],
             }
             sides = (("domain", meta.doms.get(iri, NONE)), ("range", meta.rngs.get(iri, NONE)))
             yield entry | {side: chosen.shorts(iris) for side, iris in sides if iris}
 
-    return _listed("properties", chosen.properties(), entries, limit, meta)
+    return _page("properties", chosen.properties(), entries, limit, meta)
 
 
 def _namespaces(chosen: _Chosen, limit: int) -> Schema:
@@ -241,12 +235,12 @@ def _namespaces(chosen: _Chosen, limit: int) -> Schema:
                 "terms": terms[iri],
             }
 
-    return _listed(
+    return _page(
         "namespaces", sorted(spaces, key=lambda iri: (-terms[iri], iri)), entries, limit, meta
     )
 
 
-def _listed(
+def _page(
     name: str,
     iris: list[str],
     entries: Callable[[list[str]], Iterator[dict[str, Any]]],

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.errors import ValidationError
-from rlm.handles import Meter, to_wire
+from rlm.errors import HandleError, ValidationError
+from rlm.handles import Meter, from_wire
+from rlm.loop.trace import render_value
 
 Tool = Callable[..., Any]
 
@@ -29,11 +30,10 @@ class Toolbox:
     patient: set[str] = field(default_factory=set)
 
     def add(self, function: Tool, meter: Meter, *, patient: bool = False) -> None:
-        """Show a function to the model under its own name. What it returns may reach a prompt, and
-        is measured so."""
+        """Show a function to the model under its own name; what it returns is measured."""
         name = function.__name__
         self._check_new(name)
-        self.functions[name] = _metered(function, name, meter)
+        self.functions[name] = _meter_calls(function, name, meter)
         if patient:
             self.patient.add(name)
 
@@ -50,20 +50,20 @@ class Toolbox:
 
     def describe(self) -> str:
         """The signature and the docstring of each tool, for the system prompt."""
-        return "\n".join(_described(name, function) for name, function in self.functions.items())
+        return "\n".join(_describe(name, function) for name, function in self.functions.items())
 
 
-def _metered(function: Tool, name: str, meter: Meter) -> Tool:
+def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
     @functools.wraps(function)
     def measured(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
-        meter.note(name, len(rendered(value)))
+        meter.note(name, len(render_value(value)))
         return value
 
     return measured
 
 
-def _described(name: str, function: Tool) -> str:
+def _describe(name: str, function: Tool) -> str:
     parts = []
     for parameter in inspect.signature(function).parameters.values():
         stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
@@ -76,21 +76,10 @@ def _described(name: str, function: Tool) -> str:
 
 
 # -- how much a value says
-# -------------------------------------------------------------------------------
-
-
-def rendered(value: Any) -> str:
-    """A value as the model would read it: text as it is, anything else as JSON."""
-    return (
-        value
-        if isinstance(value, str)
-        else json.dumps(to_wire(value), ensure_ascii=False, default=str)
-    )
 
 
 def clip(text: str, room: int) -> str:
-    """The beginning of a text, so that it takes at most `room` characters inside JSON; `…` says
-    that it was cut."""
+    """The beginning of a text, in at most `room` characters of JSON; `…` where it was cut."""
     if len(text) <= room and _width(text) <= room:
         return text
     kept = text[: max(0, room - 1)]
@@ -111,18 +100,28 @@ def one_line(text: str) -> str:
 
 
 # -- what a tool may be asked
-# ----------------------------------------------------------------------------
+
+
+def result_handle(value: Any) -> Any:
+    """The handle of a result: itself, its key, its JSON form, or what explain=True returned."""
+    if isinstance(value, Mapping):
+        value = from_wire(dict(value))
+        value = value.get("ref", value) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        raise HandleError(
+            "this is no handle to results: give what sparql_query returned, or its key"
+        )
+    return value
 
 
 def check_count(value: Any, name: str, most: int, *, least: int = 1) -> int:
-    """How many, between `least` and `most`. More is an error, so that nobody takes a part for the
-    whole."""
+    """A number from `least` to `most`; more is an error, so no part is taken for the whole."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(
-            f"{name} is {_shown(value)}: use a whole number from {least} to {most}", field=name
+            f"{name} is {_show(value)}: use a whole number from {least} to {most}", field=name
         )
     if not least <= value <= most:
-        raise ValidationError(f"{name} is {_shown(value)}: use {least} to {most}", field=name)
+        raise ValidationError(f"{name} is {_show(value)}: use {least} to {most}", field=name)
     return value
 
 
@@ -139,5 +138,5 @@ def check_text(value: Any, name: str, most: int, *, blank: bool = False) -> str:
     return value
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return repr(value)[:40] if not isinstance(value, int) or abs(value) < 10**15 else "too large"

@@ -1,5 +1,4 @@
-"""The views of a graph as tools: what can be asked without SPARQL. `rlm.ontology.views` does the
-work.
+"""The views of a graph as tools: what can be asked without SPARQL (`rlm.ontology.views`).
 
 The views cap their lists; names and labels can still be long, and a path says everything twice. So
 every answer is fitted into `VIEW_CHARS`: what is too long is cut, and `left_out` says which lists
@@ -10,18 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from rlm.handles import Meter
-from rlm.ontology.views import Views
-from rlm.tools.toolbox import Toolbox, clip, rendered
+from rlm.loop.trace import render_value
+from rlm.ontology.views.views import Views
+from rlm.tools.toolbox import Toolbox, clip
 
 VIEW_CHARS = 1000
-"""The most that a view returns, as JSON: what is longer would count as leakage. Whole lists come by
-`sparql_query`."""
+"""The most that a view returns, as JSON: what is longer would count as leakage."""
 LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
+
+T = TypeVar("T")
 
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
@@ -51,67 +52,56 @@ class _Views:
         """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit
         up to 25, fewer if long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy'
         means that the spelling differs."""
-        return _list(self._views.search_entity(query, limit, search_in))
+        return fit(self._views.search_entity(query, limit, search_in), VIEW_CHARS)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
         """As search_entity, in labels and alternative labels only, exact ones first."""
-        return _list(self._views.search_by_label(text, limit))
+        return fit(self._views.search_by_label(text, limit), VIEW_CHARS)
 
     def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
         """What a class, property or thing is: label, types, comment, place in the schema,
         outgoing_sample. uri: prefix:name, IRI, or a name that only one term has."""
-        return _dict(self._views.describe_entity(uri, limit))
+        return fit(self._views.describe_entity(uri, limit), VIEW_CHARS)
 
     def probe_relationships(
         self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
     ) -> dict[str, Any]:
         """What it points to and what points to it: lists of up to 25, and true counts by predicate.
         direction: 'both', 'out' or 'in'."""
-        return _dict(self._views.probe_relationships(uri, predicate, direction, limit))
+        return fit(self._views.probe_relationships(uri, predicate, direction, limit), VIEW_CHARS)
 
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
     ) -> dict[str, Any]:
         """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
-        return _dict(self._views.find_path(source, target, max_depth, limit))
+        return fit(self._views.find_path(source, target, max_depth, limit), VIEW_CHARS)
 
     def predicate_frequency(self, limit: int = 20) -> list[dict[str, Any]]:
-        """The predicates in use, most frequent first: [{predicate, count, label}]; limit up to 25."""
-        return _list(self._views.predicate_frequency(limit))
+        """Predicates in use, most frequent first: [{predicate, count, label}]; limit up to 25."""
+        return fit(self._views.predicate_frequency(limit), VIEW_CHARS)
 
     def graph_stats(self) -> dict[str, Any]:
         """Sizes, roots, key classes, languages and namespaces of the graph."""
-        return _dict(self._views.graph_stats())
-
-
-def _list(value: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = fit(value, VIEW_CHARS)
-    return made
-
-
-def _dict(value: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = fit(value, VIEW_CHARS)
-    return made
+        return fit(self._views.graph_stats(), VIEW_CHARS)
 
 
 # -- into so many characters
-# -----------------------------------------------------------------------------
 
 
-def fit(value: Any, most: int) -> Any:
+def fit(value: T, most: int) -> T:
     """A list or an object in at most `most` characters of JSON; as it is when it fits.
 
     Long texts are cut first, then the longest lists lose their last parts; an object says in
     `left_out` how many. What still does not fit loses more of its texts, and in the end its last
     parts.
     """
-    if len(rendered(value)) <= most:
+    if len(render_value(value)) <= most:
         return value
-    made = _clipped(value, LONG_CHARS)
+    made: Any = _clip_texts(value, LONG_CHARS)
     dropped = Counter[str](made.get("left_out", {}) if isinstance(made, dict) else {})
 
     def too_long() -> bool:
-        return len(rendered(_noted(made, dropped))) > most
+        return len(render_value(_note(made, dropped))) > most
 
     while too_long() and (found := _longest_list(made)) is not None:
         name, parts = found
@@ -119,24 +109,25 @@ def fit(value: Any, most: int) -> Any:
         dropped[name] += 1
     for chars in SHORTER_CHARS:
         if too_long():
-            made = _clipped(made, chars)
+            made = _clip_texts(made, chars)
     while made and too_long():
         _drop_last(made)
-    return made if too_long() else _noted(made, dropped)
+    fitted: T = made if too_long() else _note(made, dropped)
+    return fitted
 
 
 def take(entries: Iterator[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     """The first entries that fit into so many characters of JSON together; the first one always."""
     taken: list[dict[str, Any]] = []
     for entry in entries:
-        room -= len(rendered(entry)) + 2
+        room -= len(render_value(entry)) + 2
         if room < 0 and taken:
             break
         taken.append(entry)
     return taken
 
 
-def _noted(made: Any, dropped: Counter[str]) -> Any:
+def _note(made: Any, dropped: Counter[str]) -> Any:
     return {**made, "left_out": dict(dropped)} if dropped and isinstance(made, dict) else made
 
 
@@ -148,7 +139,7 @@ def _drop_last(made: Any) -> None:
 
 
 def _longest_list(value: Any) -> tuple[str, list[Any]] | None:
-    lists = [(len(rendered(parts)), name, parts) for name, parts in _lists(value, "") if parts]
+    lists = [(len(render_value(parts)), name, parts) for name, parts in _lists(value, "") if parts]
     if not lists:
         return None
     _, name, parts = max(lists, key=lambda entry: entry[0])
@@ -164,12 +155,12 @@ def _lists(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
             yield from _lists(part, f"{name}.{key}" if name else str(key))
 
 
-def _clipped(value: Any, chars: int) -> Any:
+def _clip_texts(value: Any, chars: int) -> Any:
     """A copy in which no text, and no name of a field, is longer."""
     if isinstance(value, str):
         return clip(value, chars)
     if isinstance(value, dict):
-        return {clip(str(key), chars): _clipped(part, chars) for key, part in value.items()}
+        return {clip(str(key), chars): _clip_texts(part, chars) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_clipped(part, chars) for part in value]
+        return [_clip_texts(part, chars) for part in value]
     return value

@@ -40,6 +40,7 @@ from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import (
     LEVELS,
     LOCAL,
+    QUARANTINE_KEYS,
     Check,
     Hit,
     Lessons,
@@ -330,7 +331,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             if old.trust == "trusted":
                 return old
             provenance = {
-                key: value for key, value in old.provenance.items() if key != "quarantined_because"
+                key: value for key, value in old.provenance.items() if key not in QUARANTINE_KEYS
             }
             if by:
                 provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)

@@ -15,13 +15,20 @@ from dataclasses import replace
 from rlm.llm.offline.asked.frames import framed, guessed
 from rlm.llm.offline.asked.gates import GATES
 from rlm.llm.offline.asked.grammar import Rule, Words, everything, pattern
-from rlm.llm.offline.asked.kinds import COUNTED, FAMILIES, KINDS, Asked, family_of
-from rlm.llm.offline.asked.lazy import Lazy
-from rlm.llm.offline.asked.leads import COUNT, LEAD, PLURAL, THERE, TOTALS
-from rlm.llm.offline.asked.marks import MAX_CHARS, OPEN, hidden
+from rlm.llm.offline.asked.kinds import (
+    COUNTED,
+    FAMILIES,
+    KINDS,
+    MAX_CHARS,
+    OPEN,
+    Asked,
+    Lazy,
+    family_of,
+    generalised,
+    hidden,
+)
 from rlm.llm.offline.asked.names import looks_named, name_in, of_vocabulary, text_in
-from rlm.llm.offline.asked.narrowed import listed_and_counted, narrowed, typed
-from rlm.llm.offline.asked.notation import in_signs, in_words
+from rlm.llm.offline.asked.notation import in_signs, in_words, respelled
 from rlm.llm.offline.asked.properties import BY_DOMAIN, BY_RANGE, NAMED, SEARCH
 from rlm.llm.offline.asked.rules import (
     HAS_ANY,
@@ -32,11 +39,17 @@ from rlm.llm.offline.asked.rules import (
     SUBCLASSES,
     SUPERCLASSES,
 )
-from rlm.llm.offline.asked.several import may_be_several, parted, read_joined
-from rlm.llm.offline.asked.spelling import respelled
+from rlm.llm.offline.asked.several import (
+    listed_and_counted,
+    may_be_several,
+    narrowed,
+    parted,
+    read_joined,
+    typed,
+)
+from rlm.llm.offline.asked.short import COUNT, LEAD, PLURAL, THERE, TOTALS
 from rlm.llm.offline.asked.terms import ABOUT, DESCRIBE, EXISTS, INSTANCES
 from rlm.llm.offline.asked.text import ABOUT_THE_WHOLE, OVERVIEW, STEERING, Prepared, prepare
-from rlm.llm.offline.asked.title import generalised
 
 __all__ = ["COUNTED", "FAMILIES", "KINDS", "Asked", "family_of", "generalised", "understand"]
 

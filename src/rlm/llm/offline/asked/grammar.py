@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from rlm.llm.offline.asked.lazy import Lazy
+from rlm.llm.offline.asked.kinds import Lazy
 
 _CLASS = (
     r"(?:owl |rdfs |named |ontology |other"

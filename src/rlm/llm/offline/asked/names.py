@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from rlm.llm.offline.asked.lazy import Lazy
-from rlm.llm.offline.asked.marks import CLOSE, OPEN
+from rlm.llm.offline.asked.kinds import CLOSE, OPEN, Lazy
 from rlm.llm.offline.asked.text import MAX_NAME_CHARS, MAX_NAME_WORDS
 from rlm.llm.offline.asked.words import vocabulary
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rlm.llm.offline.asked.lazy import Lazy
-from rlm.llm.offline.asked.marks import MAX_LEFT
+from rlm.llm.offline.asked.kinds import MAX_LEFT, Lazy
 
 MAX_NAME_WORDS = 9
 MAX_NAME_CHARS = 200

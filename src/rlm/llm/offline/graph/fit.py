@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.kinds import CLASS_TYPES, DECLARED, base_kind, only_type
+from rlm.llm.offline.graph.answers import CLASS_TYPES, DECLARED, base_kind, only_type
 from rlm.llm.offline.graph.sparql import Group, Query, Tokens, Triple
 
 _ONE = "rdfs:subClassOf"

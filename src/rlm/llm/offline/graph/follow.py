@@ -11,19 +11,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlm.llm.offline.asked.kinds import Asked
-from rlm.llm.offline.graph.accept import Plan
-from rlm.llm.offline.graph.kinds import (
+from rlm.llm.offline.graph.answers import (
     CHECKS,
     IN_STATS,
     JOINING,
     NONE_IF,
     PROBES,
     base_kind,
+    below,
+    counting,
+    included,
+    listing,
     literal,
     query_for,
     searched_types,
+    widened,
 )
-from rlm.llm.offline.graph.saying import below, counting, included, listing, widened
+from rlm.llm.offline.graph.prompt import Plan
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     OLD_ROOTS,
@@ -93,7 +97,7 @@ def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
             "if not whole:",
             *(f"    {line}" for line in more),
         ]  # one look does not show them all
-        own_way = [*included(asked, _IRI), listing(asked, about)]
+        own_way = [*included(replace(asked, kind=kind), _IRI), listing(asked, about)]
         lines += below(asked, about, _IRI) if kind == "instances" else own_way
         return (
             [*helpers, "number_of", "column", "listed", *including(kind)],
@@ -160,7 +164,11 @@ def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
     lines += ["own = len(names)", f"reached = {reached}"]
     check, expected = _expected(asked, plan, kind)
     own = kind == "instances" and not asked.inherited
-    lines += below(asked, about, _IRI) if own else [*included(asked, _IRI), listing(asked, about)]
+    lines += (
+        below(asked, about, _IRI)
+        if own
+        else [*included(replace(asked, kind=kind), _IRI), listing(asked, about)]
+    )
     lines += [ROOTS_PARTED] if kind == "roots" else []
     found = {"rows": "own", "expected": expected, "whole": "reached and whole"}
     helpers = [

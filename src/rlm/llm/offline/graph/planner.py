@@ -14,32 +14,43 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.llm.offline.asked import understand
-from rlm.llm.offline.asked.concepts import concepts_asked
-from rlm.llm.offline.asked.kinds import Asked
+from rlm.llm.offline.asked.kinds import Asked, concepts_asked
 from rlm.llm.offline.graph import steps
-from rlm.llm.offline.graph.accept import Plan, best_plan
-from rlm.llm.offline.graph.concepts import ask_thesaurus, exists_said, notes_of
+from rlm.llm.offline.graph.answers import (
+    MENTION_CHARS,
+    PROBES,
+    about_of,
+    base_kind,
+    label_of,
+    misread,
+    names_needed,
+    notes_on,
+    shown,
+    wanted_kinds,
+    with_article,
+)
 from rlm.llm.offline.graph.each import (
     MOST_NAMES,
     Section,
     answer_each,
+    ask_thesaurus,
+    exists_said,
     find_each,
     found_parts,
+    notes_of,
     own_plan,
     single,
 )
 from rlm.llm.offline.graph.follow import follow
-from rlm.llm.offline.graph.kinds import PROBES, base_kind, names_needed, wanted_kinds
-from rlm.llm.offline.graph.naming import (
-    MENTION_CHARS,
-    about_of,
-    label_of,
-    misread,
-    notes_on,
-    shown,
-    with_article,
+from rlm.llm.offline.graph.prompt import (
+    Plan,
+    Seen,
+    Turn,
+    best_plan,
+    is_bare,
+    key_classes,
+    read_prompt,
 )
-from rlm.llm.offline.graph.prompt import Seen, Turn, is_bare, key_classes, read_prompt
 from rlm.llm.offline.graph.telling import label_shown
 from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
 from rlm.llm.types import Message

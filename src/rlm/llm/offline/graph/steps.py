@@ -15,7 +15,7 @@ from typing import Any
 
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph import belonging, repl, telling, thesaurus
-from rlm.llm.offline.graph.kinds import (
+from rlm.llm.offline.graph.answers import (
     DEPRECATED_ROOTS,
     IN_STATS,
     JOINING,
@@ -23,12 +23,17 @@ from rlm.llm.offline.graph.kinds import (
     PROBES,
     SIDES,
     base_kind,
+    below,
+    counting,
+    included,
+    listing,
     literal,
+    parts_asked,
     query_for,
     searched_types,
     wanted_kinds,
+    widened,
 )
-from rlm.llm.offline.graph.saying import below, counting, included, listing, parts_asked, widened
 
 Term = dict[str, Any]
 _NEEDS = {

@@ -8,7 +8,9 @@ import re
 from rlm.llm.offline.text import said
 from rlm.llm.offline.text.plan import Plan
 from rlm.llm.offline.text.said import (
+    HOW_TO_SET,
     OFFLINE_UNANSWERED,
+    WHAT_IT_IS,
     Found,
     per_text_of,
     place_of,
@@ -19,14 +21,6 @@ from rlm.llm.offline.text.said import (
 from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.offline.text.wanted import fits
 
-WHAT_IT_IS = (
-    "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and"
-    " outlines by rules, and understands nothing."
-)
-HOW_TO_SET = (
-    "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with"
-    " RLM_BASE_URL set)."
-)
 CANNOT = (
     f"{OFFLINE_UNANSWERED} this question cannot be answered without a language model. {WHAT_IT_IS}"
     " It can answer, for example: how many times does 'X' occur, how many lines contain 'X', where"

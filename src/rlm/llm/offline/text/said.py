@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rlm.llm.offline.text.plan import Plan
+if TYPE_CHECKING:
+    from rlm.llm.offline.text.plan import Plan
 
 Found = Mapping[str, Any]
 
 OFFLINE_UNANSWERED = "Not answered:"
 """What an answer begins with that is none. No other answer begins so."""
+WHAT_IT_IS = (
+    "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and"
+    " outlines by rules, and understands nothing."
+)
+HOW_TO_SET = (
+    "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with"
+    " RLM_BASE_URL set)."
+)
 
 
 def tidy(text: object, *, lines: bool = False) -> str:

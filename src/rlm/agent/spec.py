@@ -1,0 +1,141 @@
+"""What a caller can choose about a run (`RunSpec`), and what comes of it (`AgentResult`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlm.errors import ConfigError
+from rlm.learning.verify import Verify
+from rlm.llm import is_unanswered
+from rlm.loop import Limits, LoopSpec, RLMResult
+from rlm.store.backend import MemoryBackend
+
+Part = str | bytes | Path
+Context = Part | Sequence[Part] | Mapping[str, Part]
+OpensStore = Callable[[], AbstractContextManager[MemoryBackend]]
+
+AGENT_OUTPUT_CHARS = 2_000
+"""What a model is shown of one block's output over an ontology: rows belong behind handles."""
+MOST_RECALLED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRef:
+    """Which task of which curriculum a run is."""
+
+    curriculum_id: str
+    task_id: str
+    content: str = ""
+    """A hash of the task as it was, so that training knows it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec(LoopSpec):
+    """Everything that a caller can choose about a run. It goes from the command line to the loop.
+
+    `rlm.agent.run` takes these fields as keywords. Training and evaluation get one without a
+    question and make one for each task with `dataclasses.replace`. Fields that the loop reads too
+    are in `LoopSpec`.
+    """
+
+    query: str = ""
+    ontology_path: str | Path | None = None
+    """A file, or a named endpoint."""
+    ontology_name: str | None = None
+    """What memories call the ontology; its file's name where none is given."""
+    ontology_format: str | None = None
+    """What its file holds, where its name does not say: turtle, …"""
+    lang: str | None = None
+    """The language of labels, as de or pt-BR."""
+    context: Context | None = None
+    """Text, bytes, a path, or several of them."""
+    db_path: str | Path | None = None
+    store: MemoryBackend | OpensStore | None = None
+    """Goes before `db_path`; a function that opens it is called once all else is accepted."""
+    model: str | None = None
+    """Who is asked where no `client` is given."""
+    sub_model: str | None = None
+    base_url: str | None = None
+    record: str | Path | None = None
+    """A cassette to write every model call to."""
+    replay: str | Path | None = None
+    """A cassette to answer every model call from."""
+    memory_k: int = 3
+    """How many memories are retrieved; the best of them go into the prompt."""
+    recall: bool = True
+    """Whether the prompt is given what earlier runs learnt."""
+    memory_tools: bool = True
+    """Whether the REPL has `mem_*` and `memory_*` over the store."""
+    enable_extraction: bool = True
+    """Whether the run leaves memories of its own."""
+    verify: Verify | None = None
+    """How the answer is checked, by a query of its own; it wins over every judge."""
+    scaling: str | None = None
+    """`parallel:K` or `sequential:K`: K attempts, the best answer, and what they teach together."""
+    log_dir: str | Path | None = None
+    task: TaskRef | None = None
+    task_types: tuple[str, ...] = ()
+    """What kind of task it is, where somebody knows: memories for other kinds are not recalled."""
+    notes: str | None = None
+    """Kept with the run."""
+    on_start: Callable[[str], None] | None = None
+    """Told which model is asked, once everything is accepted."""
+
+    def __post_init__(self) -> None:
+        k = self.memory_k
+        if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= MOST_RECALLED:
+            raise ConfigError(f"memory_k is {k!r}: use a whole number from 0 to {MOST_RECALLED}")
+        if self.record is not None and self.replay is not None:
+            raise ConfigError(
+                "a run is recorded or replayed, not both: leave out --record or --replay"
+            )
+
+    @property
+    def recall_k(self) -> int:
+        """How many memories are asked for."""
+        return self.memory_k if self.recall else 0
+
+    def limits_over(self, *, ontology: bool) -> Limits:
+        """The limits; those that nobody gave depend on what is asked."""
+        if self.limits is not None:
+            return self.limits
+        return Limits(max_output_chars=AGENT_OUTPUT_CHARS) if ontology else Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """What a run came to. `iterations` is how many turns the model took."""
+
+    answer: str
+    iterations: int
+    run_id: str
+    trajectory_id: str
+    log_path: str | None
+    memories_used: list[dict[str, Any]]
+    """Every memory that was retrieved: memory_id, title, rank, score, injected, followed."""
+    converged: bool
+    reason: str
+    judgment: dict[str, Any] | None
+    """is_success, reason, confidence, missing; None when the run was not judged."""
+    leakage: dict[str, Any]
+    usage: dict[str, Any]
+    new_memories: list[dict[str, Any]]
+    """What was learnt: memory_id, title, and whether it was added, merged, replaced or skipped."""
+    submitted: dict[str, Any] | None
+    model: str
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    """With scaling: each attempt's trajectory_id, iterations and verdict, the chosen one first."""
+    result: RLMResult = field(repr=False, default_factory=lambda: RLMResult(""))
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer: the model finished, and did not say that it cannot."""
+        return self.converged and not is_unanswered(self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field but the trajectory itself, as JSON types."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "result"}

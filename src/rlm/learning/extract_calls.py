@@ -1,0 +1,261 @@
+"""What a run taught, read from its calls, without a model: the same run gives the same memory.
+
+A success leaves the calls that led to its answer, with the specifics taken out. A failure leaves
+what to avoid. No words of the question, of an answer, of an error or of a label get into a memory:
+only calls, names of tools, and sentences that are written here. So nobody can have something stored
+by writing it into an ontology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlm.learning.calls import LINKING, CallText, Step, entities_in, steps_of, texts_in, write_call
+from rlm.learning.compact import is_shown_whole, list_steps, short_title
+from rlm.learning.confidence import START
+from rlm.learning.decisive import AnswerForm, decisive_steps
+from rlm.learning.failures import lesson_of_answer, lesson_of_errors
+from rlm.learning.grounding import iris_in
+from rlm.learning.kinds import TWO_TERMS, YES_NO, TaskKind, is_of_a_thesaurus, kind_of
+from rlm.learning.words import says_absent
+from rlm.llm.types import is_unanswered
+from rlm.loop.trace import ToolCall, Trace
+from rlm.ontology.terms import Prefixes
+from rlm.store.types import Judgment, MemoryItem, Scope
+
+TASK_CHARS = 2_000
+LINK = "`{}(name)` for {} IRI"
+ENDINGS = {
+    "namespaces": "answer with each prefix and its namespace",
+    "describe": "answer from what it returned, with the IRI",
+    "path": "answer with the chain of IRIs, in order",
+    "count": "answer with the number",
+    "is_subclass": "answer yes or no",
+    "is_instance": "answer yes or no",
+    "exists": "answer yes with the IRI, or no",
+}
+PAGE = "page with `sparql_slice`; answer with every IRI"
+EVERY = "answer with every IRI that it returned"
+GENERAL = (
+    ("subclass", "subclasses"),
+    ("superclass", "superclasses"),
+    ("propert", "properties"),
+    ("instance", "instances"),
+    ("individual", "individuals"),
+    ("namespace", "namespaces"),
+    ("label", "labels"),
+    ("relat", "relations"),
+    ("connect", "connections"),
+    ("path", "paths"),
+    ("how many", "numbers"),
+    ("count", "numbers"),
+    ("class", "classes"),
+    ("concept", "concepts"),
+    ("term", "terms"),
+)
+"""The only words of a question that a title may have, by their beginnings."""
+
+
+class CallReading:
+    """The calls of one run. `said` is the kind of task, where a caller or a curriculum named it."""
+
+    def __init__(
+        self,
+        calls: Sequence[ToolCall],
+        question: str,
+        answer: str = "",
+        *,
+        ontology: str | None = None,
+        prefixes: Mapping[str, str] | None = None,
+        said: str = "",
+    ) -> None:
+        self.calls, self.question, self.answer = calls, question, answer.strip()
+        self.ontology, self.prefixes, self.said = ontology, Prefixes(prefixes or {}), said
+        self.steps = steps_of(calls, self.prefixes)
+        named = frozenset(iris_in(self.answer, self.prefixes))
+        self.form = AnswerForm(self.answer, question, named, frozenset(self._entities(self.steps)))
+
+    @classmethod
+    def of_run(cls, artifact: Mapping[str, Any], trace: Trace | None, **known: Any) -> CallReading:
+        """The reading of a run by its artifact and its trace."""
+        question = known.pop("question", "") or str(artifact.get("task") or "")
+        calls = list(trace.calls) if trace is not None else []
+        return cls(calls, question, str(artifact.get("final_answer") or ""), **known)
+
+    @property
+    def kind(self) -> TaskKind:
+        """What kind of task the decisive calls answer."""
+        shown = self._write_steps(decisive_steps(self.steps, self.form))
+        return self._kind(shown) if shown else TaskKind()
+
+    def lessons(self, judgment: Judgment) -> list[MemoryItem]:
+        """A procedure of a success, and at most one lesson of what went wrong."""
+        if not self.calls or is_unanswered(self.answer):
+            return []
+        tags = self.kind.tags
+        if judgment.is_success:
+            found = [self.procedure(), lesson_of_errors(self.calls, tags, recovered=True)]
+        else:
+            found = [self.pitfall(judgment), lesson_of_errors(self.calls, tags)]
+        return [item for item in found if item is not None]
+
+    # -- a success ---------------------------------------------------------------------------------
+
+    def procedure_by(self, last: ToolCall) -> MemoryItem | None:
+        """The procedure that ends in one call, which somebody says is the decisive one."""
+        chosen = [step for step in self.steps if step.call is last]
+        return self.procedure(chosen) if chosen else None
+
+    def procedure(self, chosen: list[Step] | None = None) -> MemoryItem | None:
+        """The calls that gave the answer, as general as they can be."""
+        chosen = decisive_steps(self.steps, self.form) if chosen is None else chosen
+        if not chosen:
+            return self._absent()
+        entities, shown = self._entities(chosen), self._write_steps(chosen)
+        kind = self._kind(shown)
+        if not shown or _is_special(kind, shown, entities):
+            return None
+        linker = self._linker(entities) if entities and chosen[0].tool not in LINKING else ""
+        link = LINK.format(linker, "each" if len(entities) > 1 else "the") if linker else ""
+        tools = _tools_of(linker, chosen, shown)
+        ending = ENDINGS.get(kind.name) or (PAGE if chosen[0].query or chosen[-1].query else EVERY)
+        kept = [name for one in shown for name in one.kept]
+        for steps in _forms(link, shown, ending):
+            item = self._item(kind, steps, tools, kept)
+            if is_shown_whole(item):
+                return item
+        # A query that no prompt has the room for stands below the steps, where `mem_get` finds it.
+        steps = [
+            *([link] if link else []),
+            "get this memory with `mem_get`: its query is below the steps",
+            "run it with `sparql_query`, then page with `sparql_slice`",
+        ]
+        below = "\n".join(f"\n```sparql\n{one.query or one.text}\n```" for one in shown)
+        return self._item(kind, steps, tools, kept, below)
+
+    def _write_steps(self, chosen: Sequence[Step]) -> list[CallText]:
+        """The steps without their specifics, each once; [] when one cannot be shown."""
+        entities, texts = self._entities(chosen), texts_in(chosen, self.question)
+        shown: dict[str, CallText] = {}
+        for step in chosen:
+            linking = step.tool in LINKING and self.form.form == YES_NO
+            made = write_call(step, entities, texts, self.prefixes, linking=linking)
+            if made is None:
+                return []
+            shown.setdefault(made.text, made)
+        return list(shown.values())
+
+    def _kind(self, shown: Sequence[CallText]) -> TaskKind:
+        return kind_of([one.text for one in shown], self.form.form)
+
+    def _entities(self, about: Sequence[Step]) -> dict[str, str]:
+        return entities_in(self.steps, about, self.question, self.prefixes)
+
+    def _linker(self, entities: Mapping[str, str]) -> str:
+        used = [
+            step.tool for step in self.steps if step.tool in LINKING and step.iris & entities.keys()
+        ]
+        return used[-1] if used else "search_entity"
+
+    def _absent(self) -> MemoryItem | None:
+        """The searches that found nothing of that name."""
+        searches = list(dict.fromkeys(step.tool for step in self.steps if step.tool in LINKING))[:2]
+        known = self.form.named or self.form.asked
+        if not searches or known or not says_absent(self.answer):
+            return None
+        steps = [f"`{tool}(name)`" for tool in searches]
+        steps.append("no hit has that name: say that there is no such thing, name no IRI")
+        kind = TaskKind("absent", special_title="Tell when something is not there")
+        item = self._item(kind, steps, searches, ())
+        item.description = "For a name that the ontology may not have."
+        return item
+
+    def _item(
+        self,
+        kind: TaskKind,
+        steps: list[str],
+        tools: Sequence[str],
+        kept: Sequence[str],
+        below: str = "",
+    ) -> MemoryItem:
+        ontology = self.ontology if kept else None
+        types = (kind.task_type,) if kind.name else ()
+        about = f"; names terms of {ontology}" if ontology else ""
+        return MemoryItem(
+            short_title(kind.title or self._title()),
+            _when(kind, tools) + about + ".",
+            list_steps(steps) + below,
+            source_type="success",
+            task_query=self.question[:TASK_CHARS] or None,
+            tags=kind.tags or ["ontology"],
+            scope=Scope(ontology, types, tuple(dict.fromkeys(tools)), ontology is None),
+            outcome="success",
+            confidence=START["distilled"],
+        )
+
+    def _title(self) -> str:
+        words = self.question.casefold()
+        about = list(dict.fromkeys(name for part, name in GENERAL if part in words))[:2]
+        tool = self.steps[-1].tool
+        return f"Find {' and '.join(about)} with {tool}" if about else f"Ask with {tool}"
+
+    # -- a failure ---------------------------------------------------------------------------------
+
+    def pitfall_by(self, last: ToolCall | None, judgment: Judgment) -> MemoryItem | None:
+        """What to avoid after a call that somebody says was wrong, or else after the last error."""
+        if last is None:
+            failed = [call for call in self.calls if not call.ok][-1:]
+            return lesson_of_errors([*failed, *failed], self.kind.tags)
+        chosen = [step for step in self.steps if step.call is last]
+        return self.pitfall(judgment, chosen[0]) if chosen else None
+
+    def pitfall(self, judgment: Judgment, chosen: Step | None = None) -> MemoryItem | None:
+        """The call that the wrong answer came from.
+
+        What it was wrong for is not read off the call, which may be right for its own kind.
+        """
+        if chosen is None:
+            if not self.answer or not self.steps:
+                return None
+            chosen = (decisive_steps(self.steps, self.form) or self.steps[-1:])[-1]
+        shown = self._write_steps([chosen])
+        usable = shown and not shown[0].kept and not shown[0].gaps
+        call = shown[0].text if usable else ""
+        tags = [self.said] if self.said else []
+        return lesson_of_answer(self.said, chosen.tool, call, judgment, tags)
+
+
+def _is_special(kind: TaskKind, shown: Sequence[CallText], entities: Mapping[str, str]) -> bool:
+    """Whether calls answered something that other tasks of their kind do not ask for.
+
+    Two names where a procedure has a place for one; the ontology itself, described as a term is; a
+    thesaurus in place of classes.
+    """
+    several = len(entities) > 1 and kind.name not in TWO_TERMS
+    itself = kind.name == "describe" and not entities
+    return several or itself or any(is_of_a_thesaurus(one.text) for one in shown)
+
+
+def _tools_of(linker: str, chosen: Sequence[Step], shown: Sequence[CallText]) -> list[str]:
+    """The tools that a procedure calls: to link names, to ask, and to read what a query found."""
+    reads = any(one.query and not one.query.startswith("ASK") for one in shown)
+    tools = [linker, *(step.tool for step in chosen), "sparql_slice" if reads else ""]
+    return [tool for tool in tools if tool]
+
+
+def _forms(link: str, calls: Sequence[CallText], ending: str) -> list[list[str]]:
+    """Ways to say it, the best first; a prompt shows three steps."""
+    said = [f"`{call.text}`" for call in calls]
+    forms = [[link, *said, ending], [link, *said], [*said, ending], said]
+    return [made for form in forms if len(made := [step for step in form if step]) <= 3]
+
+
+def _when(kind: TaskKind, tools: Sequence[str]) -> str:
+    """When to use it, and what it calls: what the title leaves out."""
+    if not kind.name:
+        return "For a question like one that these calls answered"
+    calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
+    called = f"calls {' and '.join(calls or dict.fromkeys(tools))}"
+    said = f"{kind.extent}; {called}" if kind.extent else called
+    return said[0].upper() + said[1:]

@@ -1,0 +1,277 @@
+"""What kind of task a run was, read off the calls that decided it: no question is parsed.
+
+The words of a memory must not say more than its calls do, so its kind, its title and how far it
+goes are those of the calls. "All subclasses" that were found by a query for one level are direct
+subclasses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+YES_NO, NUMBER, NAMESPACES = "yes or no", "number", "namespaces"
+"""Forms of an answer."""
+FAMILIES = {
+    "namespaces": "orientation",
+    "describe": "entity_description",
+    "exists": "entity_description",
+    "subclasses": "hierarchy",
+    "all_subclasses": "hierarchy",
+    "superclasses": "hierarchy",
+    "all_superclasses": "hierarchy",
+    "roots": "hierarchy",
+    "is_subclass": "hierarchy",
+    "is_instance": "hierarchy",
+    "properties_by_domain": "property_discovery",
+    "properties_by_range": "property_discovery",
+    "search": "pattern_search",
+    "path": "relationship_discovery",
+    "count": "counting",
+    "instances": "instances",
+}
+"""Each kind of task and the family that it belongs to."""
+TITLES = {
+    "namespaces": "List the namespaces and their prefixes",
+    "describe": "Describe a term",
+    "exists": "Check whether a term exists",
+    "subclasses": "List the direct subclasses of a class",
+    "all_subclasses": "Find all subclasses of a class",
+    "superclasses": "List the direct superclasses of a class",
+    "all_superclasses": "Find all superclasses of a class",
+    "roots": "List the root classes of the hierarchy",
+    "is_subclass": "Check whether a class is a subclass",
+    "is_instance": "Check whether a thing is an instance",
+    "properties_by_domain": "List the properties with a given domain",
+    "properties_by_range": "List the properties with a given range",
+    "search": "Find terms by a piece of their name",
+    "path": "Find a path between two terms",
+    "instances": "List the instances of a class",
+    "classes": "List all classes of the ontology",
+    "properties": "List all properties of the ontology",
+    "object_properties": "List all object properties",
+    "datatype_properties": "List all datatype properties",
+    "annotation_properties": "List all annotation properties",
+    "individuals": "List all individuals of the ontology",
+}
+COUNT_TITLES = {
+    "": "Count the classes, individuals or triples",
+    "all_subclasses": "Count all subclasses of a class",
+    "all_superclasses": "Count all superclasses of a class",
+    "search": "Count the terms with a piece of name",
+    "triples": "Count the triples",
+}
+"""What is counted where that is not the title of the list with another verb."""
+COUNTED = frozenset((*TITLES, "triples"))
+"""What can be counted: a tag of a memory that counts."""
+TWO_TERMS = ("path", "is_subclass", "is_instance", "")
+"""Kinds that are asked about two terms; what other calls say of a second one is another answer."""
+DECLARED = ("classes", "properties", "object_properties", "datatype_properties",
+            "annotation_properties", "individuals")  # fmt: skip
+_ITSELF = "stated of the class itself"
+_ELSEWHERE = {
+    "instances": ("of its subclasses alone", "{} the instances of subclasses of a class"),
+    "properties_by_domain": (
+        "of its superclasses alone",
+        "{} properties by domain, inherited alone",
+    ),
+    "properties_by_range": ("of its superclasses alone", "{} properties by range, inherited alone"),
+}
+"""Without the class itself: how far that goes, and the title of it."""
+_INHERITED = {
+    "instances": "{} all instances of a class, below it too",
+    "properties_by_domain": "{} properties by domain, inherited too",
+    "properties_by_range": "{} properties by range, inherited too",
+}
+_PROBED = {
+    ("rdfs:subClassOf", "in"): "subclasses",
+    ("rdfs:subClassOf", "out"): "superclasses",
+    ("rdfs:domain", "in"): "properties_by_domain",
+    ("rdfs:range", "in"): "properties_by_range",
+    ("rdf:type", "in"): "instances",
+}
+"""The predicate and the direction of a look at links → what that lists."""
+_TYPES = {
+    "owl:Class": "classes",
+    "rdfs:Class": "classes",
+    "rdf:Property": "properties",
+    "owl:ObjectProperty": "object_properties",
+    "owl:DatatypeProperty": "datatype_properties",
+    "owl:AnnotationProperty": "annotation_properties",
+    "owl:NamedIndividual": "individuals",
+}
+
+_SUB = "rdfs:subClassOf"
+_A = r"(?:a|rdf:type)"
+_ENTITY, _VARIABLE = r"\$ENTITY_\d+", r"\?\w+"
+_AGAINST = re.compile(r"\b(?:NOT\s+EXISTS|MINUS)\s*\{[^{}]*\}", re.IGNORECASE)
+_TWICE = re.compile(rf"{_SUB}\s*/\s*{_SUB}\s*\*")
+_PATH = re.compile(rf"{_SUB}\s*([+*]?)")
+_ABOUT_TWO = re.compile(rf"{_ENTITY}\s+({_A}|{_SUB})\S*\s+{_ENTITY}")
+_BY_SIDE = re.compile(r"rdfs:(domain|range)\b")
+_OF_TYPE = re.compile(rf"{_VARIABLE}\s+{_A}(?:/\S+)?\s+({_ENTITY}|{_VARIABLE})")
+_BELOW = re.compile(rf"{_VARIABLE}\s+{_SUB}[+*]?\s+{_ENTITY}")
+_ABOVE = re.compile(rf"{_ENTITY}\s+{_SUB}[+*]?\s+{_VARIABLE}")
+_TYPED = re.compile(rf"{_VARIABLE}\s+{_A}\s+([a-z]+:\w+)")
+_VALUES = re.compile(r"VALUES\s+\?\w+\s*\{([^{}]*)\}", re.IGNORECASE)
+_EVERYTHING = re.compile(r"\{\s*\?\w+\s+\?\w+\s+\?\w+\s*\.?\s*\}")
+_THESAURUS = re.compile(r"\bskos:(?:Concept|broader|narrower|related|topConceptOf|hasTopConcept)\b")
+_ARGUMENT = re.compile(r"(predicate|direction|output_mode)='([^']*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskKind:
+    """What some calls answer: `name` is '' where they are of no kind that is known here."""
+
+    name: str = ""
+    of: str = ""
+    """What is counted, for `count`."""
+    extent: str = ""
+    """How far the answer goes."""
+    only: str = ""
+    """The one kind of property that is wanted: object, datatype or annotation."""
+    special_title: str = ""
+
+    @property
+    def task_type(self) -> str:
+        """The kind as the scope of a memory has it: counting classes is not counting instances."""
+        listed = f"list_{self.name}" if self.name in DECLARED else self.name
+        counted = f"count_{self.of}" if self.of else listed
+        return counted + (f"_{self.only}" if self.only else "")
+
+    @property
+    def tags(self) -> list[str]:
+        if self.name in DECLARED:
+            return [self.task_type, FAMILIES["namespaces"]]
+        tags = (self.name, FAMILIES.get(self.name, ""), self.of)
+        return list(dict.fromkeys(tag for tag in tags if tag))
+
+    @property
+    def title(self) -> str:
+        """The title of a procedure for all tasks of this kind."""
+        if self.special_title or self.name != "count":
+            return self.special_title or TITLES.get(self.name, "")
+        if self.of in COUNT_TITLES:
+            return COUNT_TITLES[self.of]
+        listed = TITLES.get(self.of, "").replace(" of the ontology", "")
+        return re.sub(r"^\w+ (?:all |the )?", "Count the ", listed)
+
+
+def kind_of(calls: Sequence[str], form: str = "") -> TaskKind:
+    """The kind of task that these calls answer, as a procedure writes them (`calls.written`).
+
+    `form` is that of the answer where it tells more than the call: YES_NO, NUMBER or NAMESPACES.
+    One search may say what there is, or whether it is there.
+    """
+    kinds = [_of_call(call, form) for call in calls]
+    if len({(kind.name, kind.of, kind.only) for kind in kinds}) != 1:
+        return TaskKind()
+    kind, counts = kinds[0], kinds[0].name == "count"
+    base = kind.of if counts else kind.name
+    marks = set(_marks(calls))
+    if base in ("subclasses", "superclasses"):
+        every = bool(marks & {"+", "*"})
+        base = f"all_{base}" if every else base
+        kind = replace(kind, extent="every level" if every else "one level")
+    elif base in _ELSEWHERE:
+        kind = _with_reach(kind, base, marks, "Count" if counts else "List")
+    return replace(kind, of=base) if counts else replace(kind, name=base)
+
+
+def _with_reach(kind: TaskKind, base: str, marks: set[str], verb: str) -> TaskKind:
+    """How far a list of what a class has goes: itself, what it inherits, or both."""
+    inherited = marks not in (set(), {"-"})
+    if kind.only:
+        side = base.rpartition("_")[2]
+        title = f"{verb}{' all' * inherited} {kind.only} properties by {side}"
+        return replace(kind, special_title=title, extent="" if inherited else _ITSELF)
+    if marks and marks <= {"", "+"}:
+        extent, title = _ELSEWHERE[base]
+        return replace(kind, extent=extent, special_title=title.format(verb))
+    if inherited:
+        return replace(kind, special_title=_INHERITED[base].format(verb))
+    return replace(kind, extent=_ITSELF)
+
+
+def is_of_a_thesaurus(call: str) -> bool:
+    """Whether a call asks for concepts of SKOS, and not for classes."""
+    return _THESAURUS.search(call) is not None
+
+
+def _marks(calls: Iterable[str]) -> Iterable[str]:
+    """How far each call goes: '-' without the hierarchy, '' one level of it, '+' every level, '*'
+    and itself. A call that is neither a query nor one predicate of a term says nothing."""
+    for call in calls:
+        if call.startswith("sparql_query(") or "predicate=" in call:
+            text = _TWICE.sub(f"{_SUB}+", _AGAINST.sub(" ", call))
+            yield max(_PATH.findall(text), key=("", "+", "*").index, default="-")
+
+
+def _of_call(call: str, form: str) -> TaskKind:
+    tool = call.partition("(")[0]
+    if tool == "sparql_query":
+        return _of_query(call, number=form == NUMBER)
+    said = dict(_ARGUMENT.findall(call))
+    if tool in ("search_entity", "search_by_label"):
+        name = "exists" if form == YES_NO else "search"
+    elif tool == "probe_relationships":
+        name = _PROBED.get((said.get("predicate", ""), said.get("direction", "")), "")
+    elif tool == "graph_stats":
+        return TaskKind({NUMBER: "count", NAMESPACES: "namespaces"}.get(form, ""))
+    elif tool == "sparql_schema":
+        mode = said.get("output_mode", "")
+        name = mode if mode in ("namespaces", "classes", "properties") else ""
+    else:
+        name = {"describe_entity": "describe", "find_path": "path"}.get(tool, "")
+    return TaskKind("count", of=name) if form == NUMBER and name else TaskKind(name)
+
+
+def _of_query(query: str, *, number: bool) -> TaskKind:
+    body = _AGAINST.sub(" ", query)
+    counts = number or re.search(r"\bCOUNT\s*\(", body) is not None
+    if query.startswith('sparql_query("ASK'):
+        about = _ABOUT_TWO.search(body)
+        if about is None:
+            return TaskKind()
+        direct = about[1] == _SUB and _PATH.findall(body) == [""]
+        title = "Check whether a class is a direct subclass" if direct else ""
+        return TaskKind("is_subclass" if about[1] == _SUB else "is_instance", special_title=title)
+    name = _listed_terms(body, negated=body != query)
+    if counts and _EVERYTHING.search(body):
+        name = "triples"
+    types = {_TYPES.get(name) for name in _TYPED.findall(body)} - {None}
+    only = ""
+    if _BY_SIDE.search(body) and len(types) == 1:
+        only = (next(iter(types)) or "").removesuffix("_properties").removesuffix("properties")
+    return TaskKind("count", of=name, only=only) if counts and name else TaskKind(name, only=only)
+
+
+def _listed_terms(body: str, *, negated: bool) -> str:
+    """What a query lists; '' for what is known by no name here."""
+    if re.search(r"\$TEXT_\d", body):
+        return "search"
+    side = _BY_SIDE.search(body)
+    if re.search(_ENTITY, body) is None:
+        return _declared_terms(body, negated=negated) if side is None else ""
+    if len(set(re.findall(_ENTITY, body))) > 1:
+        return ""
+    if side is not None:
+        other = {"domain": "range", "range": "domain"}[side[1]]
+        return "" if f"rdfs:{other}" in body else f"properties_by_{side[1]}"
+    if (typed := _OF_TYPE.search(body)) and (typed[1][0] == "$" or _BELOW.search(body)):
+        return "instances"
+    if _BELOW.search(body):
+        return "subclasses"
+    return "superclasses" if _ABOVE.search(body) else ""
+
+
+def _declared_terms(body: str, *, negated: bool) -> str:
+    """All terms of a type; roots where classes with something above them are left out."""
+    values = _VALUES.search(body)
+    names = values[1].split() if values else _TYPED.findall(body)
+    types = {_TYPES.get(name, "") for name in names}
+    if len(types) > 1 and "properties" in types and all(name.endswith("ties") for name in types):
+        types = {"properties"}
+    name = next(iter(types)) if len(types) == 1 else ""
+    return "roots" if negated and name == "classes" and _SUB not in body else name

@@ -1,0 +1,181 @@
+"""The calls of a run's tools: evidence for the judge, steps for the extractor.
+
+Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs,
+`prefix:name`) and how many rows it told of; of arguments their first characters.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from rlm.handles import Ref, View, to_wire
+
+MOST_CALLS = 500
+"""Calls that are kept, the first and the last of them; a loop can make thousands."""
+FIRST_CALLS = 250
+ARGUMENT_CHARS = 2_000
+NAMES_PER_CALL = 2_000
+MOST_NAMES = 200_000
+READ_CHARS = 20_000
+"""What is read of a value to find the names in it."""
+
+_NAME = re.compile(
+    r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+>|https?://[^\s<>\"{}|^`\\]+"
+    r"|(?:[^\W\d][\w.-]*|(?<![\w:#@%\\.])):[\w.%~-]+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of one tool."""
+
+    tool: str
+    args: Mapping[str, Any]
+    """By the name of the parameter, as plain values; texts are cut."""
+    ok: bool = True
+    error: str = ""
+    iris: frozenset[str] = frozenset()
+    """The names in what came back, as they stand there: full IRIs and `prefix:name`."""
+    rows: int | None = None
+    key: str = ""
+    """The handle that was returned, or that was read."""
+    chars: int = 0
+    value: Any = None
+    """A number or a truth value that came back, as an ASK's answer."""
+
+
+class HasFunctions(Protocol):
+    """Tools by name, as a Toolbox has them."""
+
+    functions: dict[str, Callable[..., Any]]
+
+
+B = TypeVar("B", bound=HasFunctions)
+
+
+@dataclass
+class Trace:
+    """The calls of one run, in order. Thread-safe."""
+
+    calls: list[ToolCall] = field(default_factory=list)
+    dropped: int = 0
+    _lost: dict[str, set[str]] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def note(self, call: ToolCall) -> None:
+        with self._lock:
+            if len(self.calls) >= MOST_CALLS:
+                lost = self.calls.pop(FIRST_CALLS)
+                self.dropped += 1
+                if sum(map(len, self._lost.values())) < MOST_NAMES:
+                    self._lost.setdefault(lost.tool, set()).update(lost.iris)
+            self.calls.append(call)
+
+    def seen(self) -> list[ToolCall]:
+        """The calls; of those that were dropped, what each tool returned is in one call without
+        arguments."""
+        with self._lock:
+            return [
+                *self.calls,
+                *(ToolCall(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items()),
+            ]
+
+    def watch(self, box: B) -> B:
+        """The same tools, each noted here when it is called."""
+        seen = copy.copy(box)
+        seen.functions = {name: self._watched(name, tool) for name, tool in box.functions.items()}
+        return seen
+
+    def _watched(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(tool)
+
+        @functools.wraps(tool)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound: Mapping[str, Any] = signature.bind(*args, **kwargs).arguments
+            except TypeError:  # the tool itself says what is wrong
+                bound = kwargs
+            given = {key: _plain(value) for key, value in bound.items()}
+            try:
+                value = tool(*args, **kwargs)
+            except Exception as exc:
+                self.note(
+                    ToolCall(
+                        name, given, ok=False, error=f"{type(exc).__name__}: {exc}"[:ARGUMENT_CHARS]
+                    )
+                )
+                raise
+            self.note(_summarize(name, given, value))
+            return value
+
+        return watched
+
+
+def render_value(value: Any) -> str:
+    """A value as the model would read it: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(to_wire(value), ensure_ascii=False, default=str)
+
+
+def names_in(text: str) -> frozenset[str]:
+    """IRIs and what looks like `prefix:name` in a text."""
+    found: set[str] = set()
+    for match in _NAME.finditer(text[:READ_CHARS]):
+        found.add(match[0].strip("<>").rstrip(".,;:)"))
+        if len(found) >= NAMES_PER_CALL:
+            break
+    return frozenset(found)
+
+
+def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
+    if isinstance(value, Ref):  # what it stands for is not seen yet
+        return ToolCall(name, given, key=value.key)
+    text = render_value(value)
+    key = _key_in(given)
+    rows = short = None
+    if isinstance(value, Mapping):
+        rows = next(
+            (
+                value[part]
+                for part in ("total", "rows", "count")
+                if isinstance(value.get(part), int)
+            ),
+            None,
+        )
+        short = value.get("boolean", rows)
+        if isinstance(value.get("ref"), Ref):
+            key = value["ref"].key
+    elif isinstance(value, list):
+        rows = len(value)
+    elif isinstance(value, bool | int | float):
+        short = value
+    return ToolCall(
+        name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short
+    )
+
+
+def _key_in(given: Mapping[str, Any]) -> str:
+    handle = given.get("ref_or_key")
+    return handle if isinstance(handle, str) else ""
+
+
+def _plain(value: Any) -> Any:
+    """An argument as it may be kept: no payload, no long text."""
+    if isinstance(value, Ref | View):
+        return value.key
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    if isinstance(value, str):
+        return value[:ARGUMENT_CHARS]
+    if isinstance(value, Mapping) and isinstance(value.get("key"), str):
+        return value["key"][:200]
+    return render_value(value)[:ARGUMENT_CHARS]

@@ -1,0 +1,1 @@
+"""The working data of a session: facts, named graphs and their snapshots."""

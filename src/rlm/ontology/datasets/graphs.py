@@ -1,0 +1,184 @@
+"""A bounded store in memory whose named graphs are `urn:rlm:{name}:mem`, `:prov`, `:work/<task>`
+and `:onto/<name>`.
+
+A graph is called by its label, the part behind the last colon. Names are letters, digits, dots,
+dashes and underscores, so that nothing in them can end an IRI or mean another graph. A change
+happens whole or not at all, and never goes beyond the bounds. This is not safe between threads by
+itself, and knows nothing of provenance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import pyoxigraph as ox
+
+from rlm.errors import OntologyError
+from rlm.ontology.datasets.statements import Node, Object, line_of, size_of
+from rlm.ontology.engine.child import to_term
+from rlm.ontology.terms import Term
+
+MAX_STATEMENTS = 100_000
+MAX_BYTES = 16 << 20
+"""Of all statements, written one to a line."""
+MAX_GRAPHS = 256
+MAX_NAME_CHARS = 64
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LABEL = re.compile(r"mem|prov|(?:work|onto)/(.*)", re.DOTALL)
+
+
+def check_name(name: str, of: str) -> str:
+    """The name as it is. OntologyError when it cannot be part of an IRI as it stands."""
+    if not isinstance(name, str) or len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name):
+        raise OntologyError(
+            f"{str(name)[:80]!a} cannot name a {of}: use at most {MAX_NAME_CHARS} letters, digits,"
+            " '.', '_' and '-', beginning with a letter or digit"
+        )
+    return name
+
+
+class Fact(NamedTuple):
+    """A statement and the graph it is in: `mem`, `prov`, `work/<task>` or `onto/<name>`."""
+
+    s: Term
+    p: Term
+    o: Term
+    graph: str
+
+
+def graph_of(quad: ox.Quad) -> str:
+    """The IRI of the graph that a statement is in; empty for the default graph."""
+    return "" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name.value
+
+
+class Graphs:
+    """The graphs of one dataset. `version` grows with each change, `count` and `bytes` are those of
+    all lines."""
+
+    def __init__(self, name: str) -> None:
+        self.name = check_name(name, "dataset")
+        self.version = self.count = self.bytes = 0  # the store itself counts by reading all of it
+        self.store = ox.Store()
+        for label in ("mem", "prov"):
+            self.store.add_graph(self.node(label))
+
+    # -- names
+
+    def node(self, label: str) -> ox.NamedNode:
+        """The IRI of a graph, whether it is there or not. OntologyError for what is no label."""
+        found = _LABEL.fullmatch(label)
+        if found is None:
+            raise OntologyError(
+                f"no graph {label[:80]!a}: there are mem, prov, work/<task> and onto/<name>"
+            )
+        if found[1] is not None:
+            check_name(found[1], "graph")
+        return ox.NamedNode(f"urn:rlm:{self.name}:{label}")
+
+    def label(self, iri: str) -> str:
+        """The label for the IRI of a graph. OntologyError for a graph of another dataset, or of
+        none."""
+        start = f"urn:rlm:{self.name}:"
+        if not iri.startswith(start):
+            raise OntologyError(
+                f"<{iri[:200]}> is no graph of the dataset {self.name}: those begin with {start}"
+            )
+        label = iri[len(start) :]
+        self.node(label)
+        return label
+
+    def labels(self) -> list[str]:
+        return sorted(self.label(graph.value) for graph in self.store.named_graphs())
+
+    def known(self, label: str) -> ox.NamedNode:
+        """The IRI of a graph that is there. OntologyError, with those that are, when it is not."""
+        node = self.node(label)
+        if not self.store.contains_named_graph(node):
+            there = ", ".join(islice(self.labels(), 12))
+            raise OntologyError(f"the dataset {self.name} has no graph {label}: it has {there}")
+        return node
+
+    # -- content
+
+    def statements(self, label: str) -> list[ox.Quad]:
+        return list(self.store.quads_for_pattern(None, None, None, self.node(label)))
+
+    def find(
+        self,
+        graph: ox.NamedNode | None,
+        s: Node | None = None,
+        p: ox.NamedNode | None = None,
+        o: Object | None = None,
+        *,
+        limit: int,
+    ) -> list[Fact]:
+        """At most so many statements that match, in no order."""
+        found = islice(self.store.quads_for_pattern(s, p, o, graph), max(0, limit))
+        return [
+            Fact(
+                to_term(one.subject),
+                to_term(one.predicate),
+                to_term(one.object),
+                self.label(graph_of(one)),
+            )
+            for one in found
+        ]
+
+    def check_room(self, label: str) -> None:
+        """OntologyError when a graph is not there and no more graphs may be."""
+        if (
+            not self.store.contains_named_graph(self.node(label))
+            and len(self.labels()) >= MAX_GRAPHS
+        ):
+            raise OntologyError(
+                f"a dataset has at most {MAX_GRAPHS} graphs: clear those of tasks that are done"
+            )
+
+    def make(self, label: str) -> None:
+        """Have a graph, empty if it was not there."""
+        self.check_room(label)
+        if not self.store.contains_named_graph(self.node(label)):
+            self.store.add_graph(self.node(label))
+            self.version += 1
+
+    def drop(self, label: str) -> int:
+        """Remove a graph; how many statements it had."""
+        gone = self.statements(label)
+        self.apply([], gone)
+        self.store.remove_graph(self.node(label))
+        return len(gone)
+
+    def apply(self, new: Iterable[ox.Quad], gone: Sequence[ox.Quad] = ()) -> None:
+        """Remove some statements and add others. OntologyError, and no change, when that would be
+        too much."""
+        coming = ox.Store()  # what the store will make of them: it writes numbers in its own way
+        coming.extend(new)
+        leaving = set(gone) - set(coming)
+        added = [quad for quad in coming if quad not in self.store]
+        count = self.count - len(leaving) + len(added)
+        size = self.bytes - size_of(leaving) + size_of(added)
+        if count > MAX_STATEMENTS:
+            raise OntologyError(
+                f"a dataset holds at most {MAX_STATEMENTS:,} statements, this would make {count:,}"
+            )
+        if size > MAX_BYTES:
+            raise OntologyError(
+                f"a dataset holds at most {MAX_BYTES:,} bytes, this would make {size:,}"
+            )
+        for quad in leaving:
+            self.store.remove(quad)
+        self.store.extend(added)
+        self.count, self.bytes = count, size
+        self.version += 1
+
+    def trig(self) -> str:
+        """Every graph, also an empty one, as TriG: graphs and statements sorted, a statement to a
+        line."""
+        parts: list[str] = []
+        for label in self.labels():
+            lines = sorted(line_of(quad) for quad in self.statements(label))
+            parts += [f"{self.node(label)} {{", *lines, "}"]
+        return "".join(f"{part}\n" for part in parts)

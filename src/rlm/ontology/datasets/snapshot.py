@@ -1,0 +1,250 @@
+"""A dataset in a file, and back.
+
+A snapshot is TriG. Its first line is a comment with the version of the format and the SHA-256 of
+all that follows; then come three statements about the dataset (format, name, session id), then the
+graphs, sorted, a statement to a line. The same dataset gives the same bytes. Only such a file is
+loaded: one that was edited, cut or damaged does not match its sum, and one that somebody made to
+match may still hold nothing but flat lines within the bounds of a dataset. This is why it is safe
+to parse it in this process. Other RDF can be brought in with `DatasetMeta.onto_mount`.
+
+The sum tells damage, not who wrote the file. A file is replaced whole, readable by its owner only;
+when it cannot be written, the old one stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from rlm.errors import OntologyError
+from rlm.ontology.datasets.dataset import OURS, DatasetMeta, Saved
+from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS
+from rlm.ontology.datasets.statements import check
+from rlm.ontology.terms import XSD
+
+FORMAT = 1
+MAX_SNAPSHOT_BYTES = MAX_BYTES + (1 << 20)
+"""The statements, and room for the lines around them: more than 256 graphs can need."""
+_FIRST = re.compile(rb"# rlm dataset snapshot ([0-9]{1,9}) sha256:([0-9a-f]{64})\n")
+_IRI = r'<[^\x00-\x20<>"{}|^`\\]+>'
+_NODE = rf"(?:{_IRI}|_:n[1-9][0-9]{{0,11}})"
+_TEXT = rf'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:@[A-Za-z0-9-]+|\^\^{_IRI})?'
+_STATEMENT = re.compile(rf"{_NODE} {_IRI} (?:{_NODE}|{_TEXT}) \.")
+_OPENS = re.compile(rf"({_IRI}) \{{")
+_HEAD = ("format", "name", "session")
+
+
+def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
+    """Write a dataset, whole or not at all; the path, made absolute. OntologyError when it cannot
+    be written."""
+    target = Path(path).expanduser().absolute()
+    version, graphs = dataset.image()
+    body = (_about(dataset) + graphs).encode()
+    digest = sha256(body).hexdigest()
+    _replace(target, f"# rlm dataset snapshot {FORMAT} sha256:{digest}\n".encode() + body)
+    dataset.saved = Saved(target, digest, version)
+    return target
+
+
+def load_snapshot(path: str | Path) -> DatasetMeta:
+    """The dataset of a snapshot, with its name and session id. OntologyError, and no dataset, for
+    any other file."""
+    target = Path(path).expanduser().absolute()
+    raw = _bytes_of(target)
+    try:
+        digest, text = _checked(raw)
+        name, session_id, graphs, quads = _parsed(text)
+        dataset = DatasetMeta.restored(name, session_id, graphs, quads)
+    except OntologyError as exc:
+        raise OntologyError(f"{target}: {exc}") from exc
+    dataset.saved = Saved(target, digest, dataset.version)
+    return dataset
+
+
+@contextlib.contextmanager
+def persisted(
+    path: str | Path, name: str, *, session_id: str | None = None
+) -> Iterator[DatasetMeta]:
+    """A dataset for one run: loaded before, if its snapshot is there, and saved after, if it was
+    changed.
+
+    Nothing is saved when the block raises, or when it changed nothing. A snapshot that cannot be
+    loaded raises before the block and is left as it is; so does one of another dataset.
+    `session_id` is for a new dataset: a loaded one has its own. When another run saved to the same
+    path meanwhile, this raises instead of undoing its work; save the dataset elsewhere then.
+    Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage: None when there is no
+    snapshot.
+    """
+    target = Path(path).expanduser().absolute()
+    dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
+    if dataset.name != name:
+        raise OntologyError(
+            f"{target} holds the dataset {dataset.name}, not {name}: name it so, or use another"
+            " file"
+        )
+    first = dataset.saved
+    with dataset:
+        yield dataset
+    last = dataset.saved if dataset.saved and dataset.saved.path == target else first
+    if dataset.version == (last.version if last else 0):
+        return
+    if _digest_at(target) != (last.digest if last else None):
+        raise OntologyError(
+            f"{target} was written by another run since it was loaded: it is left as it is, and the"
+            " changes of this run are not saved; save_snapshot(dataset, another_path) keeps them"
+        )
+    save_snapshot(dataset, target)
+
+
+# -- writing
+
+
+def _about(dataset: DatasetMeta) -> str:
+    values = (
+        ox.Literal(str(FORMAT), datatype=ox.NamedNode(XSD + "integer")),
+        ox.Literal(dataset.name),
+        ox.Literal(dataset.session_id),
+    )
+    lines = zip(_HEAD, values, strict=True)
+    return "".join(f"<urn:rlm:{dataset.name}> <{OURS}{word}> {value} .\n" for word, value in lines)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    part: Path | None = None
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=".rlm-", suffix=".part"
+        )  # mode 0600
+        part = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except BaseException as exc:
+        if part is not None:
+            with contextlib.suppress(OSError):
+                part.unlink()
+        if isinstance(exc, OSError | ValueError):
+            raise OntologyError(
+                f"the snapshot {target} cannot be written ({exc}): what was there stays"
+            ) from exc
+        raise
+    with contextlib.suppress(OSError):  # the new name, too, is to survive a power cut
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+# -- reading
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        handle = os.open(
+            path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        )  # a pipe must not make us wait
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OntologyError(f"{path} is no regular file, so no snapshot")
+            raw = file.read(MAX_SNAPSHOT_BYTES + 1)
+    except FileNotFoundError as exc:
+        raise OntologyError(f"there is no snapshot {path}") from exc
+    except (OSError, ValueError) as exc:
+        raise OntologyError(f"the snapshot {path} cannot be read: {exc}") from exc
+    if len(raw) > MAX_SNAPSHOT_BYTES:
+        raise OntologyError(
+            f"{path} is too large for a snapshot: at most {MAX_SNAPSHOT_BYTES:,} bytes"
+        )
+    return raw
+
+
+def _checked(raw: bytes) -> tuple[str, str]:
+    """The sum and the text that it stands for."""
+    first = _FIRST.match(raw)
+    if first is None:
+        raise OntologyError(
+            "this is no snapshot of a dataset, or its first line is damaged; other RDF is mounted"
+        )
+    if int(first[1]) != FORMAT:
+        raise OntologyError(
+            f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}: use the rlm of"
+            " its age"
+        )
+    body, digest = raw[first.end() :], first[2].decode()
+    if sha256(body).hexdigest() != digest:
+        raise OntologyError(
+            "the snapshot is damaged or was edited: it does not match its sum; use an older copy"
+        )
+    try:
+        return digest, body.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise OntologyError(f"the snapshot is not UTF-8 (byte {exc.start})") from exc
+
+
+def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
+    """Name, session id, graphs and statements. Every line is looked at before the parser sees any
+    of them."""
+    graphs, statements = [], 0
+    for number, line in enumerate(text.split("\n"), 2):
+        if _STATEMENT.fullmatch(line):
+            statements += 1
+        elif opens := _OPENS.fullmatch(line):
+            graphs.append(opens[1][1:-1])
+        elif line not in ("}", ""):
+            raise OntologyError(f"line {number} is none of a snapshot: {line[:80]!a}")
+        if statements > MAX_STATEMENTS + len(_HEAD) or len(graphs) > MAX_GRAPHS:
+            raise OntologyError(f"more than {MAX_STATEMENTS:,} statements or {MAX_GRAPHS} graphs")
+    try:
+        quads = list(ox.parse(input=text, format=ox.RdfFormat.TRIG))
+    except (SyntaxError, ValueError) as exc:
+        raise OntologyError(f"not valid TriG: {' '.join(str(exc).split())[:300]}") from exc
+    about = [quad for quad in quads if isinstance(quad.graph_name, ox.DefaultGraph)]
+    inside = [quad for quad in quads if not isinstance(quad.graph_name, ox.DefaultGraph)]
+    for quad in inside:
+        for term in (quad.subject, quad.predicate, quad.object):
+            check(term)
+    name, session_id = _head(about)
+    return name, session_id, graphs, inside
+
+
+def _head(about: list[ox.Quad]) -> tuple[str, str]:
+    said = {str(quad.predicate.value): quad.object for quad in about}
+    values = [said.get(OURS + word) for word in _HEAD]
+    texts = [value.value for value in values if isinstance(value, ox.Literal)]
+    if len(about) != len(_HEAD) or len(texts) != len(_HEAD) or texts[0] != str(FORMAT):
+        raise OntologyError(
+            f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its"
+            " graphs"
+        )
+    if {str(quad.subject) for quad in about} != {f"<urn:rlm:{texts[1]}>"}:
+        raise OntologyError(
+            f"the snapshot says its name is {texts[1][:80]!a}, but speaks of another dataset"
+        )
+    return texts[1], texts[2]
+
+
+def _digest_at(path: Path) -> str | None:
+    """The sum that the file claims; None when there is no file, empty when it is no snapshot."""
+    try:
+        with path.open("rb") as file:
+            first = _FIRST.match(file.read(200))
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ""
+    return first[2].decode() if first else ""

@@ -1,0 +1,249 @@
+"""Parsed ontologies on disk, so that the second opening parses nothing.
+
+An entry is a folder `ontologies/KEY`: the engine's own files in `store/`, what is known of them in
+`entry.json`, and what was gathered from them in `meta.json`. The key is a hash of the file's
+content, its format and CACHE_VERSION, so an entry never goes stale: a changed file is another
+entry. Nothing in an entry changes once it is there, but for `meta.json`, which is replaced as a
+whole, and the time of `entry.json`, which says when it was last used.
+
+An entry is built in a folder beside and renamed into place. Of two processes that build the same
+one the first wins and the other throws its own away. Everything here may be deleted at any time: it
+is built again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rlm._version import __version__
+
+CACHE_VERSION = 6
+"""Raise it when what is stored, or how a file is read, changes."""
+MAX_BYTES = 8 << 30
+STALE_S = 24 * 3600.0
+"""A building folder that is older was left by a process that died."""
+SEEN_BYTES = 4 << 20
+"""Smaller files are hashed at each opening; for larger ones the hash is remembered with the file's
+times."""
+SETTLED_NS = 2_000_000_000
+_BUILDING, _DROPPED = ".building-", ".dropped-"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One parsed ontology."""
+
+    folder: Path
+    facts: dict[str, Any]
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "store"
+
+    def whole(self) -> bool:
+        """Whether the store's files are those that were built; reads all of them."""
+        return self.facts.get("digest") == _digest(self.store)
+
+    def read_meta(self) -> dict[str, Any] | None:
+        """What `write_meta` kept; None when there is none, or another version of rlm wrote it."""
+        kept = _read_json(self.folder / "meta.json")
+        meta = None if kept is None or kept.get("rlm") != __version__ else kept.get("meta")
+        return meta if isinstance(meta, dict) else None
+
+    def write_meta(self, meta: dict[str, Any]) -> bool:
+        """False where nothing can be written."""
+        return _write_json(self.folder / "meta.json", {"rlm": __version__, "meta": meta})
+
+
+class Cache:
+    """The entries under one folder. Methods that only read never raise; `begin` and `keep` raise
+    OSError."""
+
+    def __init__(self, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self.folder = folder / "ontologies"
+        self.max_bytes = max_bytes
+
+    # -- keys
+
+    @staticmethod
+    def key(content_hash: str, format: str) -> str:
+        return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
+
+    def content_hash(self, path: Path) -> str:
+        """The SHA-256 of a file. A large file whose times and place did not change is not read
+        again."""
+        now = path.stat()
+        mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
+        if now.st_size < SEEN_BYTES:
+            return hash_file(path)
+        note = (
+            self.folder / ".seen" / f"{sha256(os.fsencode(path.resolve())).hexdigest()[:40]}.json"
+        )
+        known = _read_json(note)
+        if known is not None and known.get("mark") == mark and isinstance(known.get("sha256"), str):
+            return str(known["sha256"])
+        found = hash_file(path)
+        if time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS:
+            # A file that was written just now may be written again within the same tick of its
+            # clock.
+            with contextlib.suppress(OSError):
+                note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _write_json(note, {"mark": mark, "sha256": found})
+        return found
+
+    # -- entries
+
+    def find(self, key: str) -> Entry | None:
+        """The entry, marked as used now; None when there is none, or none that is whole."""
+        folder = self.folder / key
+        facts = _read_json(folder / "entry.json")
+        if facts is None or facts.get("key") != key or not (folder / "store" / "CURRENT").is_file():
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(folder / "entry.json")
+        return Entry(folder, facts)
+
+    def begin(self) -> Path:
+        """A folder to build in; it belongs to the caller until `keep` or `discard`."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._sweep()
+        return Path(tempfile.mkdtemp(prefix=f"{_BUILDING}{os.getpid()}-", dir=self.folder))
+
+    def keep(self, building: Path, key: str, facts: dict[str, Any]) -> Entry:
+        """Put what was built into its place, or take what another process put there first."""
+        facts = {
+            **facts,
+            "key": key,
+            "bytes": _size(building),
+            "digest": _digest(building / "store"),
+        }
+        (building / "entry.json").write_text(json.dumps(facts), "utf-8")
+        place = self.folder / key
+        for _ in range(3):
+            try:
+                building.rename(place)
+                break
+            except OSError:
+                if not place.exists():
+                    raise
+            if (found := self.find(key)) is not None:
+                self.discard(building)
+                return found
+            self.drop(key)
+        self.evict(keep=key)
+        return Entry(place, facts)
+
+    def drop(self, key: str) -> None:
+        """Remove an entry. Who has it open keeps it until the end of the process, or builds it
+        again."""
+        gone = self.folder / f"{_DROPPED}{os.getpid()}-{time.monotonic_ns()}"
+        with contextlib.suppress(OSError):
+            (self.folder / key).rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def discard(self, building: Path) -> None:
+        shutil.rmtree(building, ignore_errors=True)
+
+    def evict(self, *, keep: str | None = None) -> list[str]:
+        """Remove the entries that were not used for longest until the rest fits; the keys of those
+        removed."""
+        found: list[tuple[float, str, int]] = []
+        for folder in self._folders():
+            facts = _read_json(folder / "entry.json")
+            with contextlib.suppress(OSError):
+                used = (folder / "entry.json").stat().st_mtime if facts else 0.0
+                found.append(
+                    (
+                        used,
+                        folder.name,
+                        int(facts["bytes"]) if facts and "bytes" in facts else _size(folder),
+                    )
+                )
+        over = sum(size for _, _, size in found) - self.max_bytes
+        gone = []
+        for _, key, size in sorted(found):
+            if over > 0 and key != keep:
+                self.drop(key)
+                gone.append(key)
+                over -= size
+        return gone
+
+    def _folders(self) -> list[Path]:
+        try:
+            return [
+                path
+                for path in self.folder.iterdir()
+                if not path.name.startswith(".") and path.is_dir()
+            ]
+        except OSError:
+            return []
+
+    def _sweep(self) -> None:
+        for path in self.folder.iterdir():
+            if path.name.startswith((_BUILDING, _DROPPED)):
+                with contextlib.suppress(OSError):
+                    if time.time() - path.stat().st_mtime > STALE_S:
+                        shutil.rmtree(path, ignore_errors=True)
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    found = sha256()
+    with path.open("rb", buffering=0) as file:
+        while part := file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
+
+
+def _digest(store: Path) -> str:
+    """A hash over the names and contents of the tables of a store; empty when one cannot be read."""
+    found = sha256()
+    try:
+        for path in sorted(store.glob("*.sst")):
+            found.update(f"{path.name} {hash_file(path)}\n".encode())
+    except OSError:
+        return ""
+    return found.hexdigest()
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> bool:
+    """Whole or not at all, whoever else writes it."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(orjson.dumps(value))
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError:
+        return False
+    return True

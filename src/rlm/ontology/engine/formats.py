@@ -1,0 +1,238 @@
+"""Which RDF format a file is in: by its extension, checked against what it begins with.
+
+A file that is plainly something else than its extension says is read as what it is, and a note says
+so. What is no RDF (a web page, OWL in another syntax, an archive) is refused with its kind named.
+The parser has the last word: this looks only at the first bytes. How the bytes are then read safely
+is `rlm.ontology.engine.reading`.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlm.errors import NotRDF, OntologyError
+
+TITLES = {
+    "turtle": "Turtle",
+    "n-triples": "N-Triples",
+    "n-quads": "N-Quads",
+    "trig": "TriG",
+    "rdf-xml": "RDF/XML",
+    "json-ld": "JSON-LD",
+}
+EXTENSIONS = {
+    ".ttl": "turtle", ".turtle": "turtle", ".nt": "n-triples", ".ntriples": "n-triples", ".nq": "n-quads",
+    ".nquads": "n-quads", ".trig": "trig", ".rdf": "rdf-xml", ".rdfs": "rdf-xml", ".xml": "rdf-xml",
+    ".owl": "rdf-xml", ".jsonld": "json-ld", ".json": "json-ld",
+}  # fmt: skip
+QUADS = frozenset({"n-quads", "trig", "json-ld"})
+_READS_TOO = {"turtle": {"n-triples"}, "trig": {"turtle", "n-triples"}, "n-quads": {"n-triples"}}
+"""A format whose parser also reads these: no reason to doubt an extension."""
+HEAD_BYTES = 64 << 10
+_GZIP = b"\x1f\x8b"
+_ARCHIVES = {
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"BZh": "packed with bzip2: unpack it first (gzip is read as it is)",
+    b"\xfd7zXZ": "packed with xz: unpack it first (gzip is read as it is)",
+    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it first (gzip is read as it is)",
+    b"%PDF": "a PDF",
+    b"HDT": "HDT, a packed form of RDF that is not read here",
+    b"\xff\xfe": "in UTF-16: save it as UTF-8",
+    b"\xfe\xff": "in UTF-16: save it as UTF-8",
+}
+_BLANK = re.compile(r"(?:\s+|#[^\n]*(?:\n|\Z))*")
+_XML_BLANK = re.compile(
+    r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL | re.I
+)
+_ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
+_HTML = re.compile(r"<!doctype\s+html\b|<html\b", re.I)
+_DIRECTIVE = re.compile(r"@prefix\s|@base\s|(?:prefix\s+[\w.-]*:\s*<|base\s+<)", re.I)
+_NODE = r"(?:<[^<>\s]*>|_:[^\s<>\"]+)"
+_TEXT = r'"(?:[^"\\\n]|\\.)*"(?:@[\w-]+|\^\^<[^<>\s]*>)?'
+_LINE = re.compile(rf"{_NODE}\s*<[^<>\s]*>\s*(?:{_NODE}|{_TEXT})\s*({_NODE}\s*)?\.\s*(?:#.*)?")
+_LINE_CHARS = 4000
+"""Longer lines are not looked at."""
+_QUOTED = re.compile(
+    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)'
+    r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>\s]*>|#[^\n]*',
+    re.DOTALL,
+)
+_STATEMENT = re.compile(
+    r"(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\w+|\[[^\]]*\])\s+(?:a\s|<[^<>\s]*>\s|[\w.-]*:[\w.-]*\s)"
+)
+_OTHERS = (
+    (re.compile(r"(?:Prefix|Ontology)\s*\("), "OWL in functional syntax"),
+    (re.compile(r"(?:Prefix:\s|Ontology:\s)"), "OWL in Manchester syntax"),
+    (re.compile(r"format-version:\s"), "OBO"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that can be tried: its format, whether it is gzipped, and what a person should know."""
+
+    path: Path
+    format: str
+    gzipped: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+
+def format_named(name: str) -> str:
+    """The format for a name a person gives: `turtle`, `ttl`, `.owl`, `RDF/XML`. OntologyError when
+    there is none."""
+    bare = re.sub(r"[^a-z0-9]", "", name.lower())
+    for known in TITLES:
+        if bare == known.replace("-", ""):
+            return known
+    if f".{bare}" in EXTENSIONS:
+        return EXTENSIONS[f".{bare}"]
+    raise OntologyError(f"no RDF format {name!r}; known: {', '.join(TITLES)}")
+
+
+def detect(path: str | Path, format: str | None = None) -> Source:
+    """How to read a file. NotRDF when it is plainly something else, OntologyError when there is
+    nothing to read.
+
+    A format that is given is believed; the parser will object if it is wrong.
+    """
+    path = Path(path)
+    wanted = None if format is None else format_named(format)
+    raw = _first_bytes(path)
+    if not raw:
+        raise NotRDF("the file is empty (0 bytes)", path=str(path))
+    gzipped = raw.startswith(_GZIP)
+    head = _unpacked(raw, path) if gzipped else raw
+    if not head.strip():
+        raise NotRDF("there is nothing in it but blanks", path=str(path))
+    for magic, what in _ARCHIVES.items():
+        if head.startswith(magic):
+            raise NotRDF(f"this is {what}", path=str(path))
+    if b"\0" in head:
+        raise NotRDF(
+            "this is a binary file, or text in UTF-16: RDF is text in UTF-8", path=str(path)
+        )
+    notes: list[str] = []
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".gzip"):
+        suffixes.pop()
+        if not gzipped:
+            notes.append(f"{path.name} is named like a gzip file but is none: read as it is")
+    if wanted is not None:
+        return Source(path, wanted, gzipped, tuple(notes))
+    named = EXTENSIONS.get(suffixes[-1]) if suffixes else None
+    found = sniff(head.decode("utf-8", "replace"), path)
+    if named is None and found is None:
+        known = ", ".join(TITLES)
+        raise NotRDF(
+            f"this is no RDF that is known here; if it is, name its format ({known})",
+            path=str(path),
+        )
+    chosen = named or found
+    assert chosen is not None
+    if named is not None and found is not None and _contradicts(named, found, head):
+        notes.append(
+            f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as"
+            f" {TITLES[found]}"
+        )
+        chosen = found
+    return Source(path, chosen, gzipped, tuple(notes))
+
+
+def _contradicts(named: str, found: str, head: bytes) -> bool:
+    if found == named or found in _READS_TOO.get(named, ()):
+        return False
+    if (
+        named in ("n-triples", "n-quads") and found == "turtle"
+    ):  # long lines, or terms that RDF 1.2 brought
+        return re.search(rb"(?mi)^\s*@?(?:prefix|base)\s", head) is not None
+    return True
+
+
+def sniff(head: str, path: Path | None = None) -> str | None:
+    """The format of a text by its beginning, None when it cannot be told. NotRDF for what is known
+    and no RDF."""
+    where = None if path is None else str(path)
+    text = head.removeprefix("\ufeff")
+    text = text[_end(_BLANK, text, 0) :]
+    if _HTML.match(text):
+        raise NotRDF(
+            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
+        )
+    if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or re.match(
+        r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*", text
+    ):
+        found = _sniff_xml(text, where)
+        if found is not None:
+            return found
+    if re.match(r'\{\s*["}]|\[\s*\{', text):
+        return "json-ld"
+    for pattern, what in _OTHERS:
+        if pattern.match(text):
+            raise NotRDF(f"this is {what}, no RDF: save it as Turtle or RDF/XML", path=where)
+    lines = [line.strip() for line in text.splitlines()]
+    if len(lines) > 1 and not head.endswith("\n"):
+        lines.pop()  # it may be cut
+    lines = [line for line in lines if line and not line.startswith("#")]
+    matches = [_LINE.fullmatch(line) for line in lines[:200] if len(line) <= _LINE_CHARS]
+    if matches and all(matches):
+        return "n-quads" if any(match and match.group(1) for match in matches) else "n-triples"
+    if (
+        _DIRECTIVE.match(text)
+        or _STATEMENT.match(text)
+        or re.match(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{", text)
+    ):
+        return "trig" if "{" in _QUOTED.sub(" ", text) else "turtle"
+    return None
+
+
+def _sniff_xml(text: str, where: str | None) -> str | None:
+    root = _ROOT.match(text, _end(_XML_BLANK, text, 0))
+    if root is None:
+        return "rdf-xml" if text.startswith("<?xml") else None
+    name = root.group(1).lower()
+    if name == "html":
+        raise NotRDF(
+            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
+        )
+    if name == "rdf" or "http://www.w3.org/1999/02/22-rdf-syntax-ns#" in text:
+        return "rdf-xml"
+    if name == "ontology":
+        raise NotRDF("this is OWL/XML, no RDF/XML: save it as Turtle or RDF/XML", path=where)
+    if text.startswith("<?xml") or "xmlns" in text[:2000]:
+        raise NotRDF(f"this is XML with the root <{root.group(1)}>, no RDF/XML", path=where)
+    return None
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return start if match is None else match.end()
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise OntologyError(f"{path} is a folder: name a file in it")
+        if not path.exists():
+            raise OntologyError(f"there is no file {path}")
+        if not path.is_file():
+            raise OntologyError(f"{path} is no regular file")
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except (OSError, ValueError) as exc:  # ValueError: a name with a zero in it
+        raise OntologyError(f"{str(path)!r} cannot be read: {exc}") from exc
+
+
+def _unpacked(raw: bytes, path: Path) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        head = unpacker.decompress(raw, HEAD_BYTES)
+    except zlib.error as exc:
+        raise NotRDF(f"the gzip file is damaged ({exc}): fetch it again", path=str(path)) from exc
+    if not head and len(raw) < HEAD_BYTES and not unpacker.eof:
+        raise NotRDF("the gzip file ends too early: fetch it again", path=str(path))
+    if not head:
+        raise NotRDF("there is nothing in the gzip file", path=str(path))
+    return head

@@ -1,0 +1,314 @@
+"""GraphMeta: what is worth knowing of a graph before anybody queries it.
+
+Built once per graph by `build_meta`, kept as JSON, read by the views, the sense card and the REPL.
+It holds named terms only. A blank-node class is not a class; where one stands as a domain or range,
+the members of its union are taken instead and the property is marked. Terms of the schema are held
+in full, individuals are counted and sampled: at most INDIVIDUALS of them, the smallest IRIs, and
+`individuals.complete` says whether that is all. This module knows no RDF library and asks no
+engine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, ClassVar, SupportsIndex, overload
+
+from rlm.errors import OntologyError
+from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
+from rlm.ontology.terms import Prefixes
+from rlm.ontology.vocabulary import TOPS, is_machinery
+
+INDIVIDUALS = 2_000
+EXPANDED_DISJOINT = 100
+VERSION = 1
+
+
+class IRISet(frozenset[str]):
+    """A set of IRIs that is read in alphabetical order and can be sliced: same graph, same answer."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(super().__iter__()))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> str | list[str]:
+        return list(self)[index]
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(map(repr, self)) + "}"
+
+
+NONE = IRISet()
+Map = dict[str, IRISet]
+
+
+@dataclass(frozen=True)
+class Individuals:
+    """The named things that are no terms of the schema alone: how many, and some of them."""
+
+    count: int = 0
+    sample: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return len(self.sample) == self.count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sample)
+
+
+@dataclass
+class GraphMeta:
+    """Counts, terms, labels, hierarchy, domains and ranges of one graph."""
+
+    triple_count: int = 0
+    subject_count: int = 0
+    namespaces: dict[str, str] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)  # → direct instances
+    declared: IRISet = NONE  # the classes that the file says are classes
+    properties: dict[str, int] = field(default_factory=dict)  # → statements
+    kinds: dict[str, str] = field(
+        default_factory=dict
+    )  # property → object | datatype | annotation | property
+    guessed: IRISet = (
+        NONE  # the properties whose kind is no more than a guess, by their range or use
+    )
+    traits: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # property → functional, transitive, …
+    pred_freq: dict[str, int] = field(
+        default_factory=dict
+    )  # every predicate, the machinery included
+    individuals: Individuals = field(default_factory=Individuals)
+    examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
+    labels: dict[str, list[Label]] = field(default_factory=dict)
+    alternatives: dict[str, list[Label]] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)  # definition or comment, cut
+    languages: dict[str, int] = field(default_factory=dict)  # of the labels that are held
+    supers: Map = field(default_factory=dict)
+    subs: Map = field(default_factory=dict)
+    equivalents: Map = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    super_properties: Map = field(default_factory=dict)
+    inverses: Map = field(default_factory=dict)
+    doms: Map = field(default_factory=dict)
+    rngs: Map = field(default_factory=dict)
+    # Every domain must hold, and of a union one member: [[A], [B, C]] is A and (B or C). Not for a
+    # single class.
+    dom_groups: dict[str, list[list[str]]] = field(default_factory=dict)
+    rng_groups: dict[str, list[list[str]]] = field(default_factory=dict)
+    disjoint_groups: list[list[str]] = field(default_factory=list)
+    deprecated: IRISet = NONE
+    replaced_by: Map = field(default_factory=dict)
+    plain_forms: dict[str, str] = field(default_factory=dict)  # qualified property → the plain one
+    ontology_iris: list[str] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)  # listed, never fetched
+    title: str = ""
+    description: str = ""
+    sampled: bool = False  # counts are of a part (a remote endpoint)
+
+    _MAPS: ClassVar[frozenset[str]] = frozenset(
+        (
+            "supers",
+            "subs",
+            "equivalents",
+            "super_properties",
+            "inverses",
+            "doms",
+            "rngs",
+            "replaced_by",
+        )
+    )
+
+    # -- names
+
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        return Prefixes(self.namespaces)
+
+    def curie(self, iri: str) -> str:
+        """The short form, or <iri> when no prefix fits."""
+        return self.prefixes.shrink(iri)
+
+    def label(self, iri: str, lang: str | None = None) -> str:
+        """The label to show: the language asked for (else English), then none, then any, then the
+        local name."""
+        return pick(self.labels.get(iri, ()), lang) or name_of(iri)
+
+    @cached_property
+    def by_label(self) -> dict[str, list[str]]:
+        """Lower-case label → IRIs, alternative labels included; terms without labels by their local
+        names."""
+        found: dict[str, set[str]] = {}
+        for source in (self.labels, self.alternatives):
+            for iri, labels in source.items():
+                for text, _ in labels:
+                    found.setdefault(" ".join(text.lower().split()), set()).add(iri)
+        for iri in (*self.classes, *self.properties):
+            if iri not in self.labels:
+                found.setdefault(name_of(iri).lower(), set()).add(iri)
+        return {text: sorted(iris, key=self._by_standing) for text, iris in sorted(found.items())}
+
+    def _by_standing(self, iri: str) -> tuple[bool, int, str]:
+        rank = 0 if iri in self.classes else 1 if iri in self.properties else 2
+        return iri in self.deprecated, rank, iri
+
+    # -- terms
+
+    def kind(self, iri: str) -> str:
+        """class, object property, …, ontology or individual; both where a name is used as both.
+
+        A property whose kind is only guessed is a property.
+        """
+        found = []
+        if iri in self.classes:
+            found.append("class")
+        if iri in self.properties:
+            kind = "property" if iri in self.guessed else self.kinds.get(iri, "property")
+            found.append(kind if kind == "property" else f"{kind} property")
+        if iri in self.ontology_iris:
+            found.append("ontology")
+        if not found or iri in self.named_individuals:
+            found.append("individual")
+        return ", ".join(found)
+
+    @cached_property
+    def named_individuals(self) -> frozenset[str]:
+        return frozenset(self.individuals.sample)
+
+    @cached_property
+    def disjoint(self) -> Map:
+        """Class → the classes it shares no instance with; from groups of up to a hundred."""
+        found: dict[str, set[str]] = {}
+        for group in self.disjoint_groups:
+            if len(group) <= EXPANDED_DISJOINT:
+                for iri in group:
+                    found.setdefault(iri, set()).update(other for other in group if other != iri)
+        return {iri: IRISet(others) for iri, others in sorted(found.items())}
+
+    def closure(self, iri: str, edges: Mapping[str, IRISet]) -> list[str]:
+        """Everything that `edges` (subs or supers) leads to, nearest first, without the start; safe
+        in a cycle."""
+        seen, found, level = {iri}, list[str](), [iri]
+        while level:
+            level = sorted({next_ for node in level for next_ in edges.get(node, NONE)} - seen)
+            seen.update(level)
+            found += level
+        return found
+
+    @cached_property
+    def domain_of(self) -> Map:
+        """Class → the properties that name it in their domain."""
+        return _turned(self.doms)
+
+    @cached_property
+    def range_of(self) -> Map:
+        """Class → the properties that name it in their range."""
+        return _turned(self.rngs)
+
+    def is_union(self, prop: str, side: str = "domain") -> bool:
+        """Whether the property's domain (or range) is, or contains, a union."""
+        groups = self.dom_groups if side == "domain" else self.rng_groups
+        return any(len(group) > 1 for group in groups.get(prop, ()))
+
+    def subject_terms(self) -> list[str]:
+        """The classes that the graph is about: no machinery of RDF and OWL, nothing deprecated."""
+        return [
+            iri
+            for iri in self.classes
+            if not is_machinery(iri) and iri not in TOPS and iri not in self.deprecated
+        ]
+
+    # -- as text and as JSON
+
+    def about(self) -> str:
+        """The ontology's own title and first sentence in one line; its IRI, or nothing, when it has
+        none."""
+        name = " ".join(self.title.split()) or "".join(self.ontology_iris[:1])
+        said = telling_sentence(self.description)
+        return f"{name}: {said}" if name and said else name or said
+
+    def summary(self) -> str:
+        """A few lines for people and prompts: what it is, how large, the roots."""
+        kinds = Counter(self.kinds.values())
+        split = ", ".join(
+            f"{kinds[kind]} {kind}" for kind in ("object", "datatype", "annotation") if kinds[kind]
+        )
+        lines = [
+            cut(self.about() or "Graph", 240),
+            f"{self.triple_count:,} triples, {len(self.classes):,} classes,"
+            f" {len(self.properties):,} properties"
+            + (f" ({split})" if split else "")
+            + f", {self.individuals.count:,} individuals",
+        ]
+        if self.roots:
+            shown = ", ".join(map(self.curie, self.roots[:8]))
+            lines.append(
+                f"Roots: {shown}"
+                + (f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else "")
+            )
+        if self.imports:
+            lines.append(f"Imports that were not fetched: {len(self.imports)}")
+        return "\n".join(cut(line, 400) for line in lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; `from_dict` gives an equal GraphMeta back."""
+        found: dict[str, Any] = {"version": VERSION}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in self._MAPS:
+                value = {iri: list(others) for iri, others in value.items()}
+            elif isinstance(value, IRISet):
+                value = list(value)
+            elif isinstance(value, Individuals):
+                value = {"count": value.count, "sample": list(value.sample)}
+            elif each.name in ("labels", "alternatives"):
+                value = {iri: [list(label) for label in labels] for iri, labels in value.items()}
+            found[each.name] = value
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> GraphMeta:
+        """Raises OntologyError when the dictionary is of another version or is none of ours."""
+        if data.get("version") != VERSION:
+            raise OntologyError(
+                f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}: build it"
+                " again"
+            )
+        values: dict[str, Any] = {
+            each.name: data[each.name] for each in fields(cls) if each.name in data
+        }
+        try:
+            for name in cls._MAPS & values.keys():
+                values[name] = {iri: IRISet(others) for iri, others in values[name].items()}
+            for name in {"declared", "deprecated", "guessed"} & values.keys():
+                values[name] = IRISet(values[name])
+            for name in {"labels", "alternatives"} & values.keys():
+                values[name] = {
+                    iri: [(text, lang) for text, lang in pairs]
+                    for iri, pairs in values[name].items()
+                }
+            if "individuals" in values:
+                found = values["individuals"]
+                values["individuals"] = Individuals(found["count"], tuple(found["sample"]))
+        except (AttributeError, KeyError, TypeError, ValueError) as exc:
+            raise OntologyError("this is no stored GraphMeta: build it again") from exc
+        return cls(**values)
+
+
+def _turned(edges: Mapping[str, Iterable[str]]) -> Map:
+    found: dict[str, set[str]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            found.setdefault(end, set()).add(start)
+    return {iri: IRISet(others) for iri, others in sorted(found.items())}

@@ -1,0 +1,231 @@
+"""Which queries may run: one that reads, of a bounded size, that stays inside the data it is asked
+of.
+
+A query is refused when it is an update, calls another server (SERVICE), chooses its own data
+(FROM), is several queries, or is so large or so deep that an engine may fall over: pyoxigraph dies
+of a stack overflow at a nesting of about 1,000 and of a chain of about 10,000 operators, and plans
+for minutes at a few hundred patterns. Everything else of SPARQL is allowed; what only takes long is
+ended by the engine's timeout.
+
+The check is by tokens, in one pass. It does not know the grammar, but every word must be one of
+SPARQL's own: an engine that needs no spaces reads `SERVICESILENT<…>` as two keywords, and a list of
+what is forbidden would miss it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlm.errors import QueryRefused
+from rlm.ontology.query.lexer import IRI, PNAME, PUNCT, STRING, VAR, WORD, Token, refusal, tokenize
+
+MAX_CHARS = 20_000
+MAX_DEPTH = 40
+MAX_TOKENS = 8_000
+MAX_GROUPS = 150  # `{`: each may be a UNION, OPTIONAL, MINUS, VALUES or subselect
+MAX_STATEMENTS = 150  # `.`, `;` and `,` between triples: pyoxigraph plans 6 s for 150, 18 s for 200
+MAX_OPERATORS = 500  # of expressions and property paths
+MAX_CLAUSES = 150  # FILTER and BIND: a nesting of the algebra each
+
+FORMS = frozenset(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"))
+_PROLOGUE = frozenset(("BASE", "PREFIX", "VERSION"))
+_UPDATES = frozenset(
+    ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH", "USING")
+)
+_VOCABULARY = """
+DISTINCT REDUCED AS WHERE GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET VALUES UNDEF OPTIONAL GRAPH UNION MINUS
+FILTER BIND NOT IN EXISTS SEPARATOR A TRUE FALSE LATERAL
+COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT
+STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS CEIL FLOOR ROUND CONCAT STRLEN UCASE LCASE
+ENCODE_FOR_URI CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER YEAR MONTH DAY HOURS MINUTES SECONDS TIMEZONE TZ NOW
+UUID STRUUID MD5 SHA1 SHA256 SHA384 SHA512 COALESCE IF STRLANG STRDT SAMETERM ISIRI ISURI ISBLANK ISLITERAL
+ISNUMERIC REGEX SUBSTR REPLACE
+TRIPLE SUBJECT PREDICATE OBJECT ISTRIPLE LANGDIR HASLANG HASLANGDIR STRLANGDIR ADJUST
+"""
+_WORDS = frozenset(_VOCABULARY.split())
+_CLOSES = {"}": "{", ")": "(", "]": "[", ">>": "<<"}
+_OPERATORS = frozenset(
+    ("+", "-", "*", "/", "|", "||", "&&", "!", "^", "=", "!=", "<", ">", "<=", ">=", "?")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A query that may run. `kind` is its form, in capitals."""
+
+    kind: str
+    text: str
+    tokens: tuple[Token, ...]
+
+
+def check_query(text: str, *, max_chars: int = MAX_CHARS, max_depth: int = MAX_DEPTH) -> Checked:
+    """The query with its form and tokens; raises QueryRefused with what, where and what to do."""
+    if len(text) > max_chars:
+        raise QueryRefused(
+            f"query refused: it has {len(text):,} characters, at most {max_chars:,} are allowed;"
+            " ask for less, or put long lists of values into several queries"
+        )
+    tokens = tokenize(text)
+    if not tokens:
+        raise QueryRefused(
+            "query refused: there is no query in it; write SELECT, ASK, CONSTRUCT or DESCRIBE"
+        )
+    form = _skip_prologue(text, tokens)
+    _check_body(text, tokens, form, max_depth)
+    if len(tokens) > MAX_TOKENS:
+        raise _too_many(text, tokens[MAX_TOKENS], "words and signs", MAX_TOKENS)
+    return Checked(tokens[form].upper, text, tuple(tokens))
+
+
+def _skip_prologue(text: str, tokens: list[Token]) -> int:
+    """The index of the query form behind BASE, PREFIX and VERSION."""
+    expected = {"BASE": (IRI,), "PREFIX": (PNAME, IRI), "VERSION": (STRING,)}
+    index = 0
+    while index < len(tokens) and tokens[index].upper in _PROLOGUE:
+        declaration = tokens[index]
+        kinds = expected[declaration.upper]
+        found = tokens[index + 1 : index + 1 + len(kinds)]
+        if tuple(token.kind for token in found) != kinds or (
+            len(kinds) == 2 and not found[0].text.endswith(":")
+        ):
+            todo = (
+                "write PREFIX name: <iri>"
+                if len(kinds) == 2
+                else f"write {declaration.upper} and its value"
+            )
+            raise refusal(text, declaration.start, f"{declaration.upper} is not complete", todo)
+        index += 1 + len(kinds)
+    if index == len(tokens):
+        raise refusal(
+            text,
+            len(text),
+            "there is no query after the prefixes",
+            "write SELECT, ASK, CONSTRUCT or DESCRIBE",
+        )
+    form = tokens[index]
+    if form.upper in _UPDATES:
+        raise _update(text, form)
+    if form.upper not in FORMS:
+        what = f"{form.text[:40]!r} does not begin a query"
+        raise refusal(text, form.start, what, "begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
+    return index
+
+
+def _check_body(text: str, tokens: list[Token], form: int, max_depth: int) -> None:
+    nesting: list[Token] = []
+    counts = dict.fromkeys(("groups", "statements", "operators", "clauses"), 0)
+    for index in range(form + 1, len(tokens)):
+        token = tokens[index]
+        if token.kind == WORD:
+            _check_word(text, token, top=not nesting)
+            if token.upper in ("FILTER", "BIND"):
+                _count(text, token, counts, "clauses", MAX_CLAUSES)
+        elif token.kind == PNAME:
+            _check_name(text, tokens, index, top=not nesting)
+        elif token.kind == PUNCT:
+            _check_sign(text, token, nesting, max_depth)
+            if token.text == "{":
+                _count(text, token, counts, "groups", MAX_GROUPS)
+            elif token.text in (".", ";") or (
+                token.text == "," and nesting and nesting[-1].text != "("
+            ):
+                _count(text, token, counts, "statements", MAX_STATEMENTS)
+            elif token.text in _OPERATORS:
+                _count(text, token, counts, "operators", MAX_OPERATORS)
+    if nesting:
+        raise refusal(text, nesting[-1].start, f"{nesting[-1].text} is never closed", "close it")
+
+
+def _check_word(text: str, token: Token, *, top: bool) -> None:
+    word = token.upper
+    if word == "SERVICE":
+        todo = "ask each endpoint by itself, by its name in the settings, and join the answers"
+        raise refusal(text, token.start, "SERVICE would call another server", todo)
+    if word == "FROM":
+        todo = "leave FROM out, or use GRAPH for a named graph of this data"
+        raise refusal(text, token.start, "FROM would choose other data", todo)
+    if word in _UPDATES:
+        raise _update(text, token)
+    if word in _PROLOGUE:
+        raise refusal(
+            text, token.start, f"{word} in the middle of a query", "put it before the query form"
+        )
+    if word in FORMS and top:
+        raise refusal(
+            text, token.start, f"a second query begins with {word}", "send one query at a time"
+        )
+    if word not in _WORDS and word not in FORMS:
+        what = f"{token.text[:40]!r} is no word of SPARQL"
+        raise refusal(
+            text,
+            token.start,
+            what,
+            "check the spelling, put spaces around keywords, or name its prefix",
+        )
+
+
+def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
+    """Refuse a prefixed name that an engine may split into a keyword and a name.
+
+    `SERVICE:x {` and `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex:
+    followed by "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more
+    term.
+    """
+    name = tokens[index].text.lower()
+    if "service" in name:
+        after = [
+            token.text if token.kind == PUNCT else token.kind
+            for token in tokens[index + 1 : index + 3]
+        ]
+        called = after[:1] == ["{"] and tokens[index - 1].upper != "GRAPH"
+        if called or (after[1:] == ["{"] and after[0] in (IRI, PNAME, VAR)):
+            what = f"{tokens[index].text[:60]!r} before {{ can be read as SERVICE"
+            raise refusal(
+                text, tokens[index].start, what, "put a dot before the {, or write the IRI in full"
+            )
+    if top and "from" in name:
+        what = f"{tokens[index].text[:60]!r} can be read as FROM here"
+        raise refusal(text, tokens[index].start, what, "write the IRI in full")
+
+
+def _check_sign(text: str, token: Token, nesting: list[Token], max_depth: int) -> None:
+    sign = token.text
+    if sign in ("{", "(", "[", "<<"):
+        nesting.append(token)
+        if len(nesting) > max_depth:
+            raise refusal(
+                text,
+                token.start,
+                f"nested deeper than {max_depth} levels",
+                "write it flatter, or split it",
+            )
+    elif sign in _CLOSES:
+        if not nesting:
+            raise refusal(
+                text, token.start, f"{sign} closes nothing", "remove it, or open it before"
+            )
+        opened = nesting.pop()
+        if opened.text != _CLOSES[sign]:
+            what = f"{sign} does not close the {opened.text} before it"
+            raise refusal(text, token.start, what, f"close {opened.text} first")
+    elif sign == ";" and not nesting:
+        raise refusal(
+            text, token.start, "; between operations", "send one query at a time, without ;"
+        )
+
+
+def _count(text: str, token: Token, counts: dict[str, int], what: str, most: int) -> None:
+    counts[what] += 1
+    if counts[what] > most:
+        raise _too_many(text, token, what, most)
+
+
+def _too_many(text: str, token: Token, what: str, most: int) -> QueryRefused:
+    return refusal(
+        text, token.start, f"more than {most:,} {what}", "ask for less, or split the query"
+    )
+
+
+def _update(text: str, token: Token) -> QueryRefused:
+    todo = "only SELECT, ASK, CONSTRUCT and DESCRIBE are run; the data is read-only"
+    return refusal(text, token.start, f"{token.upper} would change the data", todo)

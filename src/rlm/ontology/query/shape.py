@@ -1,0 +1,238 @@
+"""The shape of a query: what is left of it without its specifics.
+
+A pattern keeps the words of the schema. Names of things, texts and numbers become placeholders,
+`$ENTITY_1`, `$TEXT_1`, `$NUMBER_1`: variables to SPARQL, gaps to whoever reads it. So it says how
+to ask and nothing of what was asked, and two questions of one kind leave one pattern: prefixes,
+spaces, comments and capitals do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rlm.errors import RLMError
+from rlm.ontology.query.guard import check_query
+from rlm.ontology.query.lexer import (
+    BNODE,
+    IRI,
+    LANG,
+    NUMBER,
+    PNAME,
+    PUNCT,
+    STRING,
+    VAR,
+    WORD,
+    Token,
+)
+from rlm.ontology.terms import XSD, Prefixes
+from rlm.ontology.vocabulary import TYPE, is_machinery
+
+PATTERN_CHARS = 1500
+"""A longer one is no pattern that somebody would use again."""
+
+_PATH_SIGNS = frozenset(("/", "|", "^", "!"))
+_AFTER_PREDICATE = frozenset(("/", "|", "*", "+", "?", "[", "("))
+_NODES = (VAR, IRI, PNAME, BNODE)
+_PLACEHOLDER = re.compile(r"[?$](?:ENTITY|TEXT|NUMBER)_\d+")
+SHAPELY = re.compile(r"""(["'])[a-z]{0,2}\1""")
+"""A language, the flags of a regular expression: part of the shape."""
+_TIGHT_AFTER = frozenset(("(", "^", "!", "/", "|", "^^", "["))
+_TIGHT_BEFORE = frozenset((")", ",", "/", "|", "^^", "]"))
+_SPACED = frozenset(("SELECT", "DISTINCT", "REDUCED", "BY", "HAVING", "VALUES", "IN", "A"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A query without its specifics, on one line."""
+
+    kind: str
+    text: str
+    terms: tuple[str, ...]
+    """The names that were kept, classes first."""
+    slots: dict[str, str] = field(default_factory=dict)
+    """Placeholder → what stood there."""
+    counts: bool = False
+
+
+def pattern_of(
+    query: str, prefixes: Mapping[str, str], *, terms: Container[str] = (), by_place: bool = True
+) -> Pattern | None:
+    """The pattern of a query; None when there is none worth keeping.
+
+    `terms` are IRIs of the schema: they stay, and so does the machinery of RDF. `by_place`: so does
+    what stands where a predicate stands, or a class; for when `terms` are not all that there are.
+    None for a query that names nothing, has no triples, is too long, has a BASE, or is an unfilled
+    pattern itself. Raises QueryRefused for what may not run.
+    """
+    checked = check_query(query)
+    tokens = checked.tokens
+    form = next(place for place, token in enumerate(tokens) if token.upper == checked.kind)
+    head = tokens[:form]
+    if any(token.upper == "BASE" for token in head):
+        return None
+    if any(token.kind == VAR and _PLACEHOLDER.fullmatch(token.text) for token in tokens):
+        return None
+    made = Writer(
+        tokens[form:], Prefixes(prefixes), declared_prefixes(head), terms, by_place=by_place
+    )
+    try:
+        text = joined(list(made.words()))
+    except (
+        RLMError
+    ):  # a name without a prefix that is known: the engine took it, so it knows more than we do
+        return None
+    if not made.kept or "{" not in text or len(text) > PATTERN_CHARS:
+        return None
+    named = [*made.classes, *(name for name in made.kept if name not in made.classes)]
+    return Pattern(
+        checked.kind,
+        text,
+        tuple(named),
+        made.slots,
+        any(token.upper == "COUNT" for token in tokens),
+    )
+
+
+def declared_prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:
+    """The prefixes that a query declares."""
+    threes = zip(tokens, tokens[1:], tokens[2:], strict=False)
+    return {name.text[:-1]: iri.text[1:-1] for word, name, iri in threes if word.upper == "PREFIX"}
+
+
+class Writer:
+    """One pass over the tokens of a query behind its prologue."""
+
+    def __init__(
+        self,
+        tokens: tuple[Token, ...],
+        prefixes: Prefixes,
+        own: Mapping[str, str],
+        terms: Container[str],
+        *,
+        by_place: bool,
+    ) -> None:
+        self._tokens = tokens
+        self._prefixes = prefixes
+        self._expanding = Prefixes({**prefixes, **own})
+        self._terms = terms
+        self._by_place = by_place
+        self._names: dict[tuple[str, str], str] = {}
+        self.slots: dict[str, str] = {}
+        self.kept: dict[str, None] = {}
+        self.classes: dict[str, None] = {}
+
+    def words(self) -> Iterator[Token]:
+        """The tokens as the pattern has them; those that a placeholder swallowed are gone."""
+        until = ""
+        place = 0
+        while place < len(self._tokens):
+            token = self._tokens[place]
+            until = self._listed_until(token, until)
+            if token.kind in (IRI, PNAME):
+                yield self._name(place, token, listed=bool(until))
+            elif token.kind == STRING:
+                word, place = self._text(place, token)
+                yield word
+            elif token.kind == NUMBER:
+                yield self._number(place, token)
+            elif token.kind == VAR:
+                yield token._replace(text="?" + token.text[1:])
+            elif token.kind == WORD:
+                small = token.upper in ("A", "TRUE", "FALSE")
+                yield token._replace(text=token.text.lower() if small else token.upper)
+            else:
+                yield token
+            place += 1
+
+    @staticmethod
+    def _listed_until(token: Token, until: str) -> str:
+        """The sign that ends a list of names, when this is in one: the head of a DESCRIBE, the data
+        of a VALUES."""
+        if token.upper in ("DESCRIBE", "VALUES"):
+            return "{" if token.upper == "DESCRIBE" else "}"
+        return "" if token.text == until else until
+
+    def _near(self, place: int) -> Token:
+        return self._tokens[place] if 0 <= place < len(self._tokens) else Token("", "", 0)
+
+    def _name(self, place: int, token: Token, *, listed: bool) -> Token:
+        iri = self._expanding.expand(token.text)
+        short = self._prefixes.shrink(iri)
+        is_class = self._is_class(place)
+        by_place = self._by_place and not listed and (is_class or self._is_predicate(place))
+        if not (iri in self._terms or is_machinery(iri) or iri.startswith(XSD) or by_place):
+            return self._slot("ENTITY", iri, "an IRI", token)
+        if is_class and not is_machinery(iri):
+            self.classes[short] = None
+        if not iri.startswith(XSD) and iri != TYPE:
+            self.kept[short] = None
+        return token._replace(text=short)
+
+    def _is_class(self, place: int) -> bool:
+        before = self._near(place - 1)
+        if before.kind in (IRI, PNAME):
+            return self._expanding.expand(before.text) == TYPE
+        return before.upper == "A"
+
+    def _is_predicate(self, place: int) -> bool:
+        """By its neighbours: between two nodes, behind `;` or `[`, or in a path."""
+        before, after = self._near(place - 1), self._near(place + 1)
+        if before.text == "^^":
+            return True
+        follows = after.kind in (*_NODES, STRING, NUMBER) or after.upper in ("TRUE", "FALSE")
+        follows = follows or after.text in _AFTER_PREDICATE
+        if before.kind == PUNCT:
+            if before.text in _PATH_SIGNS:
+                return follows or after.text == ")"
+            if before.text == "(":
+                return after.text in ("/", "|", "*", "+", "?")
+            return before.text in (";", "[", "]") and follows
+        return before.kind in _NODES and follows
+
+    def _text(self, place: int, token: Token) -> tuple[Token, int]:
+        """What a string becomes, and the last token that belongs to it."""
+        before, after = self._near(place - 1), self._near(place + 1)
+        if SHAPELY.fullmatch(token.text) or (
+            before.text == "=" and self._near(place - 2).upper == "SEPARATOR"
+        ):
+            return token, place
+        if after.kind == LANG:
+            what = f"text, language {after.text[1:].lower()}"
+            return self._slot("TEXT", token.text + what, what, token), place + 1
+        if after.text == "^^":
+            kind = self._prefixes.shrink(self._expanding.expand(self._near(place + 2).text))
+            return self._slot("TEXT", token.text + kind, f"a value of {kind}", token), place + 2
+        return self._slot("TEXT", token.text, "text", token), place
+
+    def _number(self, place: int, token: Token) -> Token:
+        return (
+            token
+            if token.text in ("0", "1")
+            else self._slot("NUMBER", token.text, "a number", token)
+        )
+
+    def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
+        """The placeholder of a value: the same one each time."""
+        name = self._names.get((kind, value))
+        if name is None:
+            number = 1 + sum(known == kind for known, _ in self._names)
+            name = self._names[kind, value] = f"${kind}_{number}"
+            self.slots[name] = what
+        return Token(VAR, name, token.start)
+
+
+def joined(words: list[Token]) -> str:
+    """One spelling for one list of tokens."""
+    parts: list[str] = []
+    before = Token("", "(", 0)
+    for word in words:
+        tight = before.text in _TIGHT_AFTER or word.text in _TIGHT_BEFORE or word.kind == LANG
+        tight = tight or (word.text == "(" and before.kind == WORD and before.upper not in _SPACED)
+        tight = tight or (
+            word.text in ("*", "+", "?") and (before.kind in (IRI, PNAME) or before.text == ")")
+        )
+        parts += [word.text] if tight else [" ", word.text]
+        before = word
+    return "".join(parts)

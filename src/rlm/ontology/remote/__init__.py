@@ -1,0 +1,1 @@
+"""SPARQL over HTTP: the endpoints that the config names."""

@@ -1,0 +1,238 @@
+"""One entity: what it is, and how it is linked. Both bounded; the counts are true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rlm.errors import OntologyError
+from rlm.ontology import vocabulary as v
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import Label, cut, defining, name_of, pick
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
+from rlm.ontology.terms import local_name
+from rlm.ontology.views.links import counts, links, shown_name, source
+from rlm.ontology.views.resolve import resolve, resolve_property
+from rlm.ontology.views.search import bounded
+
+MOST_LINKS = 25
+LISTED = 12
+COMMENT_CHARS = 400
+LABEL_CHARS = 120
+TEXTS = 1000
+DIRECTIONS = {
+    "both": ("out", "in"),
+    "out": ("out",),
+    "outgoing": ("out",),
+    "in": ("in",),
+    "incoming": ("in",),
+}
+Texts = dict[str, list[Label]]
+_SIDES = {"out": "outgoing", "in": "incoming"}
+
+
+def describe_entity(
+    engine: Engine,
+    meta: GraphMeta,
+    uri: str,
+    *,
+    limit: int = 20,
+    lang: str | None = None,
+    comment_chars: int = COMMENT_CHARS,
+) -> dict[str, Any]:
+    """Label, types, comment, a sample of what it points to, and its place in the schema when it is
+    a term.
+
+    A list has the first of what there is; `left_out` says how many more there are. A term of which
+    no label is stated goes by its local name, and is `unlabelled`.
+    """
+    limit = bounded(limit, MOST_LINKS)
+    iri = resolve(engine, meta, uri)
+    texts = _texts(engine, meta, iri)
+    label, comment = _label(texts, lang), _comment(meta, texts, lang)
+    query = (
+        f"SELECT DISTINCT ?t WHERE {{ {source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t)) }} ORDER"
+        " BY ?t"
+    )
+    types = engine.query(query, limit=TEXTS)
+    told = {v.TYPE, *_text_predicates(meta)}
+    listed = _Lists(meta, lang)
+    incoming = counts(engine, iri, "in")
+    found: dict[str, Any] = {
+        "uri": iri,
+        "curie": meta.curie(iri),
+        "label": cut(label or name_of(iri), LABEL_CHARS),
+        "kind": meta.kind(iri),
+        **listed.kept("types", [row["t"]["v"] for row in types.rows], meta.curie),
+        "comment": cut(comment, comment_chars),
+    }
+    if not label:
+        found["unlabelled"] = True
+    if iri in meta.deprecated:
+        found["deprecated"] = True
+        found |= listed.names("use", meta.replaced_by, iri)
+    found |= listed.texts(texts)
+    if iri in meta.classes:
+        found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
+    if iri in meta.properties:
+        found |= _property(meta, iri, listed)
+    found["outgoing_sample"] = links(engine, meta, iri, "out", most=limit, without=told, lang=lang)
+    found["outgoing_count"] = sum(counts(engine, iri, "out").values())
+    found["incoming_count"] = sum(incoming.values())
+    found["left_out"] = listed.left_out
+    return {
+        key: value
+        for key, value in found.items()
+        if value not in ([], {}) or key in ("types", "outgoing_sample")
+    }
+
+
+def probe_relationships(
+    engine: Engine,
+    meta: GraphMeta,
+    uri: str,
+    *,
+    predicate: str | None = None,
+    direction: str = "both",
+    limit: int = 20,
+    lang: str | None = None,
+) -> dict[str, Any]:
+    """Links in one or both directions: lists of at most `limit`, counts of all, in all and by
+    predicate."""
+    if direction not in DIRECTIONS:
+        raise OntologyError(f"direction is {direction!r}; it can be both, out or in")
+    limit = bounded(limit, MOST_LINKS)
+    iri = resolve(engine, meta, uri)
+    prop = None if predicate is None else resolve_property(engine, meta, predicate)
+    label = cut(_label(_texts(engine, meta, iri), lang) or name_of(iri), LABEL_CHARS)
+    found: dict[str, Any] = {"uri": iri, "curie": meta.curie(iri), "label": label}
+    for way in DIRECTIONS[direction]:
+        side, by_predicate = _SIDES[way], counts(engine, iri, way, prop)
+        total = sum(by_predicate.values())
+        found[side] = (
+            links(engine, meta, iri, way, most=limit, predicate=prop, lang=lang) if total else []
+        )
+        found[f"{side}_count"] = total
+        found[f"{side}_predicates"] = {
+            meta.curie(p): n for p, n in list(by_predicate.items())[:MOST_LINKS]
+        }
+    return found
+
+
+def _text_predicates(meta: GraphMeta) -> list[str]:
+    """Those that a description has a place of its own for."""
+    return [
+        *v.LABELS,
+        *v.ALTERNATIVES,
+        *v.SYNONYMS.values(),
+        *defining(meta.pred_freq, meta.labels),
+    ]
+
+
+def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
+    """Predicate → texts, from the graph itself."""
+    wanted = " ".join(f"<{p}>" for p in dict.fromkeys(_text_predicates(meta)))
+    query = (
+        f"SELECT DISTINCT ?p ?o WHERE {{ VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o ."
+        " FILTER(isLiteral(?o)) }"
+    )
+    found: Texts = {}
+    for row in engine.query(f"{query} ORDER BY ?p ?o", limit=TEXTS).rows:
+        if row["o"]["v"].strip():
+            found.setdefault(row["p"]["v"], []).append((row["o"]["v"], row["o"].get("lang", "")))
+    return found
+
+
+def _label(texts: Texts, lang: str | None) -> str:
+    """The label in the language asked for; '' where none is stated."""
+    return pick([pair for p in v.LABELS for pair in texts.get(p, ())], lang) or ""
+
+
+def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
+    places = defining(meta.pred_freq, meta.labels)
+    return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
+
+
+class _Lists:
+    """Bounded lists for one description, and how many more there are of each."""
+
+    def __init__(self, meta: GraphMeta, lang: str | None) -> None:
+        self.meta, self.lang = meta, lang
+        self.left_out: dict[str, int] = {}
+
+    def names(self, key: str, edges: Mapping[str, IRISet], iri: str) -> dict[str, list[str]]:
+        return self.kept(
+            key, [*edges.get(iri, NONE)], lambda other: shown_name(self.meta, other, self.lang)
+        )
+
+    def texts(self, texts: Texts) -> dict[str, list[str]]:
+        """The other names of a term; those that are not quite its names by themselves."""
+        own = [p for p in v.ALTERNATIVES if p not in v.SYNONYMS.values()]
+        found = {"alternatives": own} | {f"{how}_synonyms": [p] for how, p in v.SYNONYMS.items()}
+        made: dict[str, list[str]] = {}
+        for key, predicates in found.items():
+            names = dict.fromkeys(text for p in predicates for text, _ in texts.get(p, ()))
+            made |= self.kept(key, list(names), lambda text: cut(text, LABEL_CHARS))
+        return made
+
+    def kept(
+        self, key: str, values: list[str], shown: Callable[[str], str]
+    ) -> dict[str, list[str]]:
+        if len(values) > LISTED:
+            self.left_out[key] = len(values) - LISTED
+        return {key: [shown(value) for value in values[:LISTED]]}
+
+
+def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
+    own, subs = meta.domain_of.get(iri, NONE), meta.subs.get(iri, NONE)
+    above = meta.closure(iri, meta.supers)
+    inherited = {prop for parent in above for prop in meta.domain_of.get(parent, NONE)}
+    return {
+        **listed.names("superclasses", meta.supers, iri),
+        **listed.names("subclasses", meta.subs, iri),
+        "subclass_count": len(subs),
+        "all_subclass_count": len(meta.closure(iri, meta.subs)),
+        "instances": meta.classes[iri],
+        "examples": [meta.curie(one) for one in meta.examples.get(iri, ())],
+        "property_count": len(own),
+        **listed.names("properties", meta.domain_of, iri),
+        "inherited_property_count": len(inherited - own),
+        **listed.names("range_of", meta.range_of, iri),
+        **listed.names("equivalent_to", meta.equivalents, iri),
+        **listed.names("disjoint_with", meta.disjoint, iri),
+    }
+
+
+def _not_plain(meta: GraphMeta, iri: str, incoming: Mapping[str, int]) -> dict[str, Any]:
+    """How many of the properties do not have the class as such for a domain, or range, but as one
+    of several."""
+    found: dict[str, Any] = {}
+    for key, side, edges in (
+        ("properties", v.DOMAIN, meta.domain_of),
+        ("range_of", v.RANGE, meta.range_of),
+    ):
+        others = {f"{base}{local_name(side)}Includes" for base in v.SCHEMA}
+        ways = {meta.curie(p): incoming[p] for p in sorted(others) if p in incoming}
+        named = edges.get(iri, NONE)
+        rest = len(named) - incoming.get(side, 0) - sum(ways.values())
+        unions = sum(meta.is_union(prop, local_name(side)) for prop in named)
+        if rest > 0:
+            ways["a union" if unions >= rest else "a class expression"] = rest
+        if ways:
+            found[f"{key}_by"] = ways
+    return found
+
+
+def _property(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "uses": meta.properties[iri],
+        **listed.names("domain", meta.doms, iri),
+        **listed.names("range", meta.rngs, iri),
+        **listed.names("superproperties", meta.super_properties, iri),
+        **listed.names("inverse_of", meta.inverses, iri),
+        "traits": meta.traits.get(iri, []),
+    }
+    for side in ("domain", "range"):
+        if meta.is_union(iri, side):
+            found[f"{side}_is_union"] = True
+    return found

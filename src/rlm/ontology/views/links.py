@@ -1,0 +1,158 @@
+"""What a node points to and what points to it, a bounded part of it, ready to be shown.
+
+A blank node has no name that means anything, so it is shown by what it says: `[ a prov:Association
+; prov:agent ex:bob ]`. Values go into a query through `term_source`, which lets no value end its
+token; so the same query serves the local engine and any endpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from rlm.ontology import vocabulary as v
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import Label, cut, pick
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.bind import term_source
+from rlm.ontology.terms import Term, local_name, term_text
+from rlm.ontology.terms import iri as iri_term
+from rlm.ontology.views.nearest import squeezed
+
+VALUE_CHARS = 160
+BLANKS = 200
+FETCHED = 300
+PREDICATES = 1000
+
+Link = tuple[str, Term | str]  # predicate, and the other end (a blank node as text)
+
+
+def source(iri: str) -> str:
+    """An IRI as a query writes it. Raises QueryRefused for what is none."""
+    return term_source(iri_term(iri))
+
+
+def counts(engine: Engine, node: str, way: str, predicate: str | None = None) -> dict[str, int]:
+    """Predicate → number of links, all of them, the most frequent first."""
+    inner = f"SELECT DISTINCT ?p ?o WHERE {{ {_pattern(node, way, predicate)} }}"
+    query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }} GROUP BY ?p ORDER BY DESC(?n) ?p"
+    return {
+        row["p"]["v"]: int(row["n"]["v"])
+        for row in engine.query(query, limit=PREDICATES).rows
+        if "p" in row
+    }
+
+
+def links(
+    engine: Engine,
+    meta: GraphMeta,
+    node: str,
+    way: str,
+    *,
+    most: int,
+    predicate: str | None = None,
+    without: Collection[str] = (),
+    lang: str | None = None,
+) -> list[dict[str, Any]]:
+    """Some links, taken in turn from every predicate, so that no single one fills the list."""
+    pattern = _pattern(node, way, predicate)
+    if without:
+        pattern += f" FILTER(?p NOT IN ({', '.join(f'<{iri}>' for iri in sorted(without))}))"
+    query = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern} FILTER(!isBlank(?o)) }} ORDER BY ?p ?o"
+    found: list[Link] = [
+        (row["p"]["v"], row["o"]) for row in engine.query(query, limit=max(FETCHED, most)).rows
+    ]
+    found += _blanks(engine, meta, pattern)
+    shown = list(_in_turn(found))[:most]
+    names = labels_of(
+        engine, meta, (end["v"] for _, end in shown if isinstance(end, dict) and end["t"] == "iri")
+    )
+    key = "object" if way == "out" else "subject"
+    return [
+        {"predicate": meta.curie(iri), **_end(meta, key, end, names, lang)} for iri, end in shown
+    ]
+
+
+def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
+    """Labels of these few IRIs, from GraphMeta, and from the engine for individuals that it did not
+    keep."""
+    wanted = list(dict.fromkeys(iris))
+    found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
+    if meta.individuals.complete and not meta.sampled:
+        return found
+    missing = [
+        iri for iri in wanted if iri not in found and not v.is_machinery(iri) and len(iri) < 300
+    ]
+    if missing:
+        ends, predicates = " ".join(map(source, missing)), " ".join(map(source, v.LABELS))
+        pattern = (
+            f"VALUES ?s {{ {ends} }} VALUES ?p {{ {predicates} }} ?s ?p ?l FILTER(isLiteral(?l))"
+        )
+        for row in engine.query(
+            f"SELECT DISTINCT ?s ?l WHERE {{ {pattern} }} ORDER BY ?s ?l", limit=PREDICATES
+        ).rows:
+            found.setdefault(row["s"]["v"], []).append((row["l"]["v"], row["l"].get("lang", "")))
+    return found
+
+
+def shown_name(meta: GraphMeta, iri: str, lang: str | None = None) -> str:
+    """`ex:a`, and `ex:X_12 (widget)` where the name does not say what the label says."""
+    label = _telling_label(iri, meta.labels.get(iri, []), lang)
+    return f"{meta.curie(iri)} ({cut(label, 60)})" if label else meta.curie(iri)
+
+
+def _telling_label(iri: str, labels: list[Label], lang: str | None) -> str | None:
+    label = pick(labels, lang)
+    return None if label is None or squeezed(label) == squeezed(local_name(iri)) else label
+
+
+def _pattern(node: str, way: str, predicate: str | None) -> str:
+    bound = "" if predicate is None else f"VALUES ?p {{ {source(predicate)} }} "
+    return bound + (f"{source(node)} ?p ?o ." if way == "out" else f"?o ?p {source(node)} .")
+
+
+def _end(
+    meta: GraphMeta, key: str, end: Term | str, names: dict[str, list[Label]], lang: str | None
+) -> dict[str, str]:
+    if isinstance(end, str):
+        return {key: end}
+    if end["t"] == "iri":
+        label = _telling_label(end["v"], names.get(end["v"], []), lang)
+        return {key: meta.curie(end["v"])} | ({"label": cut(label, 80)} if label else {})
+    if end["t"] == "lit":
+        return {key: term_text({**end, "v": cut(end["v"], VALUE_CHARS)}, meta.prefixes)}
+    return {key: cut(term_text(end, meta.prefixes), VALUE_CHARS)}
+
+
+def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
+    query = (
+        f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v"
+        " } }"
+    )
+    found: dict[tuple[str, str], list[tuple[bool, str]]] = {}
+    for row in engine.query(query, limit=BLANKS).rows:
+        said = found.setdefault((row["p"]["v"], row["o"]["v"]), [])
+        if "k" in row:
+            said.append((row["k"]["v"] != v.TYPE, _said(meta, row["k"]["v"], row["v"])))
+    texts = [
+        (iri, " ; ".join(text for _, text in sorted(said))) for (iri, _), said in found.items()
+    ]
+    return [(iri, f"[ {cut(text, VALUE_CHARS)} ]" if text else "[]") for iri, text in sorted(texts)]
+
+
+def _said(meta: GraphMeta, predicate: str, term: Term) -> str:
+    name = "a" if predicate == v.TYPE else meta.curie(predicate)
+    return (
+        f"{name} […]"
+        if term["t"] == "bnode"
+        else f"{name} {cut(term_text(term, meta.prefixes), 60)}"
+    )
+
+
+def _in_turn(found: list[Link]) -> Iterator[Link]:
+    """The first of every predicate, then the second of every predicate, …"""
+    rows: dict[str, list[Link]] = {}
+    for each in found:
+        rows.setdefault(each[0], []).append(each)
+    for place in range(max(map(len, rows.values()), default=0)):
+        yield from (rows[iri][place] for iri in sorted(rows) if place < len(rows[iri]))

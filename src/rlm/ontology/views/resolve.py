@@ -1,0 +1,113 @@
+"""From what somebody wrote to an IRI that the graph has: CURIE, IRI, <IRI>, or a name that only one
+term has.
+
+Classes and properties are known by their names. Individuals may be many, so they are asked for: by
+the local name in every namespace, and by labels that are just this text, in the languages that
+there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from rlm.errors import OntologyError
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.bind import term_source
+from rlm.ontology.terms import iri as iri_term
+from rlm.ontology.terms import literal
+from rlm.ontology.views.nearest import not_found
+from rlm.ontology.views.search import exact_names
+from rlm.ontology.vocabulary import ALTERNATIVES, LABELS
+
+_ANYWHERE = "ASK {{ {{ {x} ?p ?o }} UNION {{ ?s ?p {x} }} UNION {{ ?s {x} ?o }} }}"
+_BARE = re.compile(r"[^:<>]+")
+_NO_NAME = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+MOST_SAME, MOST_CHARS, MOST_LANGUAGES, MOST_NAMESPACES = 6, 80, 20, 60
+
+
+def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
+    """The IRI. Raises OntologyError with the nearest names when the graph has no such thing."""
+    if not isinstance(name, str) or not name.strip():
+        raise OntologyError("no name given: write a CURIE as prov:Activity, or an IRI")
+    name = name.strip()
+    if _BARE.fullmatch(name):
+        return _by_name(engine, meta, name)
+    iri = meta.prefixes.expand(name)
+    if (
+        iri in meta.classes
+        or iri in meta.properties
+        or iri in meta.labels
+        or iri in meta.named_individuals
+    ):
+        return iri
+    if occurs(engine, iri):
+        return iri
+    raise not_found(meta, name)
+
+
+def occurs(engine: Engine, iri: str) -> bool:
+    """Whether an IRI is anywhere in the graph: as a subject, a predicate or an object."""
+    return bool(engine.query(_ANYWHERE.format(x=term_source(iri_term(iri)))).boolean)
+
+
+def called(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
+    """The terms whose local name or label is just this text; individuals only where no class or
+    property is."""
+    return exact_names(meta, name) or _individuals(engine, meta, name)
+
+
+def _individuals(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
+    if len(name) > MOST_CHARS or not name.isprintable():
+        return []
+    spaces = (
+        []
+        if _NO_NAME.search(name)
+        else list(dict.fromkeys(meta.prefixes.values()))[:MOST_NAMESPACES]
+    )
+    wanted = " ".join(term_source(iri_term(space + name)) for space in spaces)
+    if wanted and (found := _first(engine, f"VALUES ?x {{ {wanted} }} ?x ?p ?o")):
+        return found
+    forms = dict.fromkeys((name, name.lower(), name.capitalize(), name.title()))
+    tags = ["", *(tag for tag in list(meta.languages)[:MOST_LANGUAGES] if tag)]
+    texts = " ".join(term_source(literal(form, lang=tag or None)) for form in forms for tag in tags)
+    labels = " ".join(term_source(iri_term(iri)) for iri in (*LABELS, *ALTERNATIVES))
+    return _first(
+        engine, f"VALUES ?p {{ {labels} }} VALUES ?l {{ {texts} }} ?x ?p ?l FILTER(isIRI(?x))"
+    )
+
+
+def _first(engine: Engine, pattern: str) -> list[str]:
+    found = engine.query(f"SELECT DISTINCT ?x WHERE {{ {pattern} }} ORDER BY ?x LIMIT {MOST_SAME}")
+    return [row["x"]["v"] for row in found.rows]
+
+
+def _by_name(engine: Engine, meta: GraphMeta, name: str) -> str:
+    found = called(engine, meta, name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(map(meta.curie, found[:5]))
+        raise OntologyError(
+            f"{name!r} is the name of {len(found)} terms ({names}): write which one"
+        )
+    raise not_found(meta, name)
+
+
+def resolve_property(engine: Engine, meta: GraphMeta, name: str) -> str:
+    """The IRI of a property. Raises OntologyError with the nearest properties when there is none."""
+    properties: Collection[str] = meta.properties.keys() | meta.pred_freq.keys()
+    if _BARE.fullmatch(name.strip()):
+        found = [iri for iri in exact_names(meta, name.strip()) if iri in properties]
+        if len(found) == 1:
+            return found[0]
+        raise not_found(meta, name, "property", sorted(properties))
+    iri = meta.prefixes.expand(name)
+    if iri in properties or (meta.sampled and _in_use(engine, iri)):
+        return iri
+    raise not_found(meta, name, "property", sorted(properties))
+
+
+def _in_use(engine: Engine, prop: str) -> bool:
+    return bool(engine.query(f"ASK {{ ?s {term_source(iri_term(prop))} ?o }}").boolean)

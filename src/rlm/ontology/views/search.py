@@ -1,0 +1,261 @@
+"""Finding terms by a piece of their name.
+
+Compared without case and diacritics, with humps split: `wasgenerated`, `was generated` and
+`wasGeneratedBy` meet. How a hit matched goes from strong to weak: exact, prefix, word (every word
+of the query, plural or singular), substring, fuzzy (a slip or two in the spelling; only tried when
+nothing else is found). Within one way what is deprecated comes last, and a label beats an
+alternative label beats the local name beats the IRI. Individuals that GraphMeta did not keep are
+looked for in the engine, by a substring of label or IRI; there case is ignored, diacritics are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from rlm.errors import OntologyError
+from rlm.ontology import vocabulary as v
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import cut, name_of, pick, plain, stem
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.bind import term_source
+from rlm.ontology.terms import literal, local_name
+from rlm.ontology.views.links import labels_of
+from rlm.ontology.views.nearest import distance, tolerance
+
+MOST_HITS = 25
+QUERY_CHARS = 200
+LABEL_CHARS = 120
+CANDIDATES = 200
+MATCH_TYPES = ("exact", "prefix", "word", "substring", "fuzzy")
+FIELDS = ("label", "alternative", "localname", "iri")
+SEARCH_IN = {
+    "label": ("label", "alternative"),
+    "localname": ("localname",),
+    "iri": ("iri",),
+    "all": FIELDS,
+}
+_FUZZY = MATCH_TYPES.index("fuzzy")
+_CONTAINS = "FILTER(isIRI(?s) && CONTAINS(LCASE(STR(?{name})), {text}))"
+_BY_LABEL = (
+    "SELECT DISTINCT ?s ?l WHERE {{ {{ {triples} }} {test} }} ORDER BY STRLEN(STR(?l)) ?s ?l"
+)
+_BY_IRI = "SELECT DISTINCT ?s WHERE {{ {triples} {test} }} ORDER BY STRLEN(STR(?s)) ?s"
+
+
+class Entry(NamedTuple):
+    """One name of one term, made comparable once."""
+
+    iri: str
+    field: str
+    shown: str
+    text: str  # plain words
+    joined: str  # the same without spaces
+    stems: str  # " word word ", plural endings gone
+
+    @classmethod
+    def of(cls, iri: str, field: str, name: str) -> Entry:
+        if field == "iri":
+            return cls(iri, field, name, iri.lower(), name.lower(), "")
+        text = plain(name)
+        return cls(
+            iri, field, name, text, text.replace(" ", ""), f" {' '.join(map(stem, text.split()))} "
+        )
+
+
+class Hit(NamedTuple):
+    how: int
+    edits: int
+    entry: Entry
+
+
+class Wanted(NamedTuple):
+    """What is looked for, in the forms that it is compared in."""
+
+    raw: str
+    text: str
+    joined: str
+    stems: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: str) -> Wanted:
+        if not query.strip():
+            raise OntologyError("nothing to search for: give a name or a piece of one")
+        raw = " ".join(query.split())[:QUERY_CHARS]
+        text = plain(raw)
+        return cls(
+            raw.strip("<>").lower(), text, text.replace(" ", ""), tuple(map(stem, text.split()))
+        )
+
+
+class Index:
+    """Every name of every term that GraphMeta holds."""
+
+    def __init__(self, meta: GraphMeta) -> None:
+        self.meta = meta
+        iris = dict.fromkeys(
+            (*meta.classes, *meta.properties, *meta.ontology_iris, *meta.individuals, *meta.labels)
+        )
+        self.entries = [entry for iri in iris for entry in self._names(iri)]
+
+    def _names(self, iri: str) -> Iterator[Entry]:
+        for field, source in (("label", self.meta.labels), ("alternative", self.meta.alternatives)):
+            for text, _ in source.get(iri, ()):
+                yield Entry.of(iri, field, text)
+        yield Entry.of(iri, "localname", name_of(iri))
+        yield Entry.of(iri, "iri", self.meta.curie(iri))
+
+    def find(self, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
+        """Every match but the fuzzy ones."""
+        entries = (entry for entry in self.entries if entry.field in fields)
+        return [
+            Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None
+        ]
+
+    def find_fuzzy(self, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
+        """Names whose words, or which as one word, are a slip or two away."""
+        names = [entry for entry in self.entries if entry.field in fields and entry.field != "iri"]
+        words = {word for entry in names for word in entry.stems.split()}
+        near = [_near(word, words) for word in wanted.stems]
+        allowed, found = tolerance(wanted.joined), []
+        for entry in names if near else ():
+            own = entry.stems.split()
+            each = [
+                min((options[word] for word in own if word in options), default=-1)
+                for options in near
+            ]
+            if min(each) >= 0:
+                found.append(Hit(_FUZZY, sum(each), entry))
+            elif (
+                edits := distance(wanted.joined, entry.joined, allowed)
+            ) <= allowed:  # a slip in a short word too
+                found.append(Hit(_FUZZY, edits, entry))
+        return found
+
+
+def _near(word: str, words: Iterable[str]) -> dict[str, int]:
+    allowed = tolerance(word)
+    measured = ((other, distance(word, other, allowed)) for other in words)
+    return {other: edits for other, edits in measured if edits <= allowed}
+
+
+def match(wanted: Wanted, entry: Entry) -> int | None:
+    """How strongly a name matches, 0 the best; None when it does not (a slip in spelling is not
+    looked for here)."""
+    if entry.field == "iri":
+        if wanted.raw in (entry.text, entry.joined):
+            return 0
+        if entry.text.startswith(wanted.raw) or entry.joined.startswith(wanted.raw):
+            return 1
+        return 3 if wanted.raw in entry.text else None
+    if not wanted.joined:
+        return None
+    if wanted.joined == entry.joined:
+        return 0
+    if entry.text.startswith(wanted.text):
+        return 1
+    if all(f" {word} " in entry.stems for word in wanted.stems):
+        return 2
+    return 3 if wanted.text in entry.text or wanted.joined in entry.joined else None
+
+
+def search_entity(
+    engine: Engine,
+    meta: GraphMeta,
+    query: str,
+    *,
+    limit: int = 10,
+    search_in: str = "all",
+    lang: str | None = None,
+    index: Index | None = None,
+) -> list[dict[str, Any]]:
+    """The best hits, each as uri, curie, label, kind, match_type and match_in; at most 25."""
+    if search_in not in SEARCH_IN:
+        raise OntologyError(f"search_in is {search_in!r}; it can be {', '.join(SEARCH_IN)}")
+    limit = bounded(limit, MOST_HITS)
+    wanted, fields = Wanted.of(query), SEARCH_IN[search_in]
+    index = index or Index(meta)
+    hits = index.find(wanted, fields)
+    if (not meta.individuals.complete or meta.sampled) and sum(
+        hit.how == 0 for hit in hits
+    ) < limit:
+        hits += _ask(engine, meta, wanted, fields)
+    hits = hits or index.find_fuzzy(wanted, fields)
+    best: dict[str, Hit] = {}
+    for hit in sorted(hits, key=lambda hit: _rank(meta, hit)):
+        best.setdefault(hit.entry.iri, hit)
+    shown = list(best.values())[:limit]
+    labels = labels_of(engine, meta, (hit.entry.iri for hit in shown))
+    return [_shown(meta, hit, pick(labels.get(hit.entry.iri, ()), lang)) for hit in shown]
+
+
+def _ask(engine: Engine, meta: GraphMeta, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
+    """Hits among everything that the engine holds: labels, then the IRIs of what has a type."""
+    entries: list[Entry] = []
+    for field, predicates in (("label", v.LABELS), ("alternative", v.ALTERNATIVES)):
+        used = [iri for iri in predicates if iri in meta.pred_freq]
+        if field in fields and used:
+            test = _CONTAINS.format(name="l", text=term_source(literal(wanted.raw)))
+            triples = " } UNION { ".join(f"?s <{iri}> ?l" for iri in used)
+            rows = engine.query(_BY_LABEL.format(triples=triples, test=test), limit=CANDIDATES).rows
+            entries += [Entry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
+    if "iri" in fields or "localname" in fields:
+        triples = f"?s <{v.TYPE}> ?c ." if v.TYPE in meta.pred_freq else "?s ?p ?o ."
+        test = _CONTAINS.format(
+            name="s", text=term_source(literal(wanted.joined if " " in wanted.raw else wanted.raw))
+        )
+        for row in engine.query(_BY_IRI.format(triples=triples, test=test), limit=CANDIDATES).rows:
+            iri = row["s"]["v"]
+            own = {"localname": name_of(iri), "iri": meta.curie(iri)}
+            entries += [
+                Entry.of(iri, field, name) for field, name in own.items() if field in fields
+            ]
+    return [Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None]
+
+
+def _rank(meta: GraphMeta, hit: Hit) -> tuple[Any, ...]:
+    entry = hit.entry
+    standing = 0 if entry.iri in meta.classes else 1 if entry.iri in meta.properties else 2
+    field = FIELDS.index(entry.field)
+    strength = (
+        hit.how,
+        hit.edits,
+        entry.iri in meta.deprecated,
+        field,
+        v.is_machinery(entry.iri),
+        standing,
+    )
+    return (*strength, len(entry.text), entry.text, entry.iri, entry.shown)
+
+
+def _shown(meta: GraphMeta, hit: Hit, label: str | None) -> dict[str, Any]:
+    entry = hit.entry
+    label = label or name_of(entry.iri)
+    found: dict[str, Any] = {
+        "uri": entry.iri,
+        "curie": meta.curie(entry.iri),
+        "label": cut(label, LABEL_CHARS),
+        "kind": meta.kind(entry.iri),
+        "match_type": MATCH_TYPES[hit.how],
+        "match_in": entry.field,
+    }
+    if entry.field in ("label", "alternative") and entry.shown != label:
+        found["matched"] = cut(entry.shown, LABEL_CHARS)
+    if entry.iri in meta.deprecated:
+        found["deprecated"] = True
+        if entry.iri in meta.replaced_by:
+            found["use"] = [meta.curie(iri) for iri in meta.replaced_by[entry.iri][:3]]
+    return found
+
+
+def bounded(limit: int, most: int) -> int:
+    """A limit within its cap. Raises OntologyError for what is no positive number."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise OntologyError(f"limit is {limit!r}; it must be a whole number from 1 to {most}")
+    return min(limit, most)
+
+
+def exact_names(meta: GraphMeta, name: str) -> list[str]:
+    """Classes and properties whose local name or label is just this text."""
+    terms = [iri for iri in (*meta.classes, *meta.properties) if local_name(iri) == name]
+    return list(dict.fromkeys(terms)) or list(meta.by_label.get(" ".join(name.lower().split()), ()))
