@@ -152,6 +152,7 @@ class RemoteEngine:
         ).text
 
     # -- asking
+    # ------------------------------------------------------------------------------------------
 
     def _asked(self, text: str, accept: str, deadline: Deadline) -> Heard:
         """A good answer, or one of our errors."""
@@ -217,6 +218,7 @@ class RemoteEngine:
         )
 
     # -- reading
+    # -----------------------------------------------------------------------------------------
 
     def _read(self, heard: Heard, kind: str, rows: int) -> Answer:
         if results.looks_like_html(heard.headers, heard.body):
