@@ -96,6 +96,36 @@ def measure(
     return out
 
 
+def dialogues(folder: Path, path: Path) -> str:
+    """Recall@10 of the turns that answer a question: turns are nodes, sessions ordered edges."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    shares: dict[str, list[float]] = {"words only": [], "fused": []}
+    for number in sorted({row["dialogue"] for row in rows}):
+        turns = [r for r in rows if r["kind"] == "turn" and r["dialogue"] == number]
+        asked = [r for r in rows if r["kind"] == "question" and r["dialogue"] == number]
+        for signal, embedder in (("words only", "none"), ("fused", "static")):
+            with open_store(folder / f"d{number}-{embedder}.db", embedder=embedder) as db:
+                graph = db.graph
+                ids = graph.create_nodes(
+                    {"type": "snippet", "content": f"{turn['speaker']}: {turn['text']}"}
+                    for turn in turns
+                )
+                names = dict(zip(ids, (turn["id"] for turn in turns), strict=True))
+                for session in dict.fromkeys(turn["session"] for turn in turns):
+                    members = [
+                        {"node_id": node, "position": place}
+                        for place, (node, turn) in enumerate(zip(ids, turns, strict=True))
+                        if turn["session"] == session
+                    ]
+                    graph.create_edge("context", session, members)
+                for row in asked:
+                    found = {names[hit.node.id] for hit in graph.search(row["question"], 10)}
+                    evidence = set(row["evidence"])
+                    shares[signal].append(len(evidence & found) / len(evidence))
+    cells = [(signal, f"{np.mean(values):.3f}") for signal, values in shares.items()]
+    return f"Dialogues: recall@10 of the turns that answer.\n\n{table(('signal', 'recall@10'), cells)}\n"
+
+
 def run(folder: Path, data: Path) -> str:
     if not data.is_dir():
         return (
@@ -122,7 +152,5 @@ def run(folder: Path, data: Path) -> str:
         "fused, even queries",
         "fused, odd queries",
     )
-    return (
-        "## Retrieval quality\n\nMean reciprocal rank in the first"
-        f" {DEPTH}.\n\n{table(head, rows)}\n"
-    )
+    ranked = f"Mean reciprocal rank in the first {DEPTH}.\n\n{table(head, rows)}\n"
+    return f"## Retrieval quality\n\n{ranked}\n{dialogues(folder, data / 'dialogues.jsonl')}"

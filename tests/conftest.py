@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
-WARM = ("agent", "llm")
+WARM = ("agent", "llm", "seeds")
 """Tests in these folders ask the same ontologies again and again: they share a cache, so that each
 is parsed once. How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
 
@@ -91,6 +93,24 @@ def store(tmp_path: Path, embedder: Embedder) -> Iterator[SQLiteMemoryBackend]:
 
     with SQLiteMemoryBackend(tmp_path / "memory.db", embedder=embedder) as opened:
         yield opened
+
+
+def open_to_all(folder: Path) -> bool:
+    """Whether every user may enter a folder."""
+    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that another user may look into; pytest's own are closed, and so may TMPDIR be."""
+    places = [Path(name) for name in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")]
+    place = next((each for each in places if each.is_dir() and open_to_all(each)), None)
+    if place is None:
+        pytest.skip("no folder for temporary files is open to other users")
+    folder = Path(tempfile.mkdtemp(prefix="rlm-open-", dir=place))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

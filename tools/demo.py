@@ -16,7 +16,6 @@ from rich.console import Console
 
 import rlm
 from rlm import agent
-from rlm.store.sqlite.integrity import check_all
 
 console = Console(highlight=False)
 ONTOLOGY = Path(__file__).resolve().parent.parent / "ontology" / "prov.ttl"
@@ -191,7 +190,7 @@ def show_sandbox(store: rlm.SQLiteMemoryBackend) -> None:
 
 
 def show_health(store: rlm.SQLiteMemoryBackend) -> None:
-    checks = check_all(store.db, fts5=store.fts5)
+    checks = store.check()
     bad = [check.name for check in checks if not check.ok]
     counts, engine = store.stats(), store.stats()["engine"]
     caption("Is the file sound?")

@@ -7,8 +7,10 @@ A page is a function that returns Markdown. Pages hold nothing that differs betw
 time, no path, no width of a terminal, no wording of an installed library.
 
 The requirement matrix joins docs/requirements.toml with the marks `@pytest.mark.req("ID")` in
-tests/. A mark that names no row is an error, and so is a row that was proven and has lost its last
-test: writing refuses too, so a proof cannot vanish unseen. `--forget ID` lets one go on purpose.
+tests/. A mark counts when its test goes through a public door (tools/doors.py); the others are
+listed at the end of the page. A mark that names no row is an error, and so is a row that was proven
+and has lost its last test: writing refuses too, so a proof cannot vanish unseen. `--forget ID` lets
+one go on purpose.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+from doors import Doors
+
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 90
 LISTED_TESTS = 4
@@ -40,7 +45,6 @@ class Stale(Exception):
 
 
 # -- the requirement matrix
-# ----------------------------------------------------------------------------
 
 
 @dataclass
@@ -48,14 +52,17 @@ class Marks:
     """Which tests carry which requirement."""
 
     proofs: dict[str, list[str]] = field(default_factory=dict)
+    indoors: dict[str, list[str]] = field(default_factory=dict)
+    """Marks that do not count, because their test goes through no public door."""
     places: dict[str, str] = field(default_factory=dict)
     """Where each id was first seen, for messages."""
 
-    def add(self, ids: Iterable[str], proof: str | None, place: str) -> None:
+    def add(self, ids: Iterable[str], proof: str, place: str, *, runs: bool, counts: bool) -> None:
         for name in ids:
             self.places.setdefault(name, place)
-            if proof is not None and proof not in self.proofs.setdefault(name, []):
-                self.proofs[name].append(proof)
+            found = (self.proofs if counts else self.indoors).setdefault(name, [])
+            if runs and proof not in found:
+                found.append(proof)
 
 
 def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
@@ -72,35 +79,36 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 def read_marks(root: Path) -> Marks:
-    """The marks of every test under `root`/tests. A skipped test, or one expected to fail, proves
+    """The marks of every test under `root`/tests. What is skipped, or expected to fail, proves
     nothing."""
-    marks = Marks()
-    for path in sorted((root / "tests").rglob("*.py")):
-        name = path.relative_to(root).as_posix()
-        tree = ast.parse(path.read_text("utf-8"), filename=name)
-        if not path.name.startswith("test_"):
-            continue
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and any(
-                _is_name(t, "pytestmark") for t in node.targets
-            ):
-                _note(marks, [node.value], name, name)
-        _read_body(marks, tree.body, name, name)
+    marks, doors = Marks(), Doors(root)
+    for path in sorted((root / "tests").rglob("test_*.py")):
+        tree = ast.parse(path.read_text("utf-8"), filename=str(path))
+        for test, nodes in _marked(tree):
+            _note(marks, doors, nodes, path.relative_to(root).as_posix(), test)
     return marks
 
 
-def _read_body(marks: Marks, body: list[ast.stmt], name: str, prefix: str) -> None:
+def _marked(tree: ast.Module) -> Iterator[tuple[str, list[ast.expr]]]:
+    """Each test by its name in the file, with its decorators; "" is the whole file."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(_is_name(t, "pytestmark") for t in node.targets):
+            yield "", [node.value]
+    yield from _marked_in(tree.body, "")
+
+
+def _marked_in(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, list[ast.expr]]]:
     for node in body:
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            _note(marks, node.decorator_list, name, f"{prefix}::{node.name}")
-            _read_body(marks, node.body, name, f"{prefix}::{node.name}")
+            yield prefix + node.name, node.decorator_list
+            yield from _marked_in(node.body, f"{prefix}{node.name}::")
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
             "test"
         ):
-            _note(marks, node.decorator_list, name, f"{prefix}::{node.name}")
+            yield prefix + node.name, node.decorator_list
 
 
-def _note(marks: Marks, nodes: list[ast.expr], name: str, proof: str) -> None:
+def _note(marks: Marks, doors: Doors, nodes: list[ast.expr], name: str, test: str) -> None:
     inner = [part for node in nodes for part in ast.walk(node)]
     skipped = any(
         isinstance(part, ast.Attribute) and part.attr in ("skip", "xfail") for part in inner
@@ -108,7 +116,10 @@ def _note(marks: Marks, nodes: list[ast.expr], name: str, proof: str) -> None:
     for part in inner:
         if isinstance(part, ast.Call) and _is_req(part.func):
             place = f"{name}:{part.lineno}"
-            marks.add(_literals(part, place), None if skipped else proof, place)
+            ids = _literals(part, place)
+            counts = doors.counts(doors.root / name, test)
+            proof = f"{name}::{test}" if test else name
+            marks.add(ids, proof, place, runs=not skipped, counts=counts)
 
 
 def _is_req(node: ast.expr) -> bool:
@@ -171,17 +182,34 @@ def requirements_page(root: Path = ROOT, forget: Collection[str] = ()) -> str:
         "# Requirements",
         "",
         (
-            f"{proven} of {total} rows are proven by a test; the others are open. A test names its"
-            " rows with"
+            f"{proven} of {total} rows are proven by a test that goes through a public door: the"
+            " command line, or a name"
         ),
-        '`@pytest.mark.req("ID")`. The rows are in `requirements.toml`.',
+        (
+            "that `rlm` or one of its rooms exports. The others are open. A test names its rows"
+            ' with `@pytest.mark.req("ID")`.'
+        ),
+        "The rows are in `requirements.toml`.",
     ]
     for title, rows in groups:
         done = sum(bool(marks.proofs.get(name)) for name in rows)
         lines += ["", f"## {title}", "", f"{done} of {len(rows)} proven.", ""]
         lines += ["| id | requirement | state | proven by |", "|---|---|---|---|"]
         lines += [_row(name, text, marks.proofs.get(name, [])) for name, text in rows.items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_indoors(marks)])
+
+
+def _indoors(marks: Marks) -> list[str]:
+    """The marks that do not count, by test."""
+    tests: dict[str, list[str]] = {}
+    for name, proofs in marks.indoors.items():
+        for proof in proofs:
+            tests.setdefault(proof, []).append(name)
+    if not tests:
+        return []
+    lines = ["", "## Marks that do not count", ""]
+    lines += ["These tests call what is not public, so they prove nothing by themselves.", ""]
+    return lines + [f"- `{proof}`: {', '.join(tests[proof])}" for proof in sorted(tests)]
 
 
 def _row(name: str, text: str, proofs: list[str]) -> str:
@@ -193,29 +221,22 @@ def _row(name: str, text: str, proofs: list[str]) -> str:
 
 
 # -- the command line
-# ------------------------------------------------------------------------------------
 
 
-CLI_PREFACE = (
-    (
-        "Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands"
-        " and options. Data goes"
-    ),
-    "to stdout, talk to stderr.",
-    "",
-    (
-        "A table on a terminal fits its width. In a pipe or a file it is lines with tabs between"
-        " the cells; the first line"
-    ),
-    (
-        "has the names of the columns, and every column is there, also an empty one. `rlm memory"
-        " list | tail -n +2 |"
-    ),
-    (
-        "cut -f 1` gives the ids. A list that is empty prints nothing. `--json` is the form for"
-        " programs."
-    ),
-)
+CLI_PREFACE = """\
+Also as `rlm-agent`, the name for coding agents, and as `python -m rlm`: the same commands and options. Data goes
+to stdout, messages go to stderr. `rlm completion --help` says how a shell completes commands.
+
+| exit code | means |
+|---|---|
+| 0 | done; a list that is empty is a list |
+| 1 | nothing was found, or a check failed |
+| 2 | bad input, or a store that cannot be used |
+| 130 | interrupted |
+
+A table on a terminal fits its width. In a pipe or a file it is lines with tabs between the cells; the first line
+has the names of the columns, and every column is there, also an empty one. `rlm memory list | tail -n +2 |
+cut -f 1` gives the ids. A list that is empty prints nothing. `--json` is the form for programs."""  # noqa: E501
 
 
 def cli_page() -> str:
@@ -223,7 +244,7 @@ def cli_page() -> str:
     version."""
     from rlm.cli.app import app
 
-    lines = ["# The command line", "", *CLI_PREFACE]
+    lines = ["# The command line", "", CLI_PREFACE]
     for path, command in _commands("rlm", app):
         lines += ["", f"## `{path}`", "", "```text", *_help(path, command), "```"]
     return "\n".join(lines).replace(str(Path.home()), "~")
@@ -245,6 +266,8 @@ def _inner(command: Any) -> dict[str, Any]:
 
 
 def _help(path: str, command: Any) -> list[str]:
+    from rlm.cli.examples import EXAMPLES
+
     inner = _inner(command)
     shown = [param for param in command.params if not getattr(param, "hidden", False)]
     arguments = [param for param in shown if param.param_type_name == "argument"]
@@ -261,6 +284,8 @@ def _help(path: str, command: Any) -> list[str]:
     lines += _table("Arguments", [(_argument(param), _about(param)) for param in arguments])
     lines += _table("Options", [(_option(param), _about(param)) for param in options])
     lines += _table("Commands", [(name, _first_line(sub.help)) for name, sub in inner.items()])
+    examples = EXAMPLES.get(path.partition(" ")[2], ())
+    lines += ["", "Examples:", *(f"  {line}" for line in examples)] if examples else []
     return [line.rstrip() for line in lines]
 
 
@@ -315,7 +340,6 @@ def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
 
 
 # -- the schema
-# ------------------------------------------------------------------------------------------
 
 FTS5_SHADOWS = ("data", "idx", "content", "docsize", "config")
 KINDS = {"table": "Tables", "index": "Indexes", "view": "Views", "trigger": "Triggers"}
@@ -353,7 +377,6 @@ def schema_page() -> str:
 
 
 # -- settings, errors, names
-# -----------------------------------------------------------------------------
 
 
 def settings_page() -> str:
@@ -452,7 +475,7 @@ def draw_tree(tree: list[tuple[int, str]]) -> list[str]:
 
 
 def errors_page() -> str:
-    """The tree, drawn from the classes. Raises Stale when the one in errors.py tells another story."""
+    """The tree, drawn from the classes. Raises Stale when the one in errors.py differs."""
     from rlm import errors
 
     tree = error_tree()
@@ -585,7 +608,6 @@ def _first_line(text: str | None) -> str:
 
 
 # -- writing
-# ---------------------------------------------------------------------------------------------
 
 PAGES: dict[str, Callable[[], str]] = {
     "requirements.md": requirements_page,

@@ -21,6 +21,8 @@ from rlm.errors import ConfigError
 
 DEFAULT_DB = "~/.claude/rlm-memory.db"
 DEFAULT_CONFIG = "~/.config/rlm/config.toml"
+COMPLETE_VARIABLE = "_RLM_COMPLETE"
+"""How a shell's completion script asks for the words that may come next."""
 
 
 def _setting(default: Any, env: str, doc: str) -> Any:
@@ -124,6 +126,11 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
             values[spec.name] = _typed(spec.name, text, spec.metadata["env"])
     values.update({key: value for key, value in overrides.items() if value is not None})
     return Settings(**values)
+
+
+def completion_request() -> str | None:
+    """What a completion script asks for (`bash_complete`); None when it is no such script."""
+    return os.environ.get(COMPLETE_VARIABLE)
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:

@@ -1,27 +1,33 @@
 """Every error that rlm raises on purpose.
 
-    RLMError ├── ConfigError            a setting that cannot be used ├── ModelError             an
-    embedding or language model that cannot be reached or loaded │   ├── ModelAuthError     the key
-    is missing or refused │   ├── ModelRateLimited   too many requests, after every retry │   ├──
-    ModelUnavailable   no connection, a dropped one, a time-out, a server's own fault │   ├──
-    ModelBadReply      an answer that is not what the protocol promises │   └── CassetteDiverged   a
-    replay was asked for something that was not recorded ├── HandleError            no payload
-    behind this key, or none of this kind (also a KeyError) ├── SandboxError           the sealed
-    REPL cannot be started, or was asked for what it does not have │   └── SandboxUnfit       this
-    machine cannot confine a process ├── LimitExceeded          a limit of a run was reached;
-    `partial` is what there is ├── OntologyError          an ontology or endpoint cannot be read or
-    asked, or has no such term │   ├── NotRDF             a file that is no RDF, or not what its
-    name says │   ├── QueryRefused       a query that is not run: what it asks for is not allowed,
-    or it cannot be read │   ├── QueryTimeout       a query took too long, or too much memory, and
-    was ended │   └── EndpointError      a remote endpoint that is down, slow, or answers something
-    else ├── StoreError             the store could not do what was asked │   ├── ValidationError
-    a value that a row may not hold (also a ValueError) │   ├── NotFound           no such memory,
-    node or edge (also a KeyError) │   ├── StoreLocked        another process holds the write lock │
-    ├── StoreReadOnly      the file or its folder cannot be written │   ├── StoreCorrupt       the
-    file is damaged or is not a store │   ├── StoreFull          no space left where the file lives
-    │   ├── SchemaTooNew       a newer rlm wrote this file │   └── EngineUnfit        the SQLite
-    library is too old or lacks what we need └── PackError              a pack cannot be read,
-    verified, signed or imported
+    RLMError
+    ├── ConfigError            a setting that cannot be used
+    ├── ModelError             an embedding or language model that cannot be reached or loaded
+    │   ├── ModelAuthError     the key is missing or refused
+    │   ├── ModelRateLimited   too many requests, after every retry
+    │   ├── ModelUnavailable   no connection, a dropped one, a time-out, a server's own fault
+    │   ├── ModelBadReply      an answer that is not what the protocol promises
+    │   └── CassetteDiverged   a replay was asked for something that was not recorded
+    ├── HandleError            no payload behind this key, or none of this kind (also a KeyError)
+    ├── SandboxError           the sealed REPL cannot be started, or lacks what was asked for
+    │   └── SandboxUnfit       this machine cannot confine a process
+    ├── LimitExceeded          a limit of a run was reached; `partial` is what there is
+    ├── OntologyError          an ontology or endpoint cannot be read or asked, or has no such term
+    │   ├── NotRDF             a file that is no RDF, or not what its name says
+    │   ├── QueryRefused       a query that is not allowed, or that cannot be read
+    │   ├── QueryTimeout       a query took too long, or too much memory, and was ended
+    │   └── EndpointError      a remote endpoint that is down, slow, or answers something else
+    ├── StoreError             the store could not do what was asked
+    │   ├── ValidationError    a value that a row may not hold (also a ValueError)
+    │   ├── NotFound           no such memory, node or edge (also a KeyError)
+    │   ├── NotSupported       this kind of store lacks that part (also a NotImplementedError)
+    │   ├── StoreLocked        another process holds the write lock
+    │   ├── StoreReadOnly      the file or its folder cannot be written
+    │   ├── StoreCorrupt       the file is damaged or is not a store
+    │   ├── StoreFull          no space left where the file lives
+    │   ├── SchemaTooNew       a newer rlm wrote this file
+    │   └── EngineUnfit        the SQLite library is too old or lacks what we need
+    └── PackError              a pack cannot be read, verified, signed or imported
 
 A message says what failed, with which value, and what to do next. Foreign exceptions are mapped in
 one place per adapter; nothing from apsw reaches a caller.
@@ -134,6 +140,10 @@ class NotFound(StoreError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the repr
         return str(self.args[0]) if self.args else ""
+
+
+class NotSupported(StoreError, NotImplementedError):
+    """This kind of store does not have that part; the message says which kind does."""
 
 
 class StoreLocked(StoreError):

@@ -200,7 +200,7 @@ def test_ctrl_c_before_there_is_a_repl_leaves_nothing(store, tmp_path, monkeypat
     assert store.stats()["trajectories"] == 0 and list((tmp_path / "logs").iterdir()) == []
 
 
-@pytest.mark.req("SPEC-02.37")
+@pytest.mark.req("SPEC-02.32", "SPEC-02.37")
 def test_the_memory_tools_work_in_the_repl(store):
     store.add(
         rlm.MemoryItem(

@@ -23,7 +23,7 @@ def kept(store, title, tools=(), kinds=(), ontology=None):
     return item.memory_id
 
 
-@pytest.mark.req("RB-07", "CX-07")
+@pytest.mark.req("RB-07")
 @pytest.mark.parametrize("question", [ASKS, "Why is the sky blue?"])
 def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it_was(
     store, question
@@ -36,7 +36,6 @@ def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it
     assert store.signals(memory_id) == []
 
 
-@pytest.mark.req("CX-07")
 @pytest.mark.parametrize(
     ("says", "answer", "confidence", "counts"),
     [

@@ -54,8 +54,8 @@ def on_a_terminal(*args: str, columns: int = 160) -> str:
     return screen.getvalue()
 
 
-def on_a_pty(*args: str, columns: int = 160) -> str:
-    """What a real pseudo-terminal is sent by one run of `rlm`."""
+def on_a_pty(*args: str, columns: int = 160, typed: str = "", code: int = 0) -> str:
+    """What a real pseudo-terminal is sent by one run of `rlm`, at which a person typed this."""
     outer, inner = pty.openpty()
     env = {
         **os.environ,
@@ -64,9 +64,10 @@ def on_a_pty(*args: str, columns: int = 160) -> str:
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     with subprocess.Popen(
-        [sys.executable, "-m", "rlm", *args], stdout=inner, stderr=inner, env=env
+        [sys.executable, "-m", "rlm", *args], stdin=inner, stdout=inner, stderr=inner, env=env
     ) as process:
         os.close(inner)
+        os.write(outer, typed.encode())
         sent = b""
         try:
             while part := os.read(outer, 1 << 16):
@@ -74,5 +75,5 @@ def on_a_pty(*args: str, columns: int = 160) -> str:
         except OSError:  # how Linux says that the other end was closed
             pass
     os.close(outer)
-    assert process.returncode == 0, sent
+    assert process.returncode == code, sent
     return sent.decode()

@@ -46,6 +46,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "memory edit": ("{id}", "--tag", "x"),
     "memory rm": ("{id}",),
     "memory restore": ("{old}",),
+    "memory import": ("{pack}",),
     "memory review": ("--approve", "{held}"),
     "memory stats": (),
     "memory train": ("--curriculum", "{lesson}", "--model", "offline"),
@@ -79,6 +80,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "logs list": (),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
+    "completion": ("bash",),
 }
 
 BOATS = """

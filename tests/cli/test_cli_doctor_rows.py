@@ -140,7 +140,7 @@ def test_a_damaged_node_is_one_line_and_can_be_archived(rlm: Run, db: str) -> No
     assert f"`rlm graph rm {node}`" in check["fix"] and "metadata" in check["detail"]
     assert rlm("graph", "rm", node, "--db", db).code == 0
     assert (
-        rlm("graph", "search", "sky", "--db", db).code == 0 and rlm("doctor", "--db", db).code == 0
+        rlm("graph", "search", "sky", "--db", db).code == 1 and rlm("doctor", "--db", db).code == 0
     )
 
 
@@ -187,7 +187,7 @@ def test_a_table_that_is_gone_is_named(
     [
         ("DROP TRIGGER memory_fts_update_old", "memory_fts_update_old"),
         ("DROP INDEX idx_items_confidence", "idx_items_confidence"),
-        ("DROP VIEW memory_tail", "memory_tail"),
+        ("DROP TABLE recall_blocks", "recall_blocks"),
         ("DROP TABLE node_fts", "node_fts, node_fts_config"),
         ("DROP INDEX idx_nodes_tier; CREATE INDEX idx_nodes_tier ON nodes(id)", "idx_nodes_tier"),
     ],

@@ -1,5 +1,5 @@
-"""Nothing there, nothing found, nothing given: one short line says so, and the exit code stays what
-it was."""
+"""Nothing there, nothing found, nothing given: one short line says so. A search that finds nothing
+exits with 1, as grep does; a list that is empty is a list, and exits with 0."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_running import Run
+from cli_running import Run, on_a_pty
 
 from rlm import open_store
 
@@ -40,10 +40,11 @@ def empty(db: str) -> str:
 def test_an_empty_store_says_so_in_one_line(
     rlm: Run, empty: str, line: tuple[str, ...], said: str
 ) -> None:
+    code = 1 if "search" in line else 0
     done = rlm(*line, "--db", empty)
-    assert (done.code, done.out, done.err) == (0, "", f"{said}\n")
+    assert (done.code, done.out, done.err) == (code, "", f"{said}\n")
     quiet = rlm(*line, "--db", empty, "--json")
-    assert quiet.code == 0 and quiet.err == "" and quiet.out.count("\n") == 1
+    assert quiet.code == code and quiet.err == "" and quiet.out.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,11 @@ def test_no_store_is_one_line_too_and_none_is_made(
     rlm: Run, db: str, line: tuple[str, ...]
 ) -> None:
     done = rlm(*line, "--db", db)
-    assert (done.code, done.out) == (0, "") and db in done.err and done.err.count("\n") == 1
+    assert (
+        (done.code, done.out) == (1 if "search" in line else 0, "")
+        and db in done.err
+        and done.err.count("\n") == 1
+    )
     assert rlm(*line, "--db", db, "--json").err == "" and not Path(db).exists()
 
 
@@ -72,6 +77,35 @@ def test_a_folder_that_is_not_there_is_an_error(rlm: Run, tmp_path: Path) -> Non
         and "there is no store" in done.err
         and "check --db" in done.err
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("memory", "add", "--title", "T", "--content", "c"),
+        ("graph", "add", "fact", "Snow is white"),
+        ("pack", "import", "core_v1"),
+        ("run", "How many lines?", "--context", "text.txt", "--model", "offline"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["", "json:"])
+def test_no_folder_is_made_that_db_misspells(
+    rlm: Run, tmp_path: Path, line: tuple[str, ...], scheme: str
+) -> None:
+    (tmp_path / "text.txt").write_text("one\n", "utf-8")
+    folder = tmp_path / "no where"
+    for more in ((), ("--json",)):
+        failed = rlm(*line, "--db", f"{scheme}{folder}/deep/x.db", *more)
+        assert (failed.code, failed.out) == (2, "") and f"mkdir -p '{folder}/deep'" in failed.err
+    assert not folder.exists()
+
+
+def test_a_person_at_a_terminal_is_asked_for_the_folder(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    line = ("memory", "add", "--title", "T", "--content", "c", "--db", str(folder / "x.db"))
+    assert "There is no folder" in on_a_pty(*line, typed="n\n", code=2) and not folder.exists()
+    on_a_pty(*line, typed="y\n")
+    assert (folder / "x.db").is_file()
 
 
 def test_pack_list_without_a_store_says_it_once(rlm: Run, db: str) -> None:
@@ -117,7 +151,7 @@ def test_an_empty_task_finds_nothing_and_says_why(
 ) -> None:
     add()
     done = rlm("memory", "search", "-", "--db", db, stdin=b"")
-    assert (done.code, done.out, done.err) == (0, "", "nothing found: the task is empty\n")
+    assert (done.code, done.out, done.err) == (1, "", "nothing found: the task is empty\n")
     assert rlm("memory", "search", "", "--db", db).err == "nothing found: the task is empty\n"
 
 

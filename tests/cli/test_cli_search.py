@@ -54,10 +54,12 @@ def test_filters_and_k(rlm: Run, add: Callable[..., str], db: str) -> None:
     assert len(ids("-k", "1")) == 1
 
 
-def test_nothing_found_is_no_failure(rlm: Run, add: Callable[..., str], db: str) -> None:
+def test_nothing_found_is_exit_1_as_with_grep(rlm: Run, add: Callable[..., str], db: str) -> None:
     add()
     empty = rlm("memory", "search", "zebra", "--db", db)
-    assert (empty.code, empty.out, empty.err) == (0, "", "nothing found\n")
+    assert (empty.code, empty.out, empty.err) == (1, "", "nothing found\n")
+    told = rlm("memory", "search", "zebra", "--db", db, "--json")
+    assert (told.code, told.json, told.err) == (1, [], "")
 
 
 @pytest.mark.parametrize(
@@ -67,9 +69,10 @@ def test_reading_where_there_is_no_store_gives_nothing_and_makes_nothing(
     rlm: Run, db: str, line: tuple[str, ...]
 ) -> None:
     empty = rlm(*line, "--db", db)
-    assert empty.code == 0 and empty.out == "" and db in empty.err
+    code = 1 if "search" in line else 0
+    assert (empty.code, empty.out) == (code, "") and db in empty.err
     told = rlm(*line, "--db", db, "--json")
-    assert told.json == [] and told.err == ""
+    assert (told.code, told.json, told.err) == (code, [], "")
     assert not Path(db).exists()
 
 

@@ -42,18 +42,20 @@ def test_a_sound_store_passes(rlm: Run, add: Callable[..., str], db: str) -> Non
     assert text.code == 0 and "WAL-reset" in text.out and "FAILED" not in text.out
 
 
-def test_a_named_file_that_is_missing_fails_and_is_not_made(rlm: Run, db: str) -> None:
-    failed = rlm("doctor", "--db", db)
-    assert (
-        failed.code == 1 and db in failed.out and "FAILED" in failed.out and not Path(db).exists()
-    )
-    assert rlm("doctor", "--fix", "--db", db).code == 1 and not Path(db).exists()
+@pytest.mark.parametrize("fix", [(), ("--fix",)])
+def test_no_store_on_a_fresh_machine_is_no_fault(
+    rlm: Run, home: Path, db: str, fix: tuple[str, ...]
+) -> None:
+    for line in (("doctor", *fix), ("doctor", *fix, "--db", db)):
+        fresh = rlm(*line)
+        assert fresh.code == 0 and "nothing is stored yet: `rlm memory add`" in fresh.out
+    assert list(home.iterdir()) == [] and not Path(db).exists()
 
 
-def test_no_store_on_a_fresh_machine_is_no_fault(rlm: Run, home: Path) -> None:
-    fresh = rlm("doctor")
-    assert fresh.code == 0 and "rlm memory add" in fresh.out
-    assert list(home.iterdir()) == []
+def test_a_folder_that_is_missing_is_a_fault_and_is_not_made(rlm: Run, tmp_path: Path) -> None:
+    failed = rlm("doctor", "--db", str(tmp_path / "typo" / "x.db"))
+    assert failed.code == 1 and f"mkdir -p {tmp_path / 'typo'}" in failed.out
+    assert "FAILED" in failed.out and not (tmp_path / "typo").exists()
 
 
 @pytest.mark.parametrize("fix", [(), ("--fix",)])

@@ -52,6 +52,7 @@ def spoilt(lesson: Path, old: str, new: str) -> Path:
     return lesson
 
 
+@pytest.mark.req("RB-08")
 @pytest.mark.parametrize(
     ("old", "new", "more", "words"),
     [

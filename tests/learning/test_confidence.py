@@ -27,7 +27,6 @@ GOOD, BAD = Judgment(True, "r"), Judgment(False, "r")
 DELTAS = st.sampled_from((0.3, -0.2, 0.1, 0.2, -0.05, -0.1, -0.35))
 
 
-@pytest.mark.req("CX-07")
 def test_the_numbers_are_the_seeds():
     assert confidence.START == {"human": 0.8, "distilled": 0.6, "failure": 0.5}
     assert (confidence.HELPFUL, confidence.NOT_HELPFUL) == (0.3, -0.2)
@@ -108,7 +107,6 @@ def test_what_is_announced_is_read(numbers, before):
         (Uses((7,), (9,), True), GOOD, {"a": -0.05, "b": -0.05}),
     ],
 )
-@pytest.mark.req("CX-07")
 def test_a_run_moves_what_it_followed(uses, judgment, deltas):
     signals = signals_for(["a", "b"], uses, judgment)
     assert {signal.memory_id: signal.delta for signal in signals} == deltas
@@ -121,7 +119,6 @@ def test_memories_may_be_given_whole_and_an_unjudged_run_says_nothing():
     assert signals_for([item], None, None) == []
 
 
-@pytest.mark.req("CX-07")
 @pytest.mark.parametrize("judgment", [GOOD, BAD])
 def test_where_nothing_is_said_and_nothing_was_read_nothing_moves(judgment):
     assert signals_for(["a"], Uses(), judgment, reads=False) == []
@@ -132,7 +129,6 @@ def test_where_nothing_is_said_and_nothing_was_read_nothing_moves(judgment):
     )
 
 
-@pytest.mark.req("CX-07")
 def test_people_time_and_stability_move_it_too():
     assert feedback("a", helpful=True).delta == 0.3
     assert feedback("a", helpful=False).delta == -0.2
@@ -169,7 +165,6 @@ def test_decay_asks_the_clock():
 @example([0.3] * 10)
 @example([-0.2] * 10)
 @given(st.lists(DELTAS, max_size=30))
-@pytest.mark.req("CX-07")
 def test_a_replay_gives_the_value_step_by_step_and_stays_within_bounds(deltas):
     value = 0.6
     for number, delta in enumerate(deltas, 1):
@@ -179,7 +174,6 @@ def test_a_replay_gives_the_value_step_by_step_and_stays_within_bounds(deltas):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "json"])
-@pytest.mark.req("CX-07")
 def test_the_log_of_a_store_replays_to_what_it_holds(tmp_path, kind):
     from rlm.store.open import open_store
 

@@ -15,7 +15,7 @@ from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LOCAL, MemoryItem
 
 AT = "2026-01-31T12:00:00.000000Z"
-TABLES = ("memory_items", "packs", "pack_items", "meta", "counters", "recall_dead")
+TABLES = ("memory_items", "packs", "pack_items", "meta", "counters", "recall_blocks")
 
 
 def memory(

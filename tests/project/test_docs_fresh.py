@@ -69,7 +69,7 @@ def test_the_schema_has_our_tables_and_not_those_of_fts5(root):
 
 
 def test_links_between_pages_lead_somewhere(root):
-    for page in [*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CHANGELOG.md"]:
+    for page in [*sorted((root / "docs").glob("*.md")), *sorted(root.glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             if (
                 "://" not in target

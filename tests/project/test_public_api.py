@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +126,36 @@ def test_the_names_of_the_specification_are_in_the_rooms_that_own_them():
         assert [name for name in names.split() if not hasattr(import_module(room), name)] == [], (
             room
         )
+
+
+ROOMS = [module.name for module in pkgutil.iter_modules(rlm.__path__, "rlm.") if module.ispkg]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_holds_what_it_exports(room):
+    package = import_module(room)
+    for name in getattr(package, "__all__", ()):
+        assert getattr(package, name) is not None
+        assert name in dir(package)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = package.no_such_name
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_type_checkers_see_what_a_room_exports(room):
+    package = import_module(room)
+    tree = ast.parse(Path(package.__file__ or "").read_text("utf-8"))
+    seen = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert set(getattr(package, "__all__", ())) <= seen | defined
+
+
+def test_a_room_of_lazy_names_loads_nothing_heavy():
+    code = "import sys, rlm.store; print({'numpy', 'apsw'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -23,7 +23,9 @@ def project(tmp_path):
 
 
 def write_test(project, body, name="sub/test_it.py"):
-    (project / "tests" / name).write_text(f"import pytest\n\n{body}\n")
+    """A test file in which `...` goes through a public door."""
+    body = body.replace("...", "rlm.open_store")
+    (project / "tests" / name).write_text(f"import pytest, rlm\n\n{body}\n")
 
 
 def write_page(gendocs, project):
@@ -76,6 +78,65 @@ def test_marks_on_functions_classes_and_modules_count(gendocs, project):
 def test_what_never_runs_proves_nothing(gendocs, project, body):
     write_test(project, body)
     assert "| A-01 | the first | open |" in gendocs.requirements_page(project)
+
+
+DOORS = {
+    "a name of the package": "import rlm\ndef test_one():\n    rlm.open_store('x')",
+    "the same, from its room": "from rlm.store.open import open_store\ndef test_one():\n    open_store('x')",
+    "a name of a room": "from rlm import packs\ndef test_one():\n    packs.verify_pack('x')",
+    "a type and nothing else": "from rlm import MemoryItem\ndef test_one():\n    MemoryItem('t', 'd', 'c')",
+    "the command line": "from rlm.cli import main\ndef test_one():\n    main(['doctor'])",
+    "a process": "import subprocess, sys\nLINE = [sys.executable, '-m', 'rlm']\n"
+    "def test_one():\n    subprocess.run(LINE)",
+    "a script": "import subprocess, sys\nSCRIPT = 'import rlm\\nrlm.open_store(1)'\n"
+    "def test_one():\n    subprocess.run([sys.executable, '-c', SCRIPT])",
+    "a helper": "import rlm\ndef made():\n    return rlm.open_store('x')\ndef test_one():\n    made()",
+    "a fixture": "import rlm\n@pytest.fixture\ndef store():\n    return rlm.open_store('x')\n"
+    "def test_one(store):\n    store.add(1)",
+    "a fixture of the folder above": "def test_one(shared):\n    shared.add(1)",
+    "a helper module": "from making import made\ndef test_one():\n    made()",
+    "a door and an inner call": "import rlm\nfrom rlm.store.identity import memory_id\n"
+    "def test_one():\n    rlm.open_store('x').get(memory_id('t', 'c', {}))",
+}
+WALLS = {
+    "nothing of ours": "def test_one():\n    assert 1",
+    "an inner function": "from rlm.learning import confidence\ndef test_one():\n    confidence.decay()",
+    "an error": "from rlm import errors, RLMError\ndef test_one():\n    RLMError()",
+    "a type for an inner function": "from rlm import MemoryItem\nfrom rlm.learning.dedup import decide\n"
+    "def test_one():\n    decide(MemoryItem('t', 'd', 'c'))",
+    "an inner function of a store": "from rlm.learning.confidence import decay\n"
+    "def test_one(shared):\n    decay(shared)",
+    "an unused import": "import rlm\nfrom rlm import open_store\ndef test_one():\n    assert 1",
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [*((body, True) for body in DOORS.values()), *((body, False) for body in WALLS.values())],
+    ids=[*DOORS, *WALLS],
+)
+def test_a_mark_counts_where_the_test_goes_through_a_public_door(gendocs, project, body, counts):
+    (project / "tests" / "conftest.py").write_text(
+        "import pytest, rlm\n@pytest.fixture\ndef shared():\n    return rlm.open_store('x')\n"
+    )
+    (project / "tests" / "making.py").write_text(
+        "import rlm\ndef made():\n    return rlm.open_store('x')\n"
+    )
+    marked = body.replace("def test_one", '@pytest.mark.req("A-01")\ndef test_one')
+    write_test(project, marked)
+    page = gendocs.requirements_page(project)
+    assert f"| A-01 | the first | {'proven' if counts else 'open'} |" in page
+    told = "## Marks that do not count" in page and "`tests/sub/test_it.py::test_one`: A-01" in page
+    assert told is not counts
+
+
+def test_a_file_counts_when_one_of_its_tests_does(gendocs, project):
+    write_test(project, 'pytestmark = pytest.mark.req("A-01")\ndef test_a(): assert 1')
+    assert "| A-01 | the first | open |" in gendocs.requirements_page(project)
+    write_test(
+        project, 'pytestmark = pytest.mark.req("A-01")\ndef test_a(): assert 1\ndef test_b(): ...'
+    )
+    assert "| A-01 | the first | proven |" in gendocs.requirements_page(project)
 
 
 def test_a_mark_that_names_no_row_is_refused(gendocs, project):

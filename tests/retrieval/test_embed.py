@@ -609,7 +609,6 @@ def test_a_store_with_an_endpoint_finds_by_meaning(server: Server, tmp_path: Pat
         kept = db.add_many(
             MemoryItem(title=f"Item {n}", description="x", content=f"text {n}") for n in range(30)
         )
-        db.search.recall.seal()
         hits = db.retrieve("item 7", k=30, explain=True)
         assert hits[0].item.memory_id == kept[7]
         assert all(hit.why.cosine is not None for hit in hits)

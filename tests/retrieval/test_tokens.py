@@ -14,11 +14,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rlm.retrieval import tokens as tokens_module
 from rlm.retrieval.tokens import (
     STOPWORDS,
     Query,
-    fold,
     fts5_match,
     grams,
     parse_query,
@@ -92,19 +90,6 @@ def fts5_words(db: apsw.Connection, text: str, name: str = "unicode61") -> list[
 
 
 @pytest.mark.req("RB-04")
-@pytest.mark.parametrize("plane", range(17))
-def test_every_code_point_splits_and_folds_as_in_fts5(db: apsw.Connection, plane: int) -> None:
-    """Each alone, and each inside a word, where a diacritic joins and another mark separates."""
-    chars = [
-        chr(code) for code in range(plane << 16, (plane + 1) << 16) if not 0xD800 <= code < 0xE000
-    ]
-    alone = " ".join(chars)
-    inside = " ".join(f"a{char}b" for char in chars)
-    assert words(alone) == fts5_words(db, alone)
-    assert words(inside) == fts5_words(db, inside)
-
-
-@pytest.mark.req("RB-04")
 @CHECK
 @given(ANY_TEXT)
 @example("Don't re-use MAX_RETRIES")
@@ -139,39 +124,8 @@ def test_words_read_again_are_the_same_words(text: str) -> None:
     assert words(" ".join(words(text))) == words(text)
 
 
-@CHECK
-@given(ANY_TEXT)
-def test_folding_changes_no_words(text: str) -> None:
-    folded = fold(text)
-    assert words(folded) == words(text)
-    assert fold(folded) == folded
-
-
-def test_fold_keeps_what_separates() -> None:
-    assert fold("Ärger, im CAFÉ!") == "arger, im cafe!"
-    assert fold("PLAIN_text 9") == "plain_text 9"
-    assert fold("e\u0301") == "e"
-
-
 def test_lone_surrogates_separate() -> None:
     assert words("left\ud83dright \udc00") == ["left", "right"]
-
-
-def test_caches_stay_bounded() -> None:
-    many_words = " ".join(f"w{number}" for number in range(200_100))
-    many_chars = "".join(map(chr, range(0x10000, 0x41000)))
-    for text in (many_words, many_chars, "x" * 100):
-        assert tokens(text) and fold(text)
-        grams(text)
-    grams(many_chars[100_000:])
-    for cache in (
-        tokens_module._STEMS,
-        tokens_module._SPLITS,
-        tokens_module._FOLDS,
-        tokens_module._KINDS,
-    ):
-        assert 0 < len(cache) <= 200_000
-    assert "x" * 100 not in tokens_module._STEMS
 
 
 # grams

@@ -16,7 +16,6 @@ import time
 import pytest
 
 from rlm.store.open import open_store
-from rlm.store.sqlite import integrity
 
 WRITERS = 8
 WRITES = 2_000
@@ -102,7 +101,7 @@ def test_no_acknowledged_write_is_lost(tmp_path):
         there = {row[0] for row in db.db.rows("SELECT memory_id FROM memory_items")}
         assert seen <= there, f"{len(seen - there)} acknowledged writes lost"
         assert len(there) == WRITERS * WRITES
-        checks = integrity.check_all(db.db, fts5=True)
+        checks = db.check()
         assert all(check.ok for check in checks), checks
         assert db.retrieve("Writer w3 item 1234", k=1)[0].item.title == "Writer w3 item 1234"
     print(f"{kills} kills, {len(seen)} acknowledged, longest wait {max(waits):.3f} s")

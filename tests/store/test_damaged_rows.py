@@ -10,7 +10,7 @@ import pytest
 
 from rlm.errors import StoreCorrupt
 from rlm.store.open import open_store
-from rlm.store.sqlite import integrity, reembed, rowcheck, schemacheck
+from rlm.store.sqlite import reembed, rowcheck, schemacheck
 from rlm.store.types import Run, Scope, Trajectory
 
 
@@ -92,7 +92,6 @@ def test_reading_a_damaged_node_names_table_row_and_column(plain, column, value)
             lambda db: db.retrieve("class label", scope=Scope(tools=("x",))),
         ),
         ("UPDATE memory_items SET last_used = 'never'", lambda db: db.retrieve("class label")),
-        ("UPDATE memory_items SET content = x'ff'", lambda db: db.search.recall.seal()),
         ("UPDATE memory_items SET content = CAST(x'ff' AS TEXT)", lambda db: db.list_items()),
         ("UPDATE memory_items SET tags_json = '['", lambda db: db.list_items(tag="x")),
         ("UPDATE nodes SET content = CAST('the sky' AS BLOB)", lambda db: db.graph.search("sky")),
@@ -138,7 +137,7 @@ def test_a_store_without_full_text_search_has_a_sound_schema(tmp_path):
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
     with SQLiteMemoryBackend(tmp_path / "plain.db", fts5=False) as store:
-        assert all(check.ok for check in integrity.check_all(store.db, fts5=store.fts5))
+        assert all(check.ok for check in store.check())
         assert schemacheck.mend(store.db) == ()
 
 
@@ -146,14 +145,14 @@ def test_a_vector_that_the_model_cannot_give_is_asked_for_once(db, make_item):
     """A model that sends another length than it says would else be asked for ever."""
 
     class Liar:
-        model, dim, kind = db.embedder.model, 3, None
+        model, dim = db.embedder.model, 3
 
         def embed_documents(self, documents):
             return db.embedder.embed_documents(documents)
 
     db.add_many(make_item(f"Title {n}") for n in range(3))
     assert reembed.stale_count(db.db, db.embedder) == 0 and reembed.stale_count(db.db, Liar()) == 3
-    assert reembed.reembed(db.db, Liar(), []) == 3
+    assert reembed.reembed(db.db, Liar()) == 3
 
 
 def test_a_damaged_node_is_not_embedded(db):
@@ -170,7 +169,7 @@ def test_a_row_that_refers_to_nothing_is_found_with_what_to_do(tmp_path):
     ) as other:  # another program: it checks no references
         other.execute("INSERT INTO pack_items(pack_no, memory_id, item_no) VALUES (99, 'x', 1)")
     with open_store(tmp_path / "m.db", embedder="none") as db:
-        [found] = [check for check in integrity.check_all(db.db, fts5=True) if not check.ok]
+        [found] = [check for check in db.check() if not check.ok]
     assert (
         found.name == "references"
         and "first in pack_items" in found.detail

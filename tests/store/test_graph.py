@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rlm
 from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.store.open import open_store
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, ROLES, TIERS, Tenant
@@ -393,6 +394,17 @@ def test_hostile_text_stays_text(db):
         with pytest.raises(ValidationError):
             bad()
     assert db.db.value("SELECT count(*) FROM nodes") == 1
+
+
+@pytest.mark.req("SPEC-02.34")
+def test_content_is_cleaned_on_the_way_in(db):
+    """Whatever way it comes: escape codes, invisible marks and secrets stay outside."""
+    key = "sk-ant-api03-" + "aB3dE5fG7hJ9kL1mN3pQ" * 4
+    dirty = f"\x1b[1;31mred\x1b[0m pass\u200bword\x00 {key}"
+    memory = db.get(db.add(rlm.MemoryItem(title="T", description=dirty, content=dirty)))
+    node = db.graph.get_node(db.graph.create_node("fact", dirty, provenance=dirty))
+    for text in (memory.description, memory.content, node.content, node.provenance):
+        assert text.startswith("red password [redacted:") and key not in text
 
 
 @pytest.mark.req("SPEC-02.38")

@@ -15,12 +15,11 @@ import pytest
 from rlm.errors import ModelError, StoreError, StoreLocked, ValidationError
 from rlm.packs import import_pack
 from rlm.store.open import open_store
-from rlm.store.sqlite import integrity
 from rlm.store.types import Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
 
 
 def sound(db):
-    return all(check.ok for check in integrity.check_all(db.db, fts5=True))
+    return all(check.ok for check in db.check())
 
 
 @pytest.mark.parametrize("text", ["😀", "!!!", "???", "✓ →"])
@@ -31,7 +30,7 @@ def test_a_memory_without_a_word_is_indexed_like_any_other(db, text):
     assert sound(db)
 
 
-def test_one_line_in_quarantine_does_not_hide_its_bundle(tmp_path):
+def test_one_line_in_quarantine_does_not_hide_the_others(tmp_path):
     from rlm.packs.format import encode_line, record_of
 
     lines = [
@@ -42,11 +41,10 @@ def test_one_line_in_quarantine_does_not_hide_its_bundle(tmp_path):
     )
     pack = tmp_path / "z_v1.jsonl"
     pack.write_bytes(b"".join(encode_line(record_of(item, "z_v1")) for item in lines))
-    for workers in (0, 1, 2):
-        with open_store(tmp_path / f"{workers}.db", embedder="none") as db:
-            import_pack(pack, db, trust=True, workers=workers)
-            assert len(db.retrieve("zebra", k=100)) == 49
-            assert sound(db)
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        import_pack(pack, db, trust=True)
+        assert len(db.retrieve("zebra", k=100)) == 49
+        assert sound(db)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +75,6 @@ def test_times_are_spelt_one_way(db, make_item):
 STRUCK = """
 import signal, sys
 from rlm.store.open import open_store
-from rlm.store.sqlite import integrity
 from rlm.store.types import MemoryItem
 
 class Struck(Exception):
@@ -103,7 +100,7 @@ for n in range(60):
         signal.setitimer(signal.ITIMER_REAL, 0)
     db.add(note(f"After {n}"))
     two.add(note(f"Also after {n}"))
-assert all(check.ok for check in integrity.check_all(db.db, fts5=True))
+assert all(check.ok for check in db.check())
 print("sound", db.stats()["memories"] >= 120)
 """
 
@@ -206,8 +203,7 @@ def test_counts_of_a_rolled_back_write_land_nowhere_else(tmp_path, make_item):
 def test_a_search_inside_a_failed_write_leaves_nothing_behind(tmp_path, make_item):
     with open_store(tmp_path / "m.db", embedder="none") as db:
         db.add(make_item("steady"))
-        with pytest.raises(ZeroDivisionError), db.db.write() as connection:
-            db.store_admitted(connection, [])
+        with pytest.raises(ZeroDivisionError), db.together():
             db.add_many(make_item(f"stale {n}", content=f"stale words {n}") for n in range(3))
             assert len(db.retrieve("stale words", k=9)) == 3
             raise ZeroDivisionError
@@ -238,7 +234,7 @@ def test_stopwords_alone_find_nothing(tmp_path, kind):
         assert [hit.item.title for hit in db.retrieve("zebra it's what", k=5)] == ["zebra"]
 
 
-def test_sealed_graph_search_looks_far_enough(db):
+def test_graph_search_looks_far_enough(db):
     graph = db.graph
     facts = graph.create_nodes(
         [{"type": "fact", "content": f"zebra crossing {n}"} for n in range(300)]
@@ -251,8 +247,6 @@ def test_sealed_graph_search_looks_far_enough(db):
     real = graph.create_node(
         "decision", "zebra crossing, and a lot of other words that make it long " * 3
     )
-    assert graph.search("zebra crossing", 5, type="decision")[0].node.id == real
-    graph.recall.seal_all()
     assert graph.search("zebra crossing", 5, type="decision")[0].node.id == real
 
 

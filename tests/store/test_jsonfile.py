@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rlm.errors import StoreCorrupt, StoreError
+from rlm.errors import NotSupported, StoreCorrupt, StoreError, StoreFull
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
 
@@ -43,7 +43,7 @@ def test_without_a_path_it_lives_in_memory_only(make_item):
 
 @pytest.mark.parametrize(
     "junk",
-    ["", "{", "[]", '{"format": 9, "memories": []}', '{"format": 1}', '{"format": 1, "memories": [{"title": "x"}]}',
+    ["", "{", "7", "[7]", '[{"title": "x"}]', '{"format": 9, "memories": []}', '{"format": 1}', '{"format": 1, "memories": [{"title": "x"}]}',
      '{"format": 1, "memories": 7}', "\udcff"],
 )  # fmt: skip
 def test_a_corrupt_file_is_reported_and_kept(tmp_path, junk):
@@ -214,11 +214,9 @@ def test_opening_and_closing_leaves_the_file_as_it_is(tmp_path):
 
 def test_it_has_no_graph_and_says_what_has():
     store = MemoryStore()
-    assert not hasattr(store, "graph")
-    with pytest.raises(
-        AttributeError, match=r"a JSON store has no hypergraph: use an SQLite store"
-    ):
-        store.graph  # noqa: B018
+    assert "graph" in store.lacks
+    with pytest.raises(NotSupported, match=r"a JSON store has no hypergraph: use an SQLite store"):
+        store.graph.create_node("fact", "x")
 
 
 def test_a_closed_store_without_a_file_says_so_too(tmp_path, make_item):
@@ -228,3 +226,119 @@ def test_a_closed_store_without_a_file_says_so_too(tmp_path, make_item):
     with pytest.raises(StoreError, match="this MemoryStore is closed: open it again"):
         store.save(tmp_path / "never.json")
     assert list(tmp_path.iterdir()) == []
+
+
+# -- seed 001's own form: a plain list ---------------------------------------------------------------
+
+OLD = [
+    {
+        "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+        "title": "SPARQL query pattern for entity search",
+        "description": "Use rdfs:label with FILTER for case-insensitive search.",
+        "content": "- Step 1\n- Step 2",
+        "source_type": "success",
+        "task_query": "Find entities by name",
+        "created_at": "2026-01-19T10:11:12.131415",
+        "access_count": 3,
+        "tags": ["sparql", "search", "entity"],
+        "session_id": None,
+    },
+    {
+        "id": "7f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+        "title": "Debugging failed SPARQL queries",
+        "description": "Check syntax, namespaces, and endpoint first.",
+        "content": "- Check 1\n- Check 2",
+        "source_type": "failure",
+        "task_query": "Query failed with error",
+        "created_at": "2026-01-19T10:11:13.131415+00:00",
+        "access_count": 0,
+        "tags": ["sparql", "debugging", "error"],
+        "session_id": "s-1",
+    },
+]
+
+
+@pytest.fixture
+def old(tmp_path):
+    path = tmp_path / "memories.json"
+    path.write_text(json.dumps(OLD, indent=2), "utf-8")
+    path.chmod(0o640)
+    return path
+
+
+def test_a_plain_list_is_read_with_all_that_it_says(old):
+    for opening in (MemoryStore.load, MemoryStore.open):
+        store = opening(old)
+        first, second = store.memories
+        assert first.title == OLD[0]["title"] and first.access_count == 3
+        assert (first.created_at, first.trust) == ("2026-01-19T10:11:12.131415Z", "unverified")
+        assert (second.outcome, second.session_id) == ("failure", "s-1")
+        assert store.get(OLD[1]["id"]) == second
+    assert json.loads(old.read_text()) == OLD, "reading changes nothing"
+
+
+def test_a_search_alone_does_not_rewrite_it(old, tmp_path):
+    raw = old.read_bytes()
+    with MemoryStore.open(old) as store:
+        assert store.retrieve("search for an entity")
+        store.backup(tmp_path / "copy.json")
+    assert old.read_bytes() == raw and not (tmp_path / "memories.json.bak").exists()
+    assert len(MemoryStore.load(tmp_path / "copy.json").memories) == 2
+
+
+def test_the_first_save_keeps_the_old_form_beside_the_new(old, tmp_path, make_item):
+    raw = old.read_bytes()
+    with MemoryStore.open(old) as store:
+        store.add(make_item())
+        store.add(make_item("Another one"))
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [
+        "memories.json",
+        "memories.json.bak",
+    ]
+    kept = tmp_path / "memories.json.bak"
+    assert kept.read_bytes() == raw and kept.stat().st_mode & 0o777 == 0o640
+    store = MemoryStore.load(old)
+    assert len(store.memories) == 4 and store.get(OLD[0]["id"]).title == OLD[0]["title"]
+
+
+def test_a_backup_that_is_there_is_not_written_over(old, tmp_path, make_item):
+    (tmp_path / "memories.json.bak").write_text("somebody's own")
+    store = MemoryStore.load(old)
+    store.save()
+    assert (tmp_path / "memories.json.bak").read_text() == "somebody's own"
+    assert json.loads((tmp_path / "memories.json.bak1").read_text()) == OLD
+
+
+def test_a_file_that_nobody_read_is_kept_too(old, tmp_path, make_item):
+    raw = old.read_bytes()
+    store = MemoryStore(old)
+    store.add(make_item())
+    store.save()
+    store.save()
+    assert (tmp_path / "memories.json.bak").read_bytes() == raw
+    assert len(list(tmp_path.iterdir())) == 2
+    assert len(MemoryStore.load(old).memories) == 1
+
+
+def test_a_list_that_cannot_be_kept_is_not_written_over(old, tmp_path):
+    raw = old.read_bytes()
+    (tmp_path / "memories.json.bak").mkdir()
+    with pytest.raises(StoreFull, match=r"cannot be written .*: the old file is intact"):
+        MemoryStore.load(old).save()
+    assert old.read_bytes() == raw
+
+
+def test_the_same_words_twice_are_one_and_an_empty_list_is_a_store(tmp_path, old):
+    old.write_text(json.dumps([*OLD, OLD[0] | {"id": "another"}]), "utf-8")
+    assert len(MemoryStore.load(old).memories) == 2
+    old.write_text("[]", "utf-8")
+    assert MemoryStore.load(old).memories == []
+
+
+def test_a_list_with_a_slip_says_where_and_what_takes_the_rest(old):
+    old.write_text(json.dumps([OLD[0], OLD[1] | {"title": "word " * 11}]), "utf-8")
+    message = (
+        r"memories\[1\]: title has 11 words.*`rlm memory import` takes the others.*left as it is"
+    )
+    with pytest.raises(StoreCorrupt, match=message):
+        MemoryStore.open(old)

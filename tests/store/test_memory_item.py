@@ -63,7 +63,9 @@ def test_the_seeds_dict_with_an_id_is_read():
         "content": "c",
         "tags": ["sparql"],
     }
-    assert MemoryItem.from_dict(data).memory_id == "test-uuid"
+    item = MemoryItem.from_dict(data)
+    assert (item.id, item.provenance) == ("test-uuid", {"alias": "test-uuid"})
+    assert item.memory_id == memory_id("SPARQL Query Pattern", "c", Scope().to_dict())
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,8 @@ def test_no_write_path_lets_a_secret_through(tmp_path, kind, name):
             db.graph.update_node(node, content=f"more {text}", reasoning=text)
             db.graph.create_edge("relation", text, [{"node_id": node}])
             db.adjust_confidence(db.list_items()[0].memory_id, 0.1, kind="helpful", reason=text)
-            db.search.recall.seal()
+            db.queue_session("claude", "s1", {"text": text})
+            db.open_branch("s1", text, 100)
         assert secret not in everything_on_disk(tmp_path), "while the WAL is still there"
         db.backup(tmp_path / "copy")
         assert "[redacted:" in db.list_items()[0].description

@@ -68,6 +68,7 @@ def test_a_query_returns_a_handle_and_no_rows(call, handles, meter):
     assert meter.report()["max_single_return"] < 200
 
 
+@pytest.mark.req("UT-04")
 def test_the_limit_holds_and_is_said(call):
     ref = call("query", ALL)
     assert call("slice", ref)["total"] == 100
@@ -80,6 +81,7 @@ def test_the_limit_holds_and_is_said(call):
             call("query", ALL, limit=limit)
 
 
+@pytest.mark.req("UT-04")
 @pytest.mark.parametrize(
     ("query", "limit", "kind", "changed", "rows", "more", "columns"),
     [

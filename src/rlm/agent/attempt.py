@@ -110,7 +110,7 @@ class Attempt:
                 trace=self.trace,
                 prefixes=None if self.graph is None else self.graph.meta.prefixes,
             )
-            if hasattr(memory, "graph"):
+            if "graph" not in memory.lacks:
                 box = box | graph_tools(memory, self.meter, recalled=repeats)
         if self.graph is not None:
             box = box | sparql_tools(

@@ -33,6 +33,20 @@ SENSE_CHARS = 600
 DATASET_NAME = "session"
 
 
+class Namespace(dict[str, Any]):
+    """What a caller gave a run, and what the run's code left. Given to another run, only what the
+    caller put there goes in: every run has a REPL of its own."""
+
+    def __init__(self, given: Mapping[str, Any], left: Mapping[str, Any]) -> None:
+        super().__init__({**given, **left})
+        self._left = {name: value for name, value in left.items() if name not in given}
+
+    def own(self) -> dict[str, Any]:
+        """Without what the code left."""
+        left = self._left
+        return {n: value for n, value in self.items() if n not in left or value is not left[n]}
+
+
 def retrieve_memories(store: MemoryBackend, task: str, k: int = 3) -> list[MemoryItem]:
     """The best `k` memories for a task, best first; fewer when fewer match."""
     return [hit.item for hit in store.retrieve(task, k)]
@@ -59,16 +73,18 @@ def rlm_run_with_memory(
     the new memories.
 
     `ns` may hold what `setup_ontology_context` mounted: its ontology is asked by the usual tools.
-    Functions in it become tools, plain values variables; anything else stays outside. With
+    Functions in it become tools, plain values variables; anything else stays outside. All of it is
+    in the namespace that comes back too, which can be given to the next call. With
     `persist_dataset`, the snapshot at `dataset_path` is loaded before the run and saved after it,
     if it was changed, and new memories name it. `kwargs` are those of `rlm_run`.
     """
     if persist_dataset and dataset_path is None:
         raise ConfigError("persist_dataset needs a dataset_path: where the snapshot lies")
+    given = ns.own() if isinstance(ns, Namespace) else dict(ns or {})
     options = RunOptions(guidance=guidance)
     with ExitStack() as stack:
         models = stack.enter_context(Models(model, client, options))
-        graph, tools, values = _taken(ns or {})
+        graph, tools, values = _taken(given)
         check_language(query, models.root.model, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
@@ -84,7 +100,7 @@ def rlm_run_with_memory(
     return (
         found.answer,
         found.result.iterations,
-        found.result.ns,
+        Namespace(given, found.result.ns),
         [item for item in new if item is not None],
     )
 

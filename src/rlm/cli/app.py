@@ -1,65 +1,58 @@
-"""The root command and what hangs below it. A group's module is read only when its name is on the
-line."""
+"""The root command and what hangs below it. A module is imported only when its name is typed."""
 
 from __future__ import annotations
-
-from importlib import import_module
 
 import click
 
 from rlm._version import __version__
-from rlm.cli.command import ROOT_OPTIONS, SETTINGS, with_options
+from rlm.cli.command import ROOT_OPTIONS, LazyGroup, with_options
 from rlm.cli.session import Session
 
-GROUPS = {
-    "memory": "rlm.cli.memory",
+MEMORY = {
+    "add": "rlm.cli.memory_write:add",
+    "edit": "rlm.cli.memory_write:edit",
+    "import": "rlm.cli.memory_import:import_",
+    "insights": "rlm.cli.insights:insights",
+    "list": "rlm.cli.memory_read:list_memories",
+    "restore": "rlm.cli.memory_write:restore",
+    "review": "rlm.cli.memory_write:review",
+    "rm": "rlm.cli.memory_write:remove",
+    "search": "rlm.cli.memory_read:search",
+    "show": "rlm.cli.memory_read:show",
+    "stats": "rlm.cli.memory_read:stats",
+    "train": "rlm.cli.train:train",
+}
+memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
+ROOT = {
+    "run": "rlm.cli.run:run",
+    "memory": "rlm.cli.app:memory",
     "graph": "rlm.cli.graph",
     "ontology": "rlm.cli.ontology",
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",
+    "eval": "rlm.cli.evaluate:evaluate",
+    "backup": "rlm.cli.upkeep:backup",
+    "doctor": "rlm.cli.upkeep:doctor",
+    "completion": "rlm.cli.completion:completion",
 }
-SINGLE = {
-    "run": "rlm.cli.run",
-    "eval": "rlm.cli.evaluate",
-    "backup": "rlm.cli.upkeep",
-    "doctor": "rlm.cli.upkeep",
-}
+GROUPS = ("memory", "graph", "ontology", "pack", "logs")
 
 
-class Rooms(click.Group):
-    """The root group, which finds its commands by name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which help shows them."""
-        return ["run", *GROUPS, *(name for name in SINGLE if name != "run")]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import what the name stands for; None for a name that stands for nothing."""
-        home = GROUPS.get(cmd_name) or SINGLE.get(cmd_name)
-        if home is None:
-            return None
-        group: click.Group = import_module(home).app
-        group.name = group.name or cmd_name
-        return group.commands[cmd_name] if cmd_name in SINGLE else group
-
-
-@click.group(cls=Rooms, no_args_is_help=False, context_settings=dict(SETTINGS))
+@click.group(cls=LazyGroup, homes=ROOT)
 @with_options(ROOT_OPTIONS)
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how: questions over ontologies and long texts in a sealed REPL, memory
-    in one SQLite file.
+    """An agent that learns how, from questions over ontologies and long texts.
 
-    Start with `rlm run QUESTION --ontology FILE` or `--context FILE`. `rlm-agent` is the same
-    program.
+    Start with `rlm run QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing
+    found or a check failed, 2 bad input.
     """
     context.obj = Session(db=db, json=json)
 
 
 def run(args: list[str], called: str = "rlm") -> int:
-    """Parse and run one line; the exit code. Raises what goes wrong: `main` maps it. `called` is
-    for help and hints."""
+    """Parse and run one line; the exit code. `called` is for help and hints. `main` maps errors."""
     if not args or (len(args) == 1 and args[0] in GROUPS):
         args = [*args, "--help"]
     with app.make_context(called, list(args)) as context:

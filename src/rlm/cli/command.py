@@ -9,11 +9,14 @@ click and not typer: typer 0.29 validates with pydantic, which alone costs every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import click
+from click.types import StringParamType
 
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -22,8 +25,39 @@ Decorator = Callable[[Any], Any]
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+PATHS = ("FILE", "PATH", "DIR", "SOURCE", "PACK", "RUN", "SPARQL|@FILE|-")
+"""The parameters that name a file, by what help calls them."""
+
+
+class FileName(StringParamType):
+    """A text that a shell completes with the names of files, and of what else fits."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+        """Files first, so that a shell which takes either still offers the names."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in _known_names(param) if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
+
+
+def _known_names(param: click.Parameter) -> list[str]:
+    """What may stand in place of a file: a shipped pack, an endpoint of the config."""
+    if param.name == "pack":
+        from rlm.packs import shipped_packs
+
+        return list(shipped_packs())
+    if param.name in ("source", "ontologies"):
+        from rlm import config
+
+        with suppress(ConfigError):  # the command itself says what is wrong with the file
+            return list(config.endpoints())
+    return []
+
+
 ROOT_OPTIONS = (
-    click.option("--db", metavar="PATH", help="The store, instead of the default."),
+    click.option(
+        "--db", type=FileName(), metavar="PATH", help="The store, instead of the default."
+    ),
     click.option("--json", is_flag=True, help="Print one JSON document."),
 )
 COMMON_OPTIONS = (
@@ -37,9 +71,81 @@ COMMON_OPTIONS = (
 _COMMON_NAMES = ("db", "json", "project", "team", "org")
 
 
-def new_group(doc: str) -> click.Group:
+class Command(click.Command):
+    """A command whose help ends in examples and whose file names complete in a shell."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples of this command, one to a line."""
+        from rlm.cli.examples import EXAMPLES
+
+        lines = EXAMPLES.get(" ".join(ctx.command_path.split()[1:]), ())
+        if lines:
+            with formatter.section("Examples"):
+                for line in lines:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when its name is on the line, and suggests near misses.
+
+    `homes` says where: `module` for another group, `module:function` for a command.
+    """
+
+    command_class = Command
+
+    def __init__(self, *args: Any, homes: Mapping[str, str] | None = None, **more: Any) -> None:
+        super().__init__(
+            *args, **{"no_args_is_help": False, "context_settings": dict(SETTINGS), **more}
+        )
+        self.homes = dict(homes or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which help shows them."""
+        return list(self.homes) or sorted(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import what the name stands for, once; None for a name that stands for nothing."""
+        if cmd_name in self.homes and cmd_name not in self.commands:
+            module, _, function = self.homes[cmd_name].partition(":")
+            found = getattr(import_module(module), function or "app")
+            if isinstance(found, click.Command):
+                self.add_command(found, cmd_name)
+            else:
+                command(self, cmd_name)(found)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a hint where the name is a slip or belongs to another group."""
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name) or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        near = self._similar(ctx, name)
+        hint = f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx=ctx)
+
+    def _similar(self, ctx: click.Context, name: str) -> list[str]:
+        """The commands below here that `name` may stand for, as they are typed."""
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self.list_commands(ctx))
+        if near:
+            return [f"{ctx.command_path} {each}" for each in near]
+        groups = {each: self.get_command(ctx, each) for each in self.list_commands(ctx)}
+        below = [
+            (each, inner)
+            for each, group in groups.items()
+            if isinstance(group, click.Group)
+            for inner in group.list_commands(ctx)
+        ]
+        meant = get_close_matches(name, sorted({inner for _, inner in below}), n=1)
+        return [f"{ctx.command_path} {each} {inner}" for each, inner in below if inner in meant]
+
+
+def new_group(doc: str) -> LazyGroup:
     """A group of commands."""
-    return click.Group(help=doc, no_args_is_help=False, context_settings=dict(SETTINGS))
+    return LazyGroup(help=doc)
 
 
 def command(group: click.Group, name: str) -> Callable[[Callable[..., int | None]], click.Command]:
@@ -49,14 +155,16 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., int | None
         @with_options(COMMON_OPTIONS)
         def run(**values: Any) -> int | None:
             inner = Session(**{each: values.pop(each) for each in _COMMON_NAMES})
-            return function(_merged(click.get_current_context().obj, inner), **values)
+            return function(_merge(click.get_current_context().obj, inner), **values)
 
         run.__doc__ = function.__doc__
-        run.__click_params__ += getattr(
-            function, "__click_params__", []
-        )  # outer: help shows these first
-        made: click.Command = group.command(name, context_settings=dict(SETTINGS))(run)
-        return made
+        # outer: help shows these first
+        run.__click_params__ += getattr(function, "__click_params__", [])
+        registered: click.Command = group.command(name, context_settings=dict(SETTINGS))(run)
+        for param in registered.params:
+            if param.type is click.STRING and (param.metavar or param.name or "").upper() in PATHS:
+                param.type = FileName()
+        return registered
 
     return register
 
@@ -72,12 +180,11 @@ def with_options(options: Sequence[Decorator]) -> Decorator:
     return decorate
 
 
-def _merged(outer: Session | None, inner: Session) -> Session:
+def _merge(outer: Session | None, inner: Session) -> Session:
     if outer is None:
         return inner
-    return replace(
-        inner, db=inner.db if inner.db is not None else outer.db, json=inner.json or outer.json
-    )
+    db = inner.db if inner.db is not None else outer.db
+    return replace(inner, db=db, json=inner.json or outer.json)
 
 
 def words(name: str, allowed: Sequence[str], doc: str, *, default: str | None = None) -> Decorator:
@@ -94,14 +201,14 @@ def scaling_option() -> Decorator:
 def lang_option(doc: str) -> Decorator:
     """`--lang`, a language tag."""
 
-    def checked(_: click.Context, __: click.Parameter, tag: str | None) -> str | None:
+    def check(_: click.Context, __: click.Parameter, tag: str | None) -> str | None:
         from rlm.ontology.labels import is_language_tag
 
         if tag is not None and not is_language_tag(tag):
             raise ConfigError(f"lang is {tag[:40]!r}: write a language tag, as en, de or pt-BR")
         return tag
 
-    return click.option("--lang", metavar="TAG", callback=checked, help=doc)
+    return click.option("--lang", metavar="TAG", callback=check, help=doc)
 
 
 def unit(name: str, doc: str) -> Decorator:
@@ -113,7 +220,5 @@ def count(
     *names: str, default: int, doc: str, most: int | None = None, least: int = 1
 ) -> Decorator:
     """An option that takes a whole number."""
-    kind = click.IntRange(least, most)
-    return click.option(
-        *names, type=kind, metavar="N", default=default, help=f"{doc.rstrip('.')} [{default}]."
-    )
+    kind, doc = click.IntRange(least, most), f"{doc.rstrip('.')} [{default}]."
+    return click.option(*names, type=kind, metavar="N", default=default, help=doc)

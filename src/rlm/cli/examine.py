@@ -9,28 +9,19 @@ left byte for byte.
 from __future__ import annotations
 
 import importlib.util
-from contextlib import closing
+import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
-
-import apsw
+from typing import Any
 
 from rlm import config
 from rlm.cli.output import progress
 from rlm.cli.session import Session
-from rlm.errors import EngineUnfit, ModelError, RLMError, StoreCorrupt, StoreError, StoreLocked
-from rlm.store.sqlite import connection, integrity
-from rlm.store.sqlite.backend import SQLiteMemoryBackend
-from rlm.store.sqlite.integrity import Check
-from rlm.store.sqlite.reembed import stale_count
-from rlm.store.sqlite.schemacheck import mend
+from rlm.errors import ModelError, StoreCorrupt, StoreError, StoreLocked
+from rlm.store.backend import MemoryBackend
+from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
+from rlm.store.types import Check
 
-if TYPE_CHECKING:
-    from rlm.cli.session import Store
-
-RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 CORRECT = "correct that place in a text editor, or restore a backup"
 COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
 PARTS = (
@@ -41,8 +32,7 @@ PARTS = (
 
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
-    """The report. Raises only for settings that cannot be used and for a store that somebody else
-    locks."""
+    """The report. Raises only for bad settings and for a store that somebody else locks."""
     config_file = config.config_path()
     exists = session.path.exists()
     report: dict[str, Any] = {
@@ -50,26 +40,33 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "db": _file(session.path, exists),
         "config": {"path": str(config_file), "exists": config_file.is_file()},
         "tenant": asdict(session.tenant),
-        "engine": {"store": session.kind, "sqlite": apsw.sqlite_lib_version()},
+        "engine": {"store": session.kind, "sqlite": sqlite_version()},
         "counts": {},
-        "packs": _shipped(),
+        "packs": _shipped_packs(),
         "fixed": [],
-        "checks": [_engine()],
+        "checks": [check_engine()],
         "missing": [
             {"name": name, "for": use, "pip": line}
             for name, use, line in PARTS
-            if not _installed(name)
+            if not _is_installed(name)
         ],
     }
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)
     else:
-        named = session.db is not None
-        detail = "there is none yet: `rlm memory add` makes it"
-        report["checks"].append(Check("file", not named, detail, "check --db" if named else None))
+        report["checks"].append(_no_file(session))
     report["ok"] = all(check.ok for check in report["checks"])
     report["checks"] = [asdict(check) for check in report["checks"]]
     return report
+
+
+def _no_file(session: Session) -> Check:
+    """A new machine has no store, which is no fault; a folder that --db misspells is one."""
+    folder = session.path.parent
+    if session.db is not None and not folder.is_dir():
+        fix = f"mkdir -p {shlex.quote(str(folder))}, or check the spelling of --db"
+        return Check("file", False, f"there is no folder {folder}", fix)
+    return Check("file", True, "nothing is stored yet: `rlm memory add` makes the store")
 
 
 def _file(path: Path, exists: bool) -> dict[str, Any]:
@@ -83,48 +80,37 @@ def _file(path: Path, exists: bool) -> dict[str, Any]:
     }
 
 
-def _shipped() -> dict[str, str]:
+def _shipped_packs() -> dict[str, str]:
     from rlm.packs import shipped_packs
 
     return {name: str(path) for name, path in shipped_packs().items()}
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
-
-
-def _engine() -> Check:
-    version = apsw.sqlite_lib_version()
-    try:
-        connection.check_engine()
-    except EngineUnfit as exc:
-        return Check("sqlite", False, str(exc), 'pip install --upgrade "apsw>=3.53"')
-    return Check("sqlite", True, f"{version}, without the WAL-reset bug")
 
 
 def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> list[Check]:
     if session.path.is_dir():
         return [Check("file", False, f"{session.path} is a folder", "name a file with --db")]
     try:
-        if session.kind == "sqlite" and (damage := _damage(session.path)) is not None:
+        damage = check_file(session.settings.memory_db)
+        if damage is not None:
             return [damage]
-        if fix and session.kind == "sqlite":
-            report["fixed"] += _repair_schema(session)
         with session.reading() as store:
             stuck = []
-            report["db"]["read_only"] = (
-                isinstance(store, SQLiteMemoryBackend) and store.db.read_only
-            )
-            if fix and report["db"]["read_only"]:
+            report["db"]["read_only"] = store.read_only
+            if fix and store.read_only:
                 detail = f"nothing could be mended: {session.path} or its folder cannot be written"
                 stuck = [Check("fix", False, detail, "change their permissions, or mend a copy")]
-            elif fix and isinstance(store, SQLiteMemoryBackend):
-                report["fixed"] += _repair(store)
+            elif fix:
+                with progress("mending"):
+                    report["fixed"] += store.repair()
             stats = store.stats()
             report["engine"] |= stats["engine"]
             report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
             model = _model(store)  # an endpoint says now how long its vectors are
-            return [*stuck, *_checks(store), model]
+            return [*stuck, *store.check(), model]
     except StoreCorrupt as exc:
         return [Check("file", False, str(exc), RECOVER if session.kind == "sqlite" else CORRECT)]
     except StoreLocked:
@@ -133,38 +119,7 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
         return [Check("file", False, str(exc))]
 
 
-def _damage(path: Path) -> Check | None:
-    """Read every page without the right to write; what is wrong, if it is not safe to open the file
-    as usual."""
-    with connection.mapped(path), closing(_open_untouched(path)) as file:
-        found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
-        schema = integrity.check_untouched(file) if found == ["ok"] else None
-    if found == ["ok"]:
-        return schema[0] if schema is not None and not schema[1] else None
-    return Check(
-        "file", False, f"{path} is damaged and was left as it is: {'; '.join(found)}", RECOVER
-    )
-
-
-def _open_untouched(path: Path) -> apsw.Connection:
-    """A reader that leaves no file behind. With nobody else at the file, SQLite need not share it."""
-    shared = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
-    name = f"file:{quote(str(path.resolve()))}?{'mode=ro' if shared else 'immutable=1'}"
-    return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-
-
-def _checks(store: Store) -> list[Check]:
-    if not isinstance(store, SQLiteMemoryBackend):
-        return [Check("file", True, "ok: every row was read and checked")]
-    checks = integrity.check_all(store.db, fts5=store.fts5, spaces=store.spaces.visible())
-    if store.embedder is not None:
-        model, stale = store.embedder.model, stale_count(store.db, store.embedder)
-        detail = f"{stale:,} rows have none of {model}" if stale else f"ok: all of {model}"
-        checks.append(Check("vectors", not stale, detail, "rlm doctor --fix" if stale else None))
-    return checks
-
-
-def _model(store: Store) -> Check:
+def _model(store: MemoryBackend) -> Check:
     if store.embedder is None:
         return Check("model", True, "off: search goes by words only")
     try:
@@ -172,34 +127,3 @@ def _model(store: Store) -> Check:
     except ModelError as exc:
         return Check("model", False, str(exc))
     return Check("model", True, f"{store.embedder.model} answers")
-
-
-def _repair_schema(session: Session) -> list[str]:
-    """Make anew what the schema lacks and can be made; the store is opened again after, as it then
-    is."""
-    with session.reading() as store:
-        if not isinstance(store, SQLiteMemoryBackend) or store.db.read_only:
-            return []
-        made = mend(store.db)
-    return [f"made anew: {', '.join(made)}"] if made else []
-
-
-def _repair(store: SQLiteMemoryBackend) -> list[str]:
-    """Mend what the checks find fault with; what was done."""
-    done = []
-    indexes = [store.search.recall, store.graph.recall]
-    broken = [check for check in integrity.check_all(store.db, fts5=store.fts5) if not check.ok]
-    if any("index" in check.name for check in broken):
-        with progress("rebuilding the indexes"):
-            try:
-                integrity.repair(indexes)
-                done.append("rebuilt the full-text and recall indexes")
-            except StoreCorrupt as exc:  # a row cannot be read: the checks say which
-                done.append(f"not the indexes: {exc}")
-    if store.embedder is not None and stale_count(store.db, store.embedder):
-        with progress("embedding"):
-            try:
-                done.append(f"gave {store.reembed():,} rows a vector of {store.embedder.model}")
-            except RLMError as exc:
-                done.append(f"nothing: {exc}")
-    return done

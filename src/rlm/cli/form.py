@@ -45,14 +45,12 @@ def _toml(value: Any) -> str:
 
 
 def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
-    """The changes against `item`, as `update` takes them. ValidationError says what cannot be read."""
+    """The changes against `item`, as `update` takes them. Raises ValidationError."""
     import tomllib
 
     parts = text.replace("\r\n", "\n").lstrip().split(f"{FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
-        raise ValidationError(
-            f"the form needs its two {FENCE} lines, with the content below the second"
-        )
+        raise ValidationError(f"the form needs two {FENCE} lines, the content below the second")
     try:
         values = tomllib.loads(parts[1])
     except tomllib.TOMLDecodeError as exc:
@@ -60,14 +58,12 @@ def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
     before = fields_of(item)
     unknown = sorted(values.keys() - before.keys())
     if unknown:
-        raise ValidationError(
-            f"{unknown[0]!r} is no field of the form; these are: {', '.join(before)}"
-        )
+        known = ", ".join(before)
+        raise ValidationError(f"{unknown[0]!r} is no field of the form; these are: {known}")
     after = {**before, **values}
-    changes = {
-        name: after[name] for name in before if name not in _SCOPE and after[name] != before[name]
-    }
-    if any(after[name] != before[name] for name in _SCOPE):
+    changed = [name for name in before if after[name] != before[name]]
+    changes = {name: after[name] for name in changed if name not in _SCOPE}
+    if any(name in _SCOPE for name in changed):
         changes["scope"] = {name: after[name] for name in _SCOPE}
     content = parts[2].strip()
     if content != item.content.strip():

@@ -32,8 +32,8 @@ FILTERS = (
 @click.option("--explain", is_flag=True, help="Say why each came back.")
 def search(
     session: Session, query: tuple[str, ...], limit: int, explain: bool, **filters: Any
-) -> None:
-    """Find nodes by what they say, best first."""
+) -> int:
+    """Find nodes by what they say, best first. The exit code is 1 when nothing is found."""
     hits: list[NodeHit] = []
     if not session.lacks_store():
         with session.reading() as store:
@@ -53,6 +53,7 @@ def search(
             for hit in hits
         ]
         print_table(("score", "id", "type", "tier", "content"), rows, prose=("content",))
+    return 0 if hits else 1
 
 
 def _hit_dict(hit: NodeHit) -> dict[str, Any]:

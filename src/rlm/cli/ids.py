@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rlm.errors import NotFound, StoreCorrupt, ValidationError
 
 if TYPE_CHECKING:
-    from rlm.cli.session import Store
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
+    from rlm.store.backend import MemoryBackend
     from rlm.store.types import MemoryItem
 
 SHORTEST = 4
@@ -20,34 +19,33 @@ LISTED = {
 }
 
 
-def find_memory(store: Store, text: str) -> MemoryItem:
-    """The memory that an id or its beginning names. NotFound for none, ValidationError for several."""
+def find_memory(store: MemoryBackend, text: str) -> MemoryItem:
+    """The memory that an id or its beginning names. Raises NotFound or ValidationError."""
     item = store.get(text)
     if item is None:
-        item = store.get(_the_one(_memory_ids(store, text), text, "memory"))
+        item = store.get(_the_one(_ids(store, text, "memory"), text, "memory"))
     if item is None:
         raise _unknown(text, "memory")
     return item
 
 
-def name_memory(store: Store, text: str) -> tuple[str, str]:
-    """The id and the title of that memory, for a command that needs no more: it may be one that
-    cannot be read."""
+def name_memory(store: MemoryBackend, text: str) -> tuple[str, str]:
+    """The id and the title of that memory, also of one that cannot be read."""
     try:
         item = find_memory(store, text)
     except StoreCorrupt:
-        return _the_one(_memory_ids(store, text), text, "memory"), "a damaged memory"
+        return _the_one(_ids(store, text, "memory"), text, "memory"), "a damaged memory"
     return item.memory_id, item.title
 
 
-def find_node(store: Store, text: str) -> str:
+def find_node(store: MemoryBackend, text: str) -> str:
     """The id of the node that an id or its beginning names."""
-    return _the_one(_node_ids(store, text), text, "node")
+    return _the_one(_ids(store, text, "node"), text, "node")
 
 
-def find_edge(store: Store, text: str) -> str:
+def find_edge(store: MemoryBackend, text: str) -> str:
     """The id of the hyperedge that an id or its beginning names."""
-    return _the_one(_edge_ids(store, text), text, "edge")
+    return _the_one(_ids(store, text, "edge"), text, "edge")
 
 
 def _the_one(found: list[str], text: str, kind: str) -> str:
@@ -66,44 +64,5 @@ def _unknown(text: str, kind: str) -> NotFound:
     return NotFound(f"no {kind} {text!r} here{short}: {LISTED[kind]}")
 
 
-def _memory_ids(store: Store, text: str) -> list[str]:
-    if len(text) < SHORTEST:
-        return []
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    if isinstance(store, SQLiteMemoryBackend):
-        return _starting(store, "SELECT DISTINCT memory_id FROM memory_items", "memory_id", text)
-    everything = [*store.list_items(limit=2**31), *store.list_items(limit=2**31, archived=True)]
-    return sorted({item.memory_id for item in everything if item.memory_id.startswith(text)})[
-        : SHOWN + 1
-    ]
-
-
-def _node_ids(store: Store, text: str) -> list[str]:
-    return _graph_ids(store, "SELECT id FROM nodes", text)
-
-
-def _edge_ids(store: Store, text: str) -> list[str]:
-    return _graph_ids(store, "SELECT id FROM hyperedges", text)
-
-
-def _graph_ids(store: Store, select: str, text: str) -> list[str]:
-    from rlm.cli.session import graph_of
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    graph_of(store)
-    if not isinstance(store, SQLiteMemoryBackend) or len(text) < SHORTEST:
-        return []
-    return _starting(store, select, "id", text)
-
-
-def _starting(store: SQLiteMemoryBackend, select: str, column: str, text: str) -> list[str]:
-    """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
-    from rlm.store.sqlite.spaces import in_spaces
-
-    rows = store.db.rows(
-        f"{select} WHERE space_id {in_spaces(store.spaces.visible())} AND {column} >= ? AND"
-        f" {column} < ? ORDER BY {column} LIMIT ?",
-        (text, text + "\U0010ffff", SHOWN + 1),
-    )
-    return [str(row[0]) for row in rows]
+def _ids(store: MemoryBackend, text: str, kind: str) -> list[str]:
+    return store.ids_starting(kind, text, SHOWN + 1) if len(text) >= SHORTEST else []

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from rlm.learning.insights import Insights, MemoryInsight, Verdict
 
 HEADERS = ("id", "given", "used", "success", "steps", "conf", "title")
+TASK_HEADERS = ("task", "curriculum", "runs", "memories", "in recall", "reused", "success then")
 VERDICTS: dict[Verdict, str] = {
     "helps": "runs with it succeed more often, or take fewer steps, than without it",
     "harms": "runs with it fail more often, or take more steps, than without it",
     "unused": "it takes a place in the prompt, and no run said that it used it",
     "unclear": "too few runs yet, or no difference larger than chance makes",
 }
+LEGEND = """\
+given: prompts that it stood in. used: how often a run said so. success, steps:
+of runs that used it, or did not say / without it, of the same kind; steps of
+runs that did not fail. out: it is not recalled any more"""
 
 
 @count("--limit", default=10, doc="How many lines a table has, at most.")
@@ -28,7 +33,7 @@ def insights(session: Session, limit: int, runs: int) -> None:
 
     Runs that used a memory, or did not say, are compared with runs of the same kind of question
     without it. Each has one verdict: helps, harms, unused or unclear. Few runs prove little: until
-    there are more, the two numbers are drawn together, and the verdict is `unclear`.
+    there are more, the two rates are shrunk toward each other, and the verdict is `unclear`.
     """
     from rlm.learning import insights as room
 
@@ -38,40 +43,34 @@ def insights(session: Session, limit: int, runs: int) -> None:
     if session.json:
         print_json(found.to_dict(limit))
         return
-    _tell(session, found, limit, others)
-
-
-def _tell(session: Session, found: Insights, limit: int, others: str) -> None:
-    judged = f"{found.judged:,} judged" + (
-        "" if found.success is None else f", {found.success:.0%} of them a success"
-    )
+    rate = "" if found.success is None else f", {found.success:.0%} of them a success"
     given = f"{number_of(len(found.memories), 'memory was', 'memories were')} retrieved for them"
-    print_text(f"{number_of(found.trajectories, 'run', 'runs')}, {judged}; {given}.")
+    runs_read = number_of(found.trajectories, "run", "runs")
+    print_text(f"{runs_read}, {found.judged:,} judged{rate}; {given}.")
     if not found.memories and not found.tasks:
-        session.talk(
-            "no run was given a memory yet: `rlm memory train` or `rlm run --ontology FILE` make"
-            f" some{others}"
-        )
+        make = "`rlm memory train` or `rlm run --ontology FILE` make some"
+        session.talk(f"no run was given a memory yet: {make}{others}")
         return
     for verdict in VERDICTS:
-        _table(verdict, found.of(verdict), limit)
+        _print_verdict(verdict, found.of(verdict), limit)
+    _print_tasks(found, limit)
+    session.talk(LEGEND)
+
+
+def _print_tasks(found: Insights, limit: int) -> None:
     print_text("\nWhich curriculum tasks taught what was used again?")
-    rows = [
-        (task.task_id, task.curriculum_id, task.runs, task.memories, task.recalled, task.reused,
-         "" if task.reused_success is None else f"{task.reused_success:.0%}")
-        for task in found.tasks[:limit]
-    ]  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for task in found.tasks[:limit]:
+        rate = "" if task.reused_success is None else f"{task.reused_success:.0%}"
+        counts = (task.runs, task.memories, task.recalled, task.reused)
+        rows.append((task.task_id, task.curriculum_id, *counts, rate))
     if rows:
-        headers = ("task", "curriculum", "runs", "memories", "in recall", "reused", "success then")
-        print_table(headers, rows, prose=("curriculum",))
+        print_table(TASK_HEADERS, rows, prose=("curriculum",))
     else:
         print_text("  no curriculum was run yet: `rlm memory train --curriculum FILE`")
-    session.talk("given: prompts that it stood in. used: how often a run said so. success, steps:")
-    session.talk("of runs that used it, or did not say / without it, of the same kind; steps of")
-    session.talk("runs that did not fail. out: it is not recalled any more")
 
 
-def _table(verdict: Verdict, found: Sequence[MemoryInsight], limit: int) -> None:
+def _print_verdict(verdict: Verdict, found: Sequence[MemoryInsight], limit: int) -> None:
     print_text(f"\n{verdict}: {VERDICTS[verdict]}")
     if not found:
         print_text("  none")
@@ -82,21 +81,11 @@ def _table(verdict: Verdict, found: Sequence[MemoryInsight], limit: int) -> None
 
 
 def _row(each: MemoryInsight) -> tuple[object, ...]:
-    without = each.runs_without > 0
-    return (
-        each.memory_id,
-        each.injected,
-        f"{each.followed}/{each.said}" if each.said else "?",
-        f"{each.success_with:.0%}/{each.success_without:.0%}" if each.judged else "?",
-        (
-            f"{each.steps_with:.1f}/{f'{each.steps_without:.1f}' if without else '?'}"
-            if each.steps_seen is not None
-            else "?"
-        ),
-        (
-            f"{each.confidence or 0:.2f}{'' if each.recalled else ' out'}"
-            if each.confidence is not None
-            else each.why_not
-        ),
-        each.title,
-    )
+    used = f"{each.followed}/{each.said}" if each.said else "?"
+    success = f"{each.success_with:.0%}/{each.success_without:.0%}" if each.judged else "?"
+    without = f"{each.steps_without:.1f}" if each.runs_without > 0 else "?"
+    steps = "?" if each.steps_seen is None else f"{each.steps_with:.1f}/{without}"
+    confidence = each.why_not
+    if each.confidence is not None:
+        confidence = f"{each.confidence:.2f}{'' if each.recalled else ' out'}"
+    return each.memory_id, each.injected, used, success, steps, confidence, each.title

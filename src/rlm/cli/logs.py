@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlm.cli.command import command, new_group
+from rlm.cli.command import command, count, new_group
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import ConfigError, NotFound
@@ -17,41 +17,46 @@ if TYPE_CHECKING:
     from rlm.store.types import Run, Trajectory
 
 app = new_group("Logs of runs.")
-SHOWN_LINES = 12
+SHOWN_LINES, SHOWN_CHARS = 12, 200
 
 
 @command(app, "list")
-@click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, metavar="N", help="So many at most (20)."
-)
+@count("--limit", default=20, most=1000, doc="How many, at most.")
 def list_(session: Session, limit: int) -> None:
     """List the runs that the store keeps, the newest first."""
-    if session.lacks_store():
-        if session.json:
-            print_json([])
-        return
-    with session.reading() as store:
-        found = store.recent_runs(limit)
-        others = "" if found else elsewhere(store, "trajectories")
+    found: list[tuple[Run, Trajectory]] = []
+    if not session.lacks_store():
+        with session.reading() as store:
+            found = store.recent_runs(limit)
+            others = "" if found else elsewhere(store, "trajectories")
+        if not found:
+            session.talk(f"no run is kept here yet: `rlm run` keeps every one{others}")
     if session.json:
-        print_json([
-            {"trajectory_id": made.trajectory_id, "created_at": made.created_at, "model": run.model,
-             "query": made.task_query, "iterations": made.iteration_count, "converged": made.converged,
-             "log_path": made.rlm_log_path}
-            for run, made in found
-        ])  # fmt: skip
-        return
-    if not found:
-        session.talk(f"no run is kept here yet: `rlm run` keeps every one{others}")
-        return
-    rows = [
-        (made.trajectory_id, made.created_at[:16].replace("T", " "), run.model or "", str(made.iteration_count),
-         "yes" if _answered(made) else "no", made.task_query)
-        for run, made in found
-    ]  # fmt: skip
-    print_table(
-        ("id", "when (UTC)", "model", "steps", "answered", "question"), rows, prose=("question",)
-    )
+        print_json([_to_dict(run, trajectory) for run, trajectory in found])
+    elif found:
+        headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
+        print_table(
+            headers, [_row(run, trajectory) for run, trajectory in found], prose=("question",)
+        )
+
+
+def _to_dict(run: Run, trajectory: Trajectory) -> dict[str, Any]:
+    return {
+        "trajectory_id": trajectory.trajectory_id,
+        "created_at": trajectory.created_at,
+        "model": run.model,
+        "query": trajectory.task_query,
+        "iterations": trajectory.iteration_count,
+        "converged": trajectory.converged,
+        "log_path": trajectory.rlm_log_path,
+    }
+
+
+def _row(run: Run, trajectory: Trajectory) -> tuple[object, ...]:
+    when = trajectory.created_at[:16].replace("T", " ")
+    answered = "yes" if _is_answered(trajectory) else "no"
+    steps = trajectory.iteration_count
+    return trajectory.trajectory_id, when, run.model or "", steps, answered, trajectory.task_query
 
 
 @command(app, "show")
@@ -70,96 +75,78 @@ def show(session: Session, run: str, full: bool) -> None:
         with session.reading() as store:
             found = store.recent_runs(1, trajectory_id=run)
         if not found:
-            raise NotFound(
-                f"there is no run {run} in {session.path}: `rlm logs list` shows those that are"
-            )
+            where = f"there is no run {run} in {session.path}"
+            raise NotFound(f"{where}: `rlm logs list` shows those that are")
         log = found[0][1].rlm_log_path
         if not log or not Path(log).is_file():
-            _show_kept(session, *found[0])
+            _show_stored(session, *found[0])
             return
         path = Path(log)
     if not path.exists():
-        raise ConfigError(
-            f"{run} is neither a log file nor the id of a run (t-…): `rlm logs list` shows those"
-            " that are kept"
-        )
+        hint = "`rlm logs list` shows those that are kept"
+        raise ConfigError(f"{run} is neither a log file nor the id of a run (t-…): {hint}")
     metadata, turns = read_log(path)
     if session.json:
         print_json({"metadata": metadata, "iterations": turns})
         return
-    for line in _head(metadata, len(turns)):
+    turn_lines = [line for turn in turns for line in _turn_lines(turn, full=full)]
+    for line in [*_head_lines(metadata, len(turns)), *turn_lines]:
         print_text(line)
-    for turn in turns:
-        for line in _turn(turn, full=full):
-            print_text(line)
 
 
-def _show_kept(session: Session, run: Run, made: Trajectory) -> None:
+def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
+    """What the store knows of a run without a log."""
     if session.json:
-        print_json({"run": asdict(run), "trajectory": asdict(made)})
+        print_json({"run": asdict(run), "trajectory": asdict(trajectory)})
         return
-    reason = made.artifact.get("reason", "")
-    how = (
-        "answered"
-        if _answered(made)
-        else "not answered"
-        if made.converged
-        else f"not finished: {reason}"
-    )
+    how = "answered" if _is_answered(trajectory) else "not answered"
+    if not trajectory.converged:
+        how = f"not finished: {trajectory.artifact.get('reason', '')}"
     lines = [
-        f"question  {one_line(made.task_query)}",
+        f"question  {one_line(trajectory.task_query)}",
         f"model     {one_line(run.model or '?')}",
-        f"ended     {one_line(how)}, {made.iteration_count} steps",
+        f"ended     {one_line(how)}, {trajectory.iteration_count} steps",
     ]
-    for step in made.artifact.get("key_steps", []):
-        lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}",
-                  f"        {one_line(step.get('outcome', ''))}"]  # fmt: skip
-    for line in [
-        *lines,
+    for step in trajectory.artifact.get("key_steps", []):
+        lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}"]
+        lines += [f"        {one_line(step.get('outcome', ''))}"]
+    lines += [
         "",
         "answer:",
-        *(f"  {part}" for part in (made.final_answer or "").splitlines()),
-    ]:
+        *(f"  {part}" for part in (trajectory.final_answer or "").splitlines()),
+    ]
+    for line in lines:
         print_text(line)
     session.talk("no log was written of this run: --log-dir DIR keeps one")
 
 
-def _head(metadata: dict[str, Any], turns: int) -> list[str]:
+def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
     ended = metadata.get("ended") or {}
-    lines = [f"question  {one_line(metadata.get('query', '(not in the log)'))}"]
-    lines.append(
-        f"model     {one_line(metadata.get('root_model', '?'))},"
-        f" {metadata.get('context_size', '?')} characters"
-    )
+    how = f"(the log does not say: the run was killed, or goes on), {turns} steps"
     if ended:
-        how = (
-            "answered"
-            if ended.get("converged")
-            else f"not finished: {one_line(ended.get('reason', '?'))}"
-        )
         usage = ended.get("usage") or {}
         tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
-        lines.append(f"ended     {how}, {turns} steps, {tokens:,} tokens")
-    else:
-        lines.append(
-            f"ended     (the log does not say: the run was killed, or goes on), {turns} steps"
-        )
-    return lines
+        how = f"not finished: {one_line(ended.get('reason', '?'))}"
+        how = f"{'answered' if ended.get('converged') else how}, {turns} steps, {tokens:,} tokens"
+    size = f"{metadata.get('context_size', '?')} characters"
+    return [
+        f"question  {one_line(metadata.get('query', '(not in the log)'))}",
+        f"model     {one_line(metadata.get('root_model', '?'))}, {size}",
+        f"ended     {how}",
+    ]
 
 
-def _turn(turn: dict[str, Any], *, full: bool) -> list[str]:
-    title = f"── step {turn.get('iteration', '?')}" + (
-        " (last call)" if turn.get("last_call") else ""
-    )
-    lines = ["", f"{title}, {turn.get('iteration_time') or 0:.1f} s ".ljust(72, "─")]
-    if full:
-        for message in turn.get("prompt") or []:
-            lines += _part(f"{message.get('role', '?')}:", message.get("content", ""), full=True)
+def _turn_lines(turn: dict[str, Any], *, full: bool) -> list[str]:
+    last = " (last call)" if turn.get("last_call") else ""
+    title = f"── step {turn.get('iteration', '?')}{last}, {turn.get('iteration_time') or 0:.1f} s "
+    lines = ["", title.ljust(72, "─")]
+    for message in (turn.get("prompt") or []) if full else []:
+        lines += _part(f"{message.get('role', '?')}:", message.get("content", ""), full=True)
     lines += _part("model:", turn.get("response") or "", full=full)
     for number, block in enumerate(turn.get("code_blocks") or [], 1):
         result = block.get("result") or {}
-        lines += _part(f"output of block {number} ({result.get('execution_time') or 0:.2f} s):",
-                       result.get("stdout") or "(nothing)", full=full)  # fmt: skip
+        head = f"output of block {number} ({result.get('execution_time') or 0:.2f} s):"
+        lines += _part(head, result.get("stdout") or "(nothing)", full=full)
         if result.get("stderr"):
             lines += _part(f"error of block {number}:", result["stderr"], full=full)
     if turn.get("final_answer") is not None:
@@ -168,18 +155,19 @@ def _turn(turn: dict[str, Any], *, full: bool) -> list[str]:
 
 
 def _part(title: str, text: str, *, full: bool) -> list[str]:
+    """A title and the text below it, cut unless it is to be shown in full."""
     lines = str(text).rstrip().splitlines()
-    shown = lines if full or len(lines) <= SHOWN_LINES else lines[:SHOWN_LINES]
-    rest = len(lines) - len(shown)
-    return [
-        title,
-        *(f"  {line if full else line[:200]}" for line in shown),
-        *([f"  … {rest} more lines"] if rest else []),
-    ]
+    if full:
+        return [title, *(f"  {line}" for line in lines)]
+    rest = len(lines) - SHOWN_LINES
+    more = [f"  … {rest} more lines"] if rest > 0 else []
+    return [title, *(f"  {line[:SHOWN_CHARS]}" for line in lines[:SHOWN_LINES]), *more]
 
 
-def _answered(made: Trajectory) -> bool:
+def _is_answered(trajectory: Trajectory) -> bool:
     """Whether there is an answer: the model finished, and did not say that it cannot."""
     from rlm.llm import OFFLINE_UNANSWERED
 
-    return made.converged and not (made.final_answer or "").startswith(OFFLINE_UNANSWERED)
+    return trajectory.converged and not (trajectory.final_answer or "").startswith(
+        OFFLINE_UNANSWERED
+    )

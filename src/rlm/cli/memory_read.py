@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 MOST = 1_000
 """The most hits that one search gives."""
+HIT_FIELDS = (
+    *("title", "description", "outcome", "source_type", "level", "trust", "confidence"),
+    *("tags", "content"),
+)
 
 
 @click.argument("query", nargs=-1, required=True)
@@ -26,35 +30,39 @@ MOST = 1_000
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @click.option("--ontology", metavar="NAME", help="Only what applies to this ontology.")
 def search(
-    session: Session,
-    query: tuple[str, ...],
-    k: int,
-    explain: bool,
-    outcome: str | None,
-    ontology: str | None,
-) -> None:
-    """Find the memories that help with a task, best first. A single - reads the task from stdin."""
+    session: Session, query: tuple[str, ...], k: int, ontology: str | None, **given: Any
+) -> int:
+    """Find the memories that help with a task, best first.
+
+    A single - reads the task from stdin. The exit code is 1 when nothing is found.
+    """
+    from rlm.store.types import Scope
+
     task = read_stdin() if query == ("-",) else " ".join(query)
     hits: list[Hit] = []
     if not session.lacks_store():
-        hits = _hits(session, task, k, explain, outcome, ontology)
+        with session.reading() as store:
+            scope = Scope(ontology=ontology) if ontology else None
+            hits = store.retrieve(task, k, scope=scope, **given)
         if not hits:
-            session.talk(f"nothing found{_why_not(session, task)}")
+            session.talk(f"nothing found{_why_nothing(session, task)}")
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
-        return
-    rows = [
-        (f"{hit.score:.3f}", hit.item.memory_id, hit.item.title, hit.item.description)
-        for hit in hits
-    ]
-    if explain:
-        for number, (row, hit) in enumerate(zip(rows, hits, strict=True), start=1):
-            print_text(f"{number}. {row[1]}  {row[2]}\n   {row[3]}\n   {hit.why}")
-    elif rows:
+    elif given["explain"]:
+        for number, hit in enumerate(hits, start=1):
+            item = hit.item
+            print_text(f"{number}. {item.memory_id}  {item.title}")
+            print_text(f"   {item.description}\n   {hit.why}")
+    elif hits:
+        rows = [
+            (f"{hit.score:.3f}", hit.item.memory_id, hit.item.title, hit.item.description)
+            for hit in hits
+        ]
         print_table(("score", "id", "title", "description"), rows, prose=("title", "description"))
+    return 0 if hits else 1
 
 
-def _why_not(session: Session, task: str) -> str:
+def _why_nothing(session: Session, task: str) -> str:
     """What a person who expected a hit should know."""
     if session.json:
         return ""
@@ -62,43 +70,18 @@ def _why_not(session: Session, task: str) -> str:
         return ": the task is empty"
     with session.reading() as store:
         counts = store.stats()
-        others = "" if counts["memories"] else elsewhere(store, "memory_items")
-    waiting = counts["quarantined"]
-    if waiting:
+        others = "" if counts["memories"] else elsewhere(store, "memories")
+    if waiting := counts["quarantined"]:
         return f"; {waiting:,} more wait in quarantine: `rlm memory review`"
     if counts["memories"]:
         return ""
     return f": the project {session.tenant.project} holds no memories{others or ' (see --project)'}"
 
 
-def _hits(
-    session: Session, query: str, k: int, explain: bool, outcome: str | None, ontology: str | None
-) -> list[Hit]:
-    from rlm.store.types import Scope
-
-    scope = Scope(ontology=ontology) if ontology else None
-    with session.reading() as store:
-        return store.retrieve(query, k, scope=scope, outcome=outcome, explain=explain)
-
-
 def _hit_dict(hit: Hit) -> dict[str, Any]:
-    item = hit.item
-    found: dict[str, Any] = {
-        "memory_id": item.memory_id,
-        "score": round(hit.score, 6),
-        "title": item.title,
-        "description": item.description,
-        "outcome": item.outcome,
-        "source_type": item.source_type,
-        "level": item.level,
-        "trust": item.trust,
-        "confidence": item.confidence,
-        "tags": item.tags,
-        "content": item.content,
-    }
-    if hit.why is not None:
-        found["why"] = hit.why.to_dict()
-    return found
+    fields = {name: getattr(hit.item, name) for name in HIT_FIELDS}
+    why = {} if hit.why is None else {"why": hit.why.to_dict()}
+    return {"memory_id": hit.item.memory_id, "score": round(hit.score, 6), **fields, **why}
 
 
 @words("--source", SOURCE_TYPES, "Only what came from there.")
@@ -117,16 +100,11 @@ def list_memories(
     """List memories, newest first."""
     found: list[MemoryItem] = []
     if not session.lacks_store():
+        filters |= {"source_type": source, "provenance": {"pack": pack} if pack else None}
         with session.reading() as store:
-            provenance = {"pack": pack} if pack else None
-            found = store.list_items(
-                source_type=source, provenance=provenance, limit=limit, **filters
-            )
-            others = (
-                ""
-                if found or session.json or store.stats()["memories"]
-                else elsewhere(store, "memory_items")
-            )
+            found = store.list_items(limit=limit, **filters)
+            known = found or session.json or store.stats()["memories"]
+            others = "" if known else elsewhere(store, "memories")
         if not found:
             session.talk("the archive is empty" if filters["archived"] else f"no memories{others}")
     if session.json:
@@ -150,28 +128,17 @@ def show(session: Session, memory_id: str) -> None:
     """Show one memory whole. The first 4 or more characters of its id are enough."""
     with session.reading() as store:
         item = find_memory(store, memory_id)
-    if session.json:
-        print_json(item.to_dict())
-        return
     data = item.to_dict()
-    scope = {
-        key: value for key, value in data.pop("scope").items() if value not in (None, [], True)
-    }
-    content = data.pop("content")
-    for name in ("org", "team", "project"):
-        data.pop(name)
-    shown = [
-        ("id", data.pop("memory_id")),
-        *data.items(),
-        *(("scope", scope),),
-        ("tenant", _owner(item)),
-    ]
-    print_fields([(name.replace("_", " "), _text(value)) for name, value in shown])
+    if session.json:
+        print_json(data)
+        return
+    content, scope = data.pop("content"), data.pop("scope")
+    limits = {key: value for key, value in scope.items() if value not in (None, [], True)}
+    owner = [data.pop(name) for name in ("org", "team", "project")]
+    fields = {"id": data.pop("memory_id"), **data, "scope": limits}
+    fields["tenant"] = " / ".join(part for part in owner if part)
+    print_fields([(name.replace("_", " "), _text(value)) for name, value in fields.items()])
     print_text(f"\n{content}")
-
-
-def _owner(item: MemoryItem) -> str:
-    return " / ".join(part for part in (item.org, item.team, item.project) if part)
 
 
 def _text(value: Any) -> Any:
@@ -186,13 +153,11 @@ def stats(session: Session) -> None:
     """Count what there is, and say which engines are live."""
     with session.reading() as store:
         counts = store.stats()
-    if session.json:
-        print_json(counts)
-        return
-    print_fields([(name.replace("_", " "), _shown(value)) for name, value in counts.items()])
+    texts = {name.replace("_", " "): _count_text(value) for name, value in counts.items()}
+    session.show_fields(counts, texts)
 
 
-def _shown(value: Any) -> Any:
+def _count_text(value: Any) -> Any:
     if isinstance(value, dict):
         return ", ".join(f"{key} {part}" for key, part in value.items() if part is not None)
     return f"{value:,}" if isinstance(value, int) else value

@@ -17,43 +17,44 @@ from rlm.errors import RLMError, ValidationError
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
 
 if TYPE_CHECKING:
-    from rlm.cli.session import Store
+    from rlm.store.backend import MemoryBackend
+
+
+def _text(name: str, doc: str, metavar: str = "TEXT", **more: Any) -> Any:
+    return click.option(name, metavar=metavar, help=doc, **more)
+
+
+def _list(name: str, field: str, metavar: str, doc: str) -> Any:
+    return click.option(name, field, metavar=metavar, multiple=True, help=doc)
+
 
 FIELDS = (
-    click.option("--title", metavar="TEXT", help="Up to 10 words."),
-    click.option(
-        "--description", metavar="TEXT", help="One sentence (default: the content's first line)."
-    ),
-    click.option("--content", metavar="TEXT", help="The steps to take; - reads stdin."),
-    click.option("--file", metavar="PATH", help="Read the content from a file."),
-    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Repeat it for several."),
+    _text("--title", "Up to 10 words."),
+    _text("--description", "One sentence (default: the content's first line)."),
+    _text("--content", "The steps to take; - reads stdin."),
+    _text("--file", "Read the content from a file.", "PATH"),
+    _list("--tag", "tags", "TAG", "Repeat it for several."),
     click.option("--task", "task_query", metavar="TEXT", help="The task that taught it."),
-    click.option("--ontology", metavar="NAME", help="It applies to this ontology only."),
-    click.option(
-        "--task-type", "task_types", metavar="NAME", multiple=True, help="It applies to such tasks."
-    ),
-    click.option("--tool", "tools", metavar="NAME", multiple=True, help="It needs this tool."),
+    _text("--ontology", "It applies to this ontology only.", "NAME"),
+    _list("--task-type", "task_types", "NAME", "It applies to such tasks."),
+    _list("--tool", "tools", "NAME", "It needs this tool."),
     words("--outcome", OUTCOMES, "What kind of lesson it is."),
     unit("--confidence", "How sure it is."),
 )
 SCOPE = ("ontology", "task_types", "tools")
-REMARKS = {
+MESSAGES = {
     "added": "added",
     "existed": "it was there already",
     "restored": "brought back from the archive",
 }
+REDACTED = re.compile(r"\[redacted:([\w-]+)\]")
 
 
 @with_options(FIELDS)
 @words("--source", SOURCE_TYPES, "Where it comes from [human].", default="human")
 @words("--level", LEVELS, "Who sees it [project].", default="project")
 def add(
-    session: Session,
-    title: str | None,
-    content: str | None,
-    file: str | None,
-    source: str,
-    **fields: Any,
+    session: Session, title: str | None, content: str | None, file: str | None, **fields: Any
 ) -> None:
     """Remember something. Prints its id; the same memory twice is one memory."""
     if not title:
@@ -65,38 +66,31 @@ def add(
     scope = Scope(fields.pop("ontology") or None, fields.pop("task_types"), fields.pop("tools"))
     fields["tags"] = list(fields["tags"])
     fields["description"] = fields["description"] or ""
+    source = fields.pop("source")
     item = MemoryItem(title=title, content=text, source_type=source, scope=scope, **fields)
     with session.store() as store:
-        before = _known(store, item)
+        before = _find_same(store, item)
         memory_id = store.add(item)
         stored = store.get(memory_id)
     status = "added" if before is None else "restored" if before.archived_at else "existed"
-    if session.json:
-        trust = None if stored is None else stored.trust
-        redacted = [] if stored is None else _redacted(item, stored)
-        print_json({"memory_id": memory_id, "status": status, "trust": trust, "redacted": redacted})
-        return
-    print_text(memory_id)
-    session.talk(REMARKS[status])
-    if stored is not None and (kinds := _redacted(item, stored)):
-        session.talk(f"it held secrets ({', '.join(kinds)}), which were left out of the store")
-    if stored is not None and stored.trust == "quarantined":
+    redacted = [] if stored is None else sorted(_redactions(stored) - _redactions(item))
+    trust = None if stored is None else stored.trust
+    document = {"memory_id": memory_id, "status": status, "trust": trust, "redacted": redacted}
+    session.show(document, memory_id)
+    session.talk(MESSAGES[status])
+    if redacted:
+        session.talk(f"it held secrets ({', '.join(redacted)}), which were left out of the store")
+    if stored is not None and trust == "quarantined":
         session.talk(f"quarantined ({_reason(stored)}): see `rlm memory review`")
 
 
-def _redacted(given: MemoryItem, stored: MemoryItem) -> list[str]:
-    """The kinds of secrets that the gate took out."""
-    marks = re.compile(r"\[redacted:([\w-]+)\]")
-
-    def found(item: MemoryItem) -> set[str]:
-        return set(
-            marks.findall("\n".join((item.title, item.description, item.content, *item.tags)))
-        )
-
-    return sorted(found(stored) - found(given))
+def _redactions(item: MemoryItem) -> set[str]:
+    """The kinds of secrets that were taken out of it."""
+    text = "\n".join((item.title, item.description, item.content, *item.tags))
+    return set(REDACTED.findall(text))
 
 
-def _known(store: Store, item: MemoryItem) -> MemoryItem | None:
+def _find_same(store: MemoryBackend, item: MemoryItem) -> MemoryItem | None:
     """The same memory at the same level, as the gate will see it."""
     from rlm.store.gate import admit_item
 
@@ -115,30 +109,28 @@ def edit(
     text clears a field.
     """
     fields["content"] = read_text(content, file)
-    changes = {name: _listed(value) for name, value in fields.items() if value not in (None, ())}
+    changes = {name: _as_list(value) for name, value in fields.items() if value not in (None, ())}
     scope = {name: changes.pop(name) for name in SCOPE if name in changes}
     with session.changing() as store:
         old = find_memory(store, memory_id)
         if scope:
             changes["scope"] = {**old.scope.to_dict(), **scope}
         if not changes:
-            changes = _from_editor(session, old, store)
+            changes = _edit_form(session, old, store)
         new = store.update(old.memory_id, **changes) if changes else old
-    if session.json:
-        print_json({"memory_id": new.memory_id, "was": old.memory_id, "changed": sorted(changes)})
-        return
-    print_text(new.memory_id)
-    session.talk(f"changed {', '.join(sorted(changes))}" if changes else "nothing changed")
+    changed = sorted(changes)
+    document = {"memory_id": new.memory_id, "was": old.memory_id, "changed": changed}
+    session.show(document, new.memory_id)
+    session.talk(f"changed {', '.join(changed)}" if changes else "nothing changed")
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     """A repeatable option as a list; one empty text stands for an empty list."""
     return [part for part in value if part] if isinstance(value, tuple) else value
 
 
-def _from_editor(session: Session, item: MemoryItem, store: Store) -> dict[str, Any]:
-    """What a person changed in the form. A form that cannot be used is kept, and the error says
-    where."""
+def _edit_form(session: Session, item: MemoryItem, store: MemoryBackend) -> dict[str, Any]:
+    """What a person changed in the form. One that cannot be used is kept; the error says where."""
     from rlm.cli.form import edit_text, keep_form, read_form, write_form
     from rlm.store.gate import amend_item
 
@@ -170,12 +162,8 @@ def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool)
         done = {each: store.purge(each) if hard else store.delete(each) for each in found}
     word = "removed" if hard else "archived"
     if session.json:
-        print_json(
-            [
-                {"memory_id": each, "status": word if gone else "unchanged"}
-                for each, gone in done.items()
-            ]
-        )
+        states = {each: word if gone else "unchanged" for each, gone in done.items()}
+        print_json([{"memory_id": each, "status": state} for each, state in states.items()])
         return
     for each, gone in done.items():
         print_text(each)
@@ -188,10 +176,8 @@ def restore(session: Session, memory_id: str) -> None:
     with session.changing() as store:
         item = find_memory(store, memory_id)
         done = store.restore(item.memory_id)
-    if session.json:
-        print_json({"memory_id": item.memory_id, "status": "restored" if done else "unchanged"})
-        return
-    print_text(item.memory_id)
+    status = "restored" if done else "unchanged"
+    session.show({"memory_id": item.memory_id, "status": status}, item.memory_id)
     session.talk(f"restored: {item.title}" if done else "it was not in the archive")
 
 
@@ -201,66 +187,45 @@ def restore(session: Session, memory_id: str) -> None:
 def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], limit: int) -> int:
     """List what is in quarantine and why; approve or reject it."""
     if not approve and not reject:
-        return _list_quarantine(session, limit)
-    if {*approve, *reject} == {"all"} and session.lacks_store():
-        return _tell_review(session, [], [], [])
-    with session.changing() as store:
-        good, bad = _named(store, approve), _named(store, reject)
-        both = sorted(good.keys() & bad.keys())
-        if both:
-            raise ValidationError(f"{both[0]} cannot be approved and rejected at once")
-        approved: list[str] = []
-        kept: list[str] = []
-        for item in good.values():
-            (approved if _approve(store, item) else kept).append(item.memory_id)
-        rejected = [item.memory_id for item in bad.values() if store.delete(item.memory_id)]
-    if not good and not bad:
-        session.talk("nothing is in quarantine")
-    return _tell_review(session, approved, rejected, kept)
+        _list_quarantine(session, limit)
+        return 0
+    decided: dict[str, list[str]] = {"approved": [], "rejected": [], "kept": []}
+    if {*approve, *reject} != {"all"} or not session.lacks_store():
+        with session.changing() as store:
+            good, bad = _find_quarantined(store, approve), _find_quarantined(store, reject)
+            both = sorted(good.keys() & bad.keys())
+            if both:
+                raise ValidationError(f"{both[0]} cannot be approved and rejected at once")
+            for item in good.values():
+                decided["approved" if _approve(store, item) else "kept"].append(item.memory_id)
+            decided["rejected"] = [each for each in bad if store.delete(each)]
+        if not good and not bad:
+            session.talk("nothing is in quarantine")
+    session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
+    for each in decided["kept"]:
+        hint = "`rlm memory edit` it first"
+        session.talk(f"{each} repeats recalled text and stays in quarantine: {hint}")
+    return 1 if decided["kept"] else 0
 
 
-def _tell_review(
-    session: Session, approved: list[str], rejected: list[str], kept: list[str]
-) -> int:
-    if session.json:
-        print_json({"approved": approved, "rejected": rejected, "kept": kept})
-    else:
-        for verb, ids in (("approved", approved), ("rejected", rejected), ("kept", kept)):
-            for each in ids:
-                print_text(f"{verb}\t{each}")
-    for each in kept:
-        session.talk(
-            f"{each} repeats recalled text and stays in quarantine: `rlm memory edit` it first"
-        )
-    return 1 if kept else 0
-
-
-def _list_quarantine(session: Session, limit: int) -> int:
+def _list_quarantine(session: Session, limit: int) -> None:
     found: list[MemoryItem] = []
     if not session.lacks_store():
         with session.reading() as store:
             found = store.list_items(trust="quarantined", limit=limit)
         if not found:
             session.talk("nothing is in quarantine")
+    rows = [(item.memory_id, item.title, _reason(item)) for item in found]
     if session.json:
-        print_json([_waiting(item) for item in found])
+        names = ("memory_id", "title", "reason", "content")
+        texts = [(*row, item.content) for row, item in zip(rows, found, strict=True)]
+        print_json([dict(zip(names, each, strict=True)) for each in texts])
     elif found:
-        rows = [(item.memory_id, item.title, _reason(item)) for item in found]
         print_table(("id", "title", "why"), rows, prose=("title", "why"))
         session.talk("read one with `rlm memory show ID`; then --approve ID or --reject ID")
-    return 0
 
 
-def _waiting(item: MemoryItem) -> dict[str, str]:
-    return {
-        "memory_id": item.memory_id,
-        "title": item.title,
-        "reason": _reason(item),
-        "content": item.content,
-    }
-
-
-def _named(store: Store, names: tuple[str, ...]) -> dict[str, MemoryItem]:
+def _find_quarantined(store: MemoryBackend, names: tuple[str, ...]) -> dict[str, MemoryItem]:
     """The quarantined memories that are meant, each looked up before any is changed."""
     if "all" in names:
         return {item.memory_id: item for item in store.list_items(trust="quarantined", limit=2**31)}
@@ -271,8 +236,8 @@ def _named(store: Store, names: tuple[str, ...]) -> dict[str, MemoryItem]:
     return found
 
 
-def _approve(store: Store, item: MemoryItem) -> bool:
-    """Whether it is trusted now: the gate keeps text that was recalled from memory in quarantine."""
+def _approve(store: MemoryBackend, item: MemoryItem) -> bool:
+    """Whether it is trusted now: the gate keeps recalled text in quarantine."""
     from rlm.store.gate import RECALLED_HEADING
 
     if RECALLED_HEADING in item.content:

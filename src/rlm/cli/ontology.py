@@ -1,8 +1,7 @@
 """`rlm ontology`: what an RDF file or a SPARQL endpoint holds, asked without writing code.
 
 Every command but `query` shows a bounded part with true counts, as the views of `rlm.ontology` do.
-A name that is not there exits with 1, and so does a search or a path that finds nothing; what
-cannot be read or asked exits with 2.
+The exit code is 1 where a name is unknown or nothing is found, 2 where SOURCE cannot be queried.
 """
 
 from __future__ import annotations
@@ -32,46 +31,44 @@ LISTED = 25
 """As many as a view shows at most."""
 PREDICATES = 10
 DEFINITION = 10_000
-"""So many characters of a definition are shown: more than any has."""
+"""The most characters of a definition that are shown: more than any has."""
 SIDES = (("out", "outgoing", "object"), ("in", "incoming", "subject"))
 LANG = lang_option("The language of labels, where there are several: en, de, …")
 ASKED: Decorator = with_options((SOURCE, LANG))
 
 
 @contextmanager
-def _views(session: Session, source: str, format_: str | None, lang: str | None) -> Iterator[Views]:
+def _views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
+    """The views over the SOURCE that the options of a command name."""
     from rlm.ontology.labels import missing_language
     from rlm.ontology.views.views import Views
 
-    with opened(session, source, format_) as engine:
+    lang = given["lang"]
+    with opened(session, given["source"], given["format_"]) as engine:
         views = Views(engine, lang=lang)
         if views.meta.sampled:
-            session.talk(
-                f"{source} is an endpoint: counts and lists are of what a few queries told"
-            )
+            session.talk(f"{given['source']} is an endpoint: counts and lists come from samples")
         elif note := missing_language(views.meta.languages, lang):
             session.talk(note)
         with waiting("asking"):
             yield views
 
 
-def _resolved(views: Views, name: str, *, predicate: bool = False) -> str:
-    """The <IRI> behind a name. NotFound where the name is understood and nothing has it; else
-    OntologyError."""
+def _resolve(views: Views, name: str, *, predicate: bool = False) -> str:
+    """The <IRI> behind a name. Raises NotFound for a well-formed name that nothing has."""
     from rlm.ontology.views.resolve import resolve, resolve_property
 
     find = resolve_property if predicate else resolve
     try:
         return f"<{find(views.engine, views.meta, name)}>"
     except OntologyError as exc:
-        if type(exc) is OntologyError and _understood(views, name):
+        if type(exc) is OntologyError and _is_well_formed(views, name):
             raise NotFound(str(exc).replace("search_entity(…)", "`rlm ontology search`")) from exc
         raise
 
 
-def _understood(views: Views, name: str) -> bool:
-    """Whether a name is well formed: an IRI, a name with a prefix that is bound, or words that fit
-    nothing."""
+def _is_well_formed(views: Views, name: str) -> bool:
+    """Whether a name is an IRI, a name with a prefix that is bound, or words that fit nothing."""
     from rlm.ontology.views.resolve import called
 
     if re.search("[:<>]", name):
@@ -81,15 +78,15 @@ def _understood(views: Views, name: str) -> bool:
     return bool(name.strip()) and not called(views.engine, views.meta, name.strip())
 
 
-def _more(number: int) -> str:
+def _and_more(number: int) -> str:
     return f" and {number:,} more" if number else ""
 
 
-def _listed(values: Iterable[object]) -> str:
+def _join(values: Iterable[object]) -> str:
     return ", ".join(map(str, values))
 
 
-def _part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
+def _print_part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
     """A heading and two columns below it."""
     shown = [(one_line(first), one_line(second)) for first, second in pairs]
     if shown:
@@ -101,64 +98,47 @@ def _part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
 
 @command(app, "stats")
 @ASKED
-def stats(session: Session, source: str, format_: str | None, lang: str | None) -> None:
+def stats(session: Session, **given: Any) -> None:
     """Show how large SOURCE is and what it is made of.
 
     Classes and properties count when they are declared, and also when they are only used or named,
     as an inverse is.
     """
-    with _views(session, source, format_, lang) as views:
+    with _views(session, given) as views:
         found, predicates = views.graph_stats(), views.predicate_frequency(PREDICATES)
         where = {"name": views.engine.name, "source": views.engine.source}
     if session.json:
         print_json({**where, **found, "predicate_frequency": predicates})
         return
     left_out = found.get("left_out", {})
-    print_fields(
-        [
-            ("source", where["source"]),
-            ("title", found["title"]),
-            ("ontology", _listed(found["ontologies"]) + _more(left_out.get("ontologies", 0))),
-            *((name, f"{found[name]:,}") for name in ("triples", "subjects")),
-            ("classes", _with_kinds(found["classes"], {"declared": found["declared_classes"]})),
-            (
-                "properties",
-                _with_kinds(
-                    found["properties"], found["property_kinds"], ", declared or only named"
-                ),
-            ),
-            *((name, f"{found[name]:,}") for name in ("individuals", "predicates", "deprecated")),
-            (
-                "labels",
-                _listed(f"{tag or 'no language'} {n:,}" for tag, n in found["languages"].items()),
-            ),
-            ("roots", _listed(found["roots"]) + _more(found["more_roots"]) + _retired(found)),
-            ("key classes", _listed(found["key_classes"])),
-            (
-                "imports, not fetched",
-                _listed(found["imports_not_fetched"])
-                + _more(left_out.get("imports_not_fetched", 0)),
-            ),
-        ]
-    )
-    _part(
-        "most used predicates",
-        ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates),
-    )
-    _part(
-        "prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in found["namespaces"].items())
-    )
-
-
-def _retired(found: Mapping[str, Any]) -> str:
-    old = found.get("deprecated_roots", 0)
-    return f" ({old:,} of them deprecated)" if old else ""
+    fields = {
+        "source": where["source"],
+        "title": found["title"],
+        "ontology": _join(found["ontologies"]) + _and_more(left_out.get("ontologies", 0)),
+    }
+    fields |= {name: f"{found[name]:,}" for name in ("triples", "subjects")}
+    fields["classes"] = _with_kinds(found["classes"], {"declared": found["declared_classes"]})
+    kinds = found["property_kinds"]
+    fields["properties"] = _with_kinds(found["properties"], kinds, ", declared or only named")
+    fields |= {name: f"{found[name]:,}" for name in ("individuals", "predicates", "deprecated")}
+    languages = found["languages"].items()
+    fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
+    fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])
+    if old := found.get("deprecated_roots", 0):
+        fields["roots"] += f" ({old:,} of them deprecated)"
+    fields["key classes"] = _join(found["key_classes"])
+    more = _and_more(left_out.get("imports_not_fetched", 0))
+    fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more
+    print_fields(list(fields.items()))
+    used = ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates)
+    _print_part("most used predicates", used)
+    namespaces = found["namespaces"].items()
+    _print_part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in namespaces))
 
 
 def _with_kinds(number: int, kinds: Mapping[str, int], which: str = "") -> str:
-    split = _listed(
-        f"{n:,} {'of no kind' if kind == 'property' else kind}" for kind, n in kinds.items()
-    )
+    names = {"property": "of no kind"}
+    split = _join(f"{n:,} {names.get(kind, kind)}" for kind, n in kinds.items())
     return f"{number:,}{which} ({split})" if split and number else f"{number:,}"
 
 
@@ -174,29 +154,19 @@ def _name(each: Mapping[str, Any], key: str) -> str:
 @click.argument("text", nargs=-1, required=True)
 @words("--in", ("label", "iri", "localname", "all"), "Where to look [all].", default="all")
 @count("--limit", default=10, most=LISTED, doc="How many, at most.")
-def search(
-    session: Session,
-    source: str,
-    format_: str | None,
-    lang: str | None,
-    text: tuple[str, ...],
-    limit: int,
-    **given: str,
-) -> int:
+def search(session: Session, text: tuple[str, ...], limit: int, **given: Any) -> int:
     """Find terms by a piece of their name.
 
     The best come first: classes, properties and individuals whose label, alternative label, local
     name or IRI fits. The exit code is 1 when nothing is found.
     """
-    with _views(session, source, format_, lang) as views:
+    with _views(session, given) as views:
         hits = views.search_entity(" ".join(text), limit, given["in"])
     if session.json:
         print_json(hits)
     elif hits:
-        rows = [
-            (hit["match_type"], hit["curie"], hit["kind"], hit["label"], _remark(hit))
-            for hit in hits
-        ]
+        keys = ("match_type", "curie", "kind", "label")
+        rows = [(*(hit[key] for key in keys), _remark(hit)) for hit in hits]
         print_table(("match", "name", "kind", "label", "remark"), rows, prose=("label", "remark"))
         if len(hits) == limit:
             session.talk(f"the best {limit}" + (": more with --limit" if limit < LISTED else ""))
@@ -208,7 +178,7 @@ def search(
 def _remark(hit: Mapping[str, Any]) -> str:
     said = []
     if hit.get("deprecated"):
-        said.append("deprecated" + (f", use {_listed(hit['use'])}" if hit.get("use") else ""))
+        said.append("deprecated" + (f", use {_join(hit['use'])}" if hit.get("use") else ""))
     if str(hit.get("matched", hit["label"])).lower() != hit["label"].lower():
         said.append(f"also {hit['matched']}")
     return "; ".join(said)
@@ -218,42 +188,35 @@ def _remark(hit: Mapping[str, Any]) -> str:
 @ASKED
 @click.argument("name")
 @count("--limit", default=20, most=LISTED, doc="How many statements, at most.")
-def describe(
-    session: Session, source: str, format_: str | None, lang: str | None, name: str, limit: int
-) -> None:
+def describe(session: Session, name: str, limit: int, **given: Any) -> None:
     """Show what NAME is and where it stands.
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
     """
     from rlm.ontology.views.describe import describe_entity
 
-    with _views(session, source, format_, lang) as views:
-        iri = _resolved(views, name)
-        found = describe_entity(
-            views.engine, views.meta, iri, limit=limit, lang=lang, comment_chars=DEFINITION
-        )
+    with _views(session, given) as views:
+        iri, options = _resolve(views, name), {"limit": limit, "lang": given["lang"]}
+        found = describe_entity(views.engine, views.meta, iri, comment_chars=DEFINITION, **options)
     if session.json:
         print_json(found)
         return
     if found.pop("unlabelled", False):
         found.pop("label")  # it is no more than its name
-    left_out = found.pop("left_out", {})
-    sample, out, into = (
-        found.pop(key) for key in ("outgoing_sample", "outgoing_count", "incoming_count")
-    )
+    left_out, sample = found.pop("left_out", {}), found.pop("outgoing_sample")
+    out, into = found.pop("outgoing_count"), found.pop("incoming_count")
     fields = [("name", found.pop("curie")), ("iri", found.pop("uri"))]
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
     for key, value in found.items():
         if isinstance(value, list):
-            value = (" or ".join(value) if key in unions else _listed(value)) + _more(
-                left_out.get(key, 0)
-            )
+            value = (" or " if key in unions else ", ").join(map(str, value))
+            value += _and_more(left_out.get(key, 0))
         elif isinstance(value, dict):
-            value = _listed(f"{way} {number:,}" for way, number in value.items())
+            value = _join(f"{way} {number:,}" for way, number in value.items())
         if not key.endswith("_is_union"):
             fields.append((key.replace("_", " "), "yes" if value is True else value))
     print_fields([*fields, ("statements", f"{out:,} of it, {into:,} about it")])
-    _part("points to", ((link["predicate"], _name(link, "object")) for link in sample))
+    _print_part("points to", ((link["predicate"], _name(link, "object")) for link in sample))
 
 
 @command(app, "relations")
@@ -262,23 +225,15 @@ def describe(
 @click.option("--predicate", metavar="P", help="Only by this predicate.")
 @words("--direction", ("both", "out", "in"), "Which way [both].", default="both")
 @count("--limit", default=20, most=LISTED, doc="How many each way, at most.")
-def relations(
-    session: Session,
-    source: str,
-    format_: str | None,
-    lang: str | None,
-    name: str,
-    limit: int,
-    **given: Any,
-) -> int:
+def relations(session: Session, name: str, limit: int, **given: Any) -> int:
     """Show what NAME points to, and what points to it.
 
-    Some of every predicate; where there is more, the counts are told. NAME is given as for
+    Some of every predicate; where there is more, the counts are shown. NAME is given as for
     `describe`.
     """
-    with _views(session, source, format_, lang) as views:
-        by = given["predicate"] and _resolved(views, given["predicate"], predicate=True)
-        found = views.probe_relationships(_resolved(views, name), by, given["direction"], limit)
+    with _views(session, given) as views:
+        by = given["predicate"] and _resolve(views, given["predicate"], predicate=True)
+        found = views.probe_relationships(_resolve(views, name), by, given["direction"], limit)
     sides = [side for side in SIDES if side[1] in found]
     total = sum(found[f"{side}_count"] for _, side, _ in sides)
     if session.json:
@@ -294,7 +249,7 @@ def relations(
     for way, side, _ in sides:
         shown, there = len(found[side]), found[f"{side}_count"]
         if shown < there:
-            most = _listed(f"{p} {n:,}" for p, n in list(found[f"{side}_predicates"].items())[:5])
+            most = _join(f"{p} {n:,}" for p, n in list(found[f"{side}_predicates"].items())[:5])
             session.talk(f"{way}: {shown:,} of {there:,} ({most})")
     if not total:
         session.talk("nothing found")
@@ -307,23 +262,14 @@ def relations(
 @click.argument("end", metavar="TO")
 @count("--depth", default=2, most=4, doc="Statements on a path, at most.")
 @count("--limit", default=10, most=LISTED, doc="How many paths, at most.")
-def path(
-    session: Session,
-    source: str,
-    format_: str | None,
-    lang: str | None,
-    start: str,
-    end: str,
-    depth: int,
-    limit: int,
-) -> int:
+def path(session: Session, start: str, end: str, depth: int, limit: int, **given: Any) -> int:
     """Show how FROM and TO are connected.
 
     The shortest paths come first; statements are followed both ways. Names are given as for
     `describe`.
     """
-    with _views(session, source, format_, lang) as views:
-        found = views.find_path(_resolved(views, start), _resolved(views, end), depth, limit)
+    with _views(session, given) as views:
+        found = views.find_path(_resolve(views, start), _resolve(views, end), depth, limit)
         lines = [_path_line(views, each["edges"]) for each in found["paths"]]
     if session.json:
         print_json(found)
@@ -333,30 +279,26 @@ def path(
     if not found["complete"]:
         session.talk("time ran out before all paths were looked at: try a smaller --depth")
     elif found["more"]:
-        session.talk(
-            f"there are more than these {len(lines)}" + (": --limit" if limit < LISTED else "")
-        )
+        hint = ": --limit" if limit < LISTED else ""
+        session.talk(f"there are more than these {len(lines)}{hint}")
     elif found["source"] == found["target"]:
         session.talk(f"both are {found['source']}")
     elif not lines:
         deeper = f"try --depth {depth + 1}, or " if depth < 4 else ""
-        session.talk(
-            f"no path of up to {depth} statements: {deeper}compare `rlm ontology relations` of both"
-        )
+        hint = f"{deeper}compare `rlm ontology relations` of both"
+        session.talk(f"no path of up to {depth} statements: {hint}")
     return 0 if lines else 1
 
 
 def _path_line(views: Views, edges: list[dict[str, str]]) -> str:
-    line = _labelled(views, edges[0]["from"])
+    line = _label(views, edges[0]["from"])
     for edge in edges:
-        arrow = (
-            f"-{edge['predicate']}->" if edge["direction"] == "out" else f"<-{edge['predicate']}-"
-        )
-        line += f" {arrow} {_labelled(views, edge['to'])}"
+        before, after = ("-", "->") if edge["direction"] == "out" else ("<-", "-")
+        line += f" {before}{edge['predicate']}{after} {_label(views, edge['to'])}"
     return line
 
 
-def _labelled(views: Views, name: str) -> str:
+def _label(views: Views, name: str) -> str:
     """A node of a path with its label, where that says more than its name."""
     from rlm.ontology.views.links import shown_name
 
@@ -367,23 +309,17 @@ def _labelled(views: Views, name: str) -> str:
 
 @command(app, "card")
 @ASKED
-def card(session: Session, source: str, format_: str | None, lang: str | None) -> None:
-    """Show what a model is told of SOURCE.
-
-    That is the sense card, and the constraints of the schema where there are any.
-    """
+def card(session: Session, **given: Any) -> None:
+    """Show what a prompt contains of SOURCE: the sense card, and the schema's constraints."""
     from rlm.ontology.views.schema import schema_constraints
     from rlm.ontology.views.sense import sense_card
 
-    with _views(session, source, format_, lang) as views:
-        sense, schema = sense_card(views.meta, lang=lang), schema_constraints(views.meta)
+    with _views(session, given) as views:
+        sense = sense_card(views.meta, lang=given["lang"])
+        schema = schema_constraints(views.meta)
         where = {"name": views.engine.name, "source": views.engine.source}
-    if session.json:
-        print_json({**where, "sense_card": sense, "schema_constraints": schema})
-        return
-    print_text(sense)
-    if schema:
-        print_text(f"\n{schema}")
+    document = {**where, "sense_card": sense, "schema_constraints": schema}
+    session.show(document, sense, *([f"\n{schema}"] if schema else []))
 
 
 command(app, "query")(query)

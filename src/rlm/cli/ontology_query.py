@@ -4,10 +4,8 @@ SPARQL is printed as a table on a terminal and as tab-separated lines elsewhere,
 `--json` and the files of `--out` are exact, in the formats that the W3C has for results, so that
 other programs read them:
 
-- `.json`: SPARQL 1.1 JSON results. On stdout `truncated` is added, and triples are rows of s, p and
-  o.
-- `.csv`: SPARQL 1.1 CSV, for spreadsheets: plain values, a header, CRLF. Types and languages are
-  lost.
+- `.json`: SPARQL 1.1 JSON results. On stdout `truncated` is added; triples are rows of s, p, o.
+- `.csv`: SPARQL 1.1 CSV, for spreadsheets: plain values without types and languages, CRLF.
 - `.tsv`: SPARQL 1.1 TSV: every term as N-Triples writes it, `?name` in the header.
 - `.nt`: N-Triples, for CONSTRUCT and DESCRIBE and for nothing else.
 """
@@ -50,12 +48,8 @@ _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\x7f-\x9f\ud800-\udfff]')
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
-_FORMAT = click.option(
-    "--format",
-    "format_",
-    metavar="NAME",
-    help="What a file holds, if its name does not say: turtle, …",
-)
+_FORMAT_HELP = "What a file holds, if its name does not say: turtle, …"
+_FORMAT = click.option("--format", "format_", metavar="NAME", help=_FORMAT_HELP)
 SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
 
 
@@ -68,8 +62,7 @@ def opened(
     limits: EngineLimits | None = None,
     with_meta: bool = True,
 ) -> Iterator[Engine]:
-    """An engine for a file or a named endpoint, closed at the end. Where it takes over a second, a
-    bar says so."""
+    """An engine for a file or a named endpoint, closed at the end; a bar if it takes long."""
     from rlm.ontology.engine.protocol import EngineLimits
     from rlm.ontology.open import open_engine
 
@@ -92,31 +85,28 @@ def waiting(what: str) -> AbstractContextManager[object]:
 def doing(source: str) -> str:
     """What a bar says while a source is opened."""
     path = Path(source).expanduser()
-    return (
-        f"loading {path.name} (the next time it is cached)"
-        if path.is_file()
-        else f"asking {source}"
-    )
+    loading = f"loading {path.name} (the next time it is cached)"
+    return loading if path.is_file() else f"asking {source}"
 
 
 @SOURCE
 @click.argument("sparql", metavar="SPARQL|@FILE|-")
-@click.option("--limit", type=click.IntRange(1, MOST_ROWS), metavar="N",
-              help=f"So many rows at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].")  # fmt: skip
 @click.option(
-    "--out", metavar="FILE", help="Write them to a file: .csv, .json, .tsv, or .nt for triples."
+    "--limit",
+    type=click.IntRange(1, MOST_ROWS),
+    metavar="N",
+    help=f"How many rows, at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].",
 )
+@click.option("--out", metavar="FILE", help="Write a file: .csv, .json, .tsv, or .nt for triples.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S",
-              help="Seconds that the query may take (30, or what the config has for an endpoint).")  # fmt: skip
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="S",
+    help="Seconds that the query may take [30, or what the config has for an endpoint].",
+)
 def query(
-    session: Session,
-    source: str,
-    format_: str | None,
-    sparql: str,
-    limit: int | None,
-    out: str | None,
-    **given: Any,
+    session: Session, sparql: str, limit: int | None, out: str | None, force: bool, **given: Any
 ) -> None:
     """Ask SOURCE in SPARQL: SELECT, ASK, CONSTRUCT or DESCRIBE.
 
@@ -127,33 +117,30 @@ def query(
     from rlm.ontology.engine.protocol import EngineLimits
     from rlm.ontology.query.guard import check_query
 
-    asked = check_query(_text(sparql))
-    target = None if out is None else _target(out, asked.kind, force=given["force"])
+    asked = check_query(_read_query(sparql))
+    target = None if out is None else _target(out, asked.kind, force=force)
     most = limit or (SHOWN_ROWS if target is None else FILE_ROWS)
-    limits = (
-        EngineLimits(rows=most)
-        if target is None
-        else EngineLimits(rows=most, answer_bytes=FILE_BYTES)
-    )
-    with opened(session, source, format_, limits=limits, with_meta=False) as engine:
-        answer = _asked(engine, asked, most, given["timeout"])
-        shown = (
-            answer.text_rows(getattr(engine, "prefixes", None))
-            if target is None and not session.json
-            else []
-        )
+    limits = EngineLimits(rows=most)
     if target is not None:
-        _write(target, _encoded(answer, target.suffix.lower()), force=given["force"])
-        _tell_written(session, answer, target)
+        limits = EngineLimits(rows=most, answer_bytes=FILE_BYTES)
+    with opened(
+        session, given["source"], given["format_"], limits=limits, with_meta=False
+    ) as engine:
+        answer = _ask(engine, asked, most, given["timeout"])
+        prefixes = getattr(engine, "prefixes", None)
+        rows = [] if target is not None or session.json else answer.text_rows(prefixes)
+    if target is not None:
+        _write(target, _encode(answer, target.suffix.lower()), force=force)
+        _report_file(session, answer, target)
     elif session.json:
         print_json({**_results(answer), "truncated": answer.truncated})
     else:
-        _print(session, answer, shown)
+        _print(session, answer, rows)
     if answer.truncated:
-        session.talk(_cut(answer, most, to_file=target is not None))
+        session.talk(_more_hint(answer, most, to_file=target is not None))
 
 
-def _text(given: str) -> str:
+def _read_query(given: str) -> str:
     """The query, from where it is."""
     if given != "-" and not given.startswith("@"):
         return given
@@ -165,9 +152,8 @@ def _text(given: str) -> str:
             with path.open("rb") as file:
                 data = file.read(TEXT_BYTES)
     except (OSError, ValueError) as exc:
-        raise ConfigError(
-            f"the query {given} cannot be read: {getattr(exc, 'strerror', None) or exc}"
-        ) from exc
+        why = getattr(exc, "strerror", None) or exc
+        raise ConfigError(f"the query {given} cannot be read: {why}") from exc
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -175,17 +161,15 @@ def _text(given: str) -> str:
 
 
 def _target(out: str, kind: str, *, force: bool) -> Path:
-    """The file to write, once it is sure that it can be written and can hold this kind of answer."""
+    """The file to write, once it is sure that it can hold this kind of answer."""
     path = Path(out).expanduser()
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise ConfigError(f"--out {out}: the name must end in one of {', '.join(ENDINGS)}")
     if kind not in ENDINGS[ending]:
         fitting = " or ".join(name for name, kinds in ENDINGS.items() if kind in kinds)
-        raise ConfigError(
-            f"--out {out}: {ending} is for {ENDINGS[ending]}; the answer of {kind} goes to"
-            f" {fitting}"
-        )
+        wrong = f"{ending} is for {ENDINGS[ending]}"
+        raise ConfigError(f"--out {out}: {wrong}; the answer of {kind} goes to {fitting}")
     if path.is_dir():
         raise ConfigError(f"--out {out} is a folder: name a file in it")
     if not path.parent.is_dir():
@@ -195,7 +179,7 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
     return path
 
 
-def _asked(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
+def _ask(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
     from rlm.ontology.query.lexer import PNAME
 
     with waiting("asking"):
@@ -222,11 +206,8 @@ def _print(session: Session, answer: Answer, rows: list[dict[str, str]]) -> None
     names = _columns(answer)
     if rows:
         cells = [[row.get(name, "") for name in names] for row in rows]
-        wide = [
-            name
-            for place, name in enumerate(names)
-            if any(len(line[place]) > NARROW for line in cells)
-        ]
+        widest = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        wide = [name for name, width in zip(names, widest, strict=True) if width > NARROW]
         print_table(names, cells, prose=wide)
     else:
         session.talk(f"no {_what(answer)}")
@@ -240,19 +221,16 @@ def _what(answer: Answer) -> str:
     return "triples" if answer.kind == "graph" else "rows"
 
 
-def _cut(answer: Answer, limit: int, *, to_file: bool) -> str:
+def _more_hint(answer: Answer, limit: int, *, to_file: bool) -> str:
     what, got = _what(answer), len(answer)
     if got < limit:
-        return (
-            f"there is more, but no answer may be longer than these {got:,} {what}: "
-            "ask for less, or for parts with ORDER BY, LIMIT and OFFSET"
-        )
+        less = "ask for less, or for parts with ORDER BY, LIMIT and OFFSET"
+        return f"there is more, but no answer may be longer than these {got:,} {what}: {less}"
     more = "" if to_file else ", or a whole file with --out FILE"
     return f"there is more: these are the first {got:,} {what}; --limit N gives more{more}"
 
 
 # -- exact forms
-# -----------------------------------------------------------------------------------------
 
 
 def _rows(answer: Answer) -> list[dict[str, Term]]:
@@ -277,9 +255,8 @@ def _json_term(term: Term) -> dict[str, Any]:
     if kind != "lit":
         return {"type": "uri" if kind == "iri" else "bnode", "value": value}
     names = {"lang": "xml:lang", "dir": "its:dir", "dt": "datatype"}
-    return {"type": "literal", "value": value} | {
-        names[key]: term[key] for key in names if key in term
-    }
+    marks = {names[key]: term[key] for key in names if key in term}
+    return {"type": "literal", "value": value, **marks}
 
 
 def exact(term: Term) -> str:
@@ -301,18 +278,16 @@ def _code(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04X}"
 
 
-def _encoded(answer: Answer, ending: str) -> bytes:
+def _encode(answer: Answer, ending: str) -> bytes:
     if ending == ".json":
         return f"{encode_json(_results(answer))}\n".encode()
     names, rows = _columns(answer), _rows(answer)
     if ending == ".nt":
         text = "".join(f"{exact(s)} {exact(p)} {exact(o)} .\n" for s, p, o in answer.triples)
     elif ending == ".tsv":
-        lines = ["\t".join(f"?{name}" for name in names)]
-        lines += [
-            "\t".join(exact(row[name]) if name in row else "" for name in names) for row in rows
-        ]
-        text = "".join(f"{line}\n" for line in lines)
+        cells = [[exact(row[name]) if name in row else "" for name in names] for row in rows]
+        lines = [[f"?{name}" for name in names], *cells]
+        text = "".join("\t".join(line) + "\n" for line in lines)
     else:
         text = _csv(names, rows)
     return text.encode("utf-8", "replace")
@@ -327,9 +302,8 @@ def _csv(names: list[str], rows: list[dict[str, Term]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(names)
-    writer.writerows(
-        [term_plain(row[name]) if name in row else "" for name in names] for row in rows
-    )
+    for row in rows:
+        writer.writerow([term_plain(row[name]) if name in row else "" for name in names])
     return text.getvalue()
 
 
@@ -350,7 +324,7 @@ def _write(target: Path, data: bytes, *, force: bool) -> None:
         part.unlink(missing_ok=True)
 
 
-def _tell_written(session: Session, answer: Answer, target: Path) -> None:
+def _report_file(session: Session, answer: Answer, target: Path) -> None:
     if session.json:
         print_json({"path": str(target), _what(answer): len(answer), "truncated": answer.truncated})
         return

@@ -33,7 +33,7 @@ PATIENCE_S = 1.0
 
 def plain(text: object) -> str:
     """Any text so that a terminal shows it and does nothing else; newlines and tabs stay."""
-    return _UNSAFE.sub(_escaped, str(text))
+    return _UNSAFE.sub(_escape, str(text))
 
 
 def one_line(text: object) -> str:
@@ -46,14 +46,13 @@ def number_of(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def encode_json(value: Any) -> str:
-    """One line of JSON with real letters; what could steer a terminal is escaped, which JSON
-    allows."""
+    """One line of JSON with real letters; what could steer a terminal is escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -81,11 +80,9 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
 def print_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()
 ) -> None:
-    """A table on a terminal, tab-separated lines elsewhere, the first with the names of the
-    columns.
+    """A table on a terminal; elsewhere tab-separated lines below the names of the columns.
 
-    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one, so that a
-    program finds each where it always is.
+    Only the columns named in `prose` wrap. A pipe gets every column, also an empty one.
     """
     cells = [[one_line(value) for value in row] for row in rows]
     if sys.stdout.isatty():
@@ -98,8 +95,16 @@ def print_table(
 
 
 def talk(message: str) -> None:
-    """A remark to the person, on stderr."""
+    """A message to the person, on stderr."""
     print(plain(message), file=sys.stderr)
+
+
+def ask(question: str) -> bool:
+    """Whether a person at the terminal says yes; False where nobody is there to be asked."""
+    import click
+
+    both = sys.stdin.isatty() and sys.stderr.isatty()
+    return both and click.confirm(plain(question), err=True)
 
 
 def _write(line: str) -> None:
@@ -118,8 +123,7 @@ def progress(
     patience_s: float = PATIENCE_S,
     threads: bool = True,
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done. On a terminal a bar appears when patience
-    runs out.
+    """Yields a function that is told how much is done; on a terminal a bar appears after a while.
 
     Without `threads` it appears, and moves, only when that function is called: for work that forks.
     A total that takes time to find is a function, called when the bar appears.

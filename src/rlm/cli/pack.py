@@ -1,4 +1,4 @@
-"""`rlm pack`: memories as files. The room `rlm.packs` does the work; this prints what it reports."""
+"""`rlm pack`: memories as files. `rlm.packs` does the work; this prints what it reports."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import command, new_group, unit, words
-from rlm.cli.output import print_fields, print_json, print_table, print_text, progress
+from rlm.cli.output import print_json, print_table, progress
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
 
 if TYPE_CHECKING:
-    from rlm.cli.session import Store
+    from rlm.store.backend import MemoryBackend
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
@@ -41,52 +41,40 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     from rlm.packs.source import count_lines, find_pack
 
     path = find_pack(pack)  # before a store is made
-    shown = progress(
+    bar = progress(  # without threads, for a large import forks
         f"importing {pack}", lambda: count_lines(path), threads=False
-    )  # a large import forks
+    )
     with session.store() as store:
         if is_review_of(path, store):
-            command = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same(session)}`"
-            hint = (
-                f"if you reviewed it, {command} changes them; if somebody else sent it, ask for a"
-                " pack"
+            apply = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same_store(session)}`"
+            hint = f"if you reviewed it, {apply} changes them; if somebody else sent it, ask for a"
+            raise PackError(
+                f"holds candidates, memories of this store: {hint} pack", path=str(path)
             )
-            raise PackError(f"holds candidates, memories of this store: {hint}", path=str(path))
-        with shown as advance:
+        keys = session.settings.trusted_keys
+        with bar as advance:
             report = import_pack(
-                pack,
-                store,
-                level=level,
-                trust=trust,
-                trusted_keys=session.settings.trusted_keys,
-                on_progress=advance,
+                pack, store, level=level, trust=trust, trusted_keys=keys, on_progress=advance
             )
-        archived = _archived(store, report.name, level) if report.present else 0
-    values = {**report.to_dict(), "in_archive": archived}
-    if session.json:
-        print_json(values)
-        return
-    print_fields([(name, value) for name, value in values.items() if name != "in_archive"])
+        archived = _count_archived(store, report.name, level) if report.present else 0
+    values = report.to_dict()
+    session.show_fields({**values, "in_archive": archived}, values)
     if archived:
-        session.talk(
-            f"left in the archive: {archived:,}; see `rlm memory list --archived --pack"
-            f" {report.name}`"
-        )
+        see = f"`rlm memory list --archived --pack {report.name}`"
+        session.talk(f"left in the archive: {archived:,}; see {see}")
     if report.trust == "quarantined" and report.added:
-        session.talk(
-            "no key that you trust signed it, so it waits in quarantine: see `rlm memory review`"
-        )
+        why = "no key that you trust signed it"
+        session.talk(f"{why}, so it waits in quarantine: see `rlm memory review`")
 
 
-def _same(session: Session) -> str:
+def _same_store(session: Session) -> str:
     """The options that chose this store, for a command to be run next."""
     given = {name: getattr(session, name) for name in ("db", "project", "team", "org")}
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
 
 
-def _archived(store: Store, name: str, level: str) -> int:
-    """How many of a pack's memories somebody put away: an import finds them present, a search does
-    not."""
+def _count_archived(store: MemoryBackend, name: str, level: str) -> int:
+    """How many memories of a pack are archived: an import finds them, a search does not."""
     return len(store.list_items(provenance={"pack": name}, level=level, archived=True, limit=2**31))
 
 
@@ -101,8 +89,10 @@ def _archived(store: Store, name: str, level: str) -> int:
 def export(
     session: Session, file: str, threshold: float | None, force: bool, **options: Any
 ) -> None:
-    """Write the memories that are fit to share to FILE, with its manifest; without those that came
-    from a pack."""
+    """Write the memories that are fit to share to FILE, with its manifest.
+
+    Memories that came from a pack stay out, unless --all is given.
+    """
     from rlm.packs import export_pack
     from rlm.packs.export import FROM_A_PACK
     from rlm.packs.manifest import manifest_path
@@ -113,23 +103,22 @@ def export(
     for path in (target, manifest_path(target)):
         if path.exists() and not force:
             raise PackError("is there already: name another file, or add --force", path=str(path))
-    bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
     with session.reading() as store:
-        report = export_pack(store, file, **options, **bound)
-    if session.json:
-        print_json(report.to_dict())
-        return
+        report = export_pack(store, file, **options, **_bound(threshold))
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
     if values.pop("signature_lost"):
-        session.talk(
-            f"the pack that was here was signed, this one is not: `rlm pack sign {file} --key KEY`"
-        )
-    print_fields(list(values.items()))
+        sign = f"`rlm pack sign {file} --key KEY`"
+        session.talk(f"the pack that was here was signed, this one is not: {sign}")
+    session.show_fields(report.to_dict(), values)
     for reason, count in left_out.items():
-        session.talk(
-            f"left out {count}: {reason}{' (--all takes it too)' if reason == FROM_A_PACK else ''}"
-        )
+        hint = " (--all takes it too)" if reason == FROM_A_PACK else ""
+        session.talk(f"left out {count}: {reason}{hint}")
+
+
+def _bound(threshold: float | None) -> dict[str, Any]:
+    """The threshold where one was given; the packs have a default of their own."""
+    return {} if threshold is None else {"threshold": threshold}
 
 
 @command(app, "verify")
@@ -139,13 +128,9 @@ def verify(session: Session, pack: str) -> int:
     from rlm.packs import verify_pack
 
     report = verify_pack(pack, trusted_keys=session.settings.trusted_keys)
-    if session.json:
-        print_json(report.to_dict())
-    else:
-        values = report.to_dict()
-        print_fields(
-            [(name, value) for name, value in values.items() if value is not False or name == "ok"]
-        )
+    values = report.to_dict()
+    shown = {key: value for key, value in values.items() if value is not False or key == "ok"}
+    session.show_fields(values, shown)
     return 0 if report.ok else 1
 
 
@@ -166,26 +151,14 @@ def list_packs(session: Session) -> None:
         print_json({"imported": [row.to_dict() for row in rows], "shipped": named})
         return
     headers = ("no", "name", "imported", "memories", "added", "trust", "signer", "rolled back")
-    table = [
-        (
-            r.pack_no,
-            r.name,
-            r.imported_at[:10],
-            r.item_count,
-            r.added_count,
-            r.trust,
-            r.signer or "",
-            _day(r.rolled_back_at),
-        )
-        for r in rows
-    ]
+    table: list[tuple[object, ...]] = []
+    for row in rows:
+        counts = (row.imported_at[:10], row.item_count, row.added_count)
+        ended = (row.rolled_back_at or "")[:10]
+        table.append((row.pack_no, row.name, *counts, row.trust, row.signer or "", ended))
     if table:
         print_table(headers, table, prose=("name", "signer"))
     session.talk(f"shipped, import by name: {', '.join(shipped) or 'none'}")
-
-
-def _day(time: str | None) -> str:
-    return (time or "")[:10]
 
 
 @command(app, "rollback")
@@ -196,13 +169,10 @@ def rollback(session: Session, pack: str) -> None:
 
     with session.store() as store:
         report = rollback_pack(store, pack)
-    if session.json:
-        print_json(report.to_dict())
-        return
-    print_fields(
-        [("name", report.name), ("archived", report.archived), ("kept", ", ".join(report.kept))]
-    )
-    if report.kept:
+    kept = ", ".join(report.kept)
+    fields = {"name": report.name, "archived": report.archived, "kept": kept}
+    session.show_fields(report.to_dict(), fields)
+    if kept:
         session.talk("kept what was changed since the import")
 
 
@@ -220,10 +190,8 @@ def sign(session: Session, file: str, key: str | None, seal: bool) -> None:
         seal_pack(file)
     manifest = sign_pack(file, key)
     public = dict(manifest.signature or {}).get("public_key")
-    if session.json:
-        print_json({"name": manifest.name, "sha256": manifest.sha256, "public_key": public})
-    else:
-        print_fields([("name", manifest.name), ("sha256", manifest.sha256), ("public key", public)])
+    values = {"name": manifest.name, "sha256": manifest.sha256, "public_key": public}
+    session.show_fields(values, {name.replace("_", " "): each for name, each in values.items()})
 
 
 @command(app, "keygen")
@@ -233,14 +201,9 @@ def keygen(session: Session, file: str) -> None:
     from rlm.packs import generate_key
 
     public = generate_key(file)
-    if session.json:
-        print_json({"private_key": file, "public_key": public})
-        return
-    print_text(public)
-    session.talk(
-        f"keep {file} to yourself; others add the line of {file}.pub to"
-        f" {session.settings.trusted_keys}"
-    )
+    session.show({"private_key": file, "public_key": public}, public)
+    trusted = session.settings.trusted_keys
+    session.talk(f"keep {file} to yourself; others add the line of {file}.pub to {trusted}")
 
 
 @command(app, "candidates")
@@ -250,39 +213,27 @@ def keygen(session: Session, file: str) -> None:
 @ontology_option
 @threshold_option
 def candidates(
-    session: Session,
-    file: str,
-    apply: bool,
-    force: bool,
-    ontology: str | None,
-    threshold: float | None,
+    session: Session, file: str, apply: bool, force: bool, ontology: str | None, **more: Any
 ) -> None:
-    """Write what comes into question for a pack to FILE, for a person to edit; --apply brings it
-    back."""
+    """Write the candidates for a pack to FILE, for a person to edit; --apply brings it back."""
     from rlm.packs import apply_candidates, write_candidates
 
     if apply:
         with session.store() as store:
             values = apply_candidates(file, store).to_dict()
+    elif Path(file).expanduser().exists() and not force:
+        hint = "bring it back with --apply, or add --force"
+        raise PackError(f"is there already, perhaps edited: {hint}", path=file)
     else:
-        if Path(file).expanduser().exists() and not force:
-            raise PackError(
-                "is there already, perhaps edited: bring it back with --apply, or add --force",
-                path=file,
-            )
-        bound: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
         with session.reading() as store:
-            values = write_candidates(store, file, ontology=ontology, **bound).to_dict()
-    if session.json:
-        print_json(values)
-        return
-    print_fields(list(values.items()))
-    if not apply and not values["count"]:
-        session.talk("the file is empty: no memory comes into question")
-    elif not apply:
-        session.talk(
-            f"edit it, then `rlm pack candidates {shlex.quote(file)} --apply{_same(session)}`"
-        )
-    elif values["not_mentioned"]:
+            report = write_candidates(store, file, ontology=ontology, **_bound(more["threshold"]))
+        values = report.to_dict()
+    session.show_fields(values)
+    if apply and values["not_mentioned"]:
         kept = f"{values['not_mentioned']:,} that the file does not mention"
         session.talk(f"left as they are: {kept}; `rlm memory rm ID` archives one")
+    elif not apply and values["count"]:
+        again = f"`rlm pack candidates {shlex.quote(file)} --apply{_same_store(session)}`"
+        session.talk(f"edit it, then {again}")
+    elif not apply:
+        session.talk("the file is empty: no memory comes into question")

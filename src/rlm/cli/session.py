@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.cli import output
 from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
 
 if TYPE_CHECKING:
-    from rlm.store.jsonfile import MemoryStore
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-    from rlm.store.sqlite.graph import Graph
+    from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant
 
-    Store = SQLiteMemoryBackend | MemoryStore
-
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
-"""What keeps a command that only reads from writing, and is no reason for it to fail."""
+"""What keeps a command that only reads from writing its access counts; it need not fail for it."""
+
+
+PATIENCE_S = 0.25
+"""How long a command that only reads waits for others who write."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class Session:
         return "://" not in self.settings.memory_db and not self.path.exists()
 
     def lacks_store(self) -> bool:
-        """Whether there is no file yet; says so. A command that lists has then nothing to list, and
-        says no more."""
+        """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
         if missing and self.db is not None and not self.path.parent.is_dir():
             self._require()  # a folder that is not there either is a slip in what was typed
@@ -86,73 +85,85 @@ class Session:
             )
 
     @contextmanager
-    def store(self) -> Iterator[Store]:
+    def store(self) -> Iterator[MemoryBackend]:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
+        self._require_folder()
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
             yield store
 
+    def _require_folder(self) -> None:
+        """A missing folder in `--db` is a slip, unless a person says otherwise."""
+        folder = self.path.parent
+        if self.db is None or "://" in self.db or folder.is_dir():
+            return
+        if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
+            return
+        make = f"mkdir -p {shlex.quote(str(folder))}"
+        raise ConfigError(
+            f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
+        )
+
     @contextmanager
-    def changing(self) -> Iterator[Store]:
-        """The store of a command that changes what it names: a missing file is NotFound and is not
-        made."""
+    def changing(self) -> Iterator[MemoryBackend]:
+        """The store of a command that changes what is there: a missing file is NotFound."""
         self._require()
         with self.store() as store:
             yield store
 
-    def _adopt(self, store: Store, *, wait_s: float | None = None) -> None:
-        """A repository that got its first origin is a project with a new name: what it knew comes
-        along."""
+    def _adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
+        """A repository that got its first origin has a new name: its memories come along."""
         former = None if self.settings.project else config.git_local_name()
-        adopt = getattr(store, "adopt_project", None)
-        if former is not None and adopt is not None and adopt(former, wait_s=wait_s):
+        if former is None or "projects" in store.lacks:
+            return
+        if store.adopt_project(former, wait_s=wait_s):
             self.talk(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
-    def reading(self) -> Iterator[Store]:
-        """The store of a command that changes nothing: a missing file is NotFound and is not made.
+    def reading(self) -> Iterator[MemoryBackend]:
+        """The store of a command that changes nothing: a missing file is NotFound.
 
-        Access counts are written at the end if that is possible at once, and are dropped otherwise:
-        a search must not fail, or wait, because somebody else writes or the disk is full.
+        Access counts are written at the end if that is possible at once, and dropped otherwise: a
+        search must not fail, or wait, because somebody else writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
-        from rlm.store.sqlite.connection import COUNT_PATIENCE_S
 
         store = open_store(self.settings.memory_db, tenant=self.tenant, origin="cli")
         try:
             with suppress(*LOSABLE):
-                self._adopt(store, wait_s=COUNT_PATIENCE_S)
+                self._adopt(store, wait_s=PATIENCE_S)
             yield store
         finally:
             with suppress(*LOSABLE):
                 store.close()
 
+    def show(self, document: Any, *lines: str) -> None:
+        """The data of a command: one document with `--json`, these lines without."""
+        if self.json:
+            output.print_json(document)
+            return
+        for line in lines:
+            output.print_text(line)
+
+    def show_fields(self, document: Any, fields: Mapping[str, object] | None = None) -> None:
+        """The data of a command: one document with `--json`, else a field to a line."""
+        if self.json:
+            output.print_json(document)
+        else:
+            output.print_fields(list((document if fields is None else fields).items()))
+
     def talk(self, message: str) -> None:
-        """A remark on stderr; with `--json` there is none."""
+        """A message on stderr; with `--json` nothing is said."""
         if not self.json:
             output.talk(message)
 
 
-def together(store: Store) -> AbstractContextManager[object]:
-    """Several changes as one, on SQLite: all or none. A JSON store writes each by itself."""
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    return store.db.write() if isinstance(store, SQLiteMemoryBackend) else nullcontext()
-
-
-def elsewhere(store: Store, table: str) -> str:
-    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none. A JSON
-    store has none."""
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-    from rlm.store.sqlite.listing import other_projects
-
-    if not isinstance(store, SQLiteMemoryBackend):
-        return ""
-    with store.db.read() as connection:
-        found = other_projects(connection, store.tenant, table)
+def elsewhere(store: MemoryBackend, what: str) -> str:
+    """`38 in other projects: --project NAME`, after a semicolon; empty where there are none."""
+    found = {} if "projects" in store.lacks else store.other_projects(what)
     if not found:
         return ""
     most, *others = found
@@ -160,10 +171,11 @@ def elsewhere(store: Store, table: str) -> str:
     return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
 
 
-def graph_of(store: Store) -> Graph:
-    """The hypergraph, which only SQLite has."""
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
-    if not isinstance(store, SQLiteMemoryBackend):
-        raise ConfigError("a JSON store has no hypergraph: give --db the path of an SQLite store")
+def graph_of(store: MemoryBackend) -> Any:
+    """The hypergraph."""
     return store.graph
+
+
+def together(store: MemoryBackend) -> AbstractContextManager[None]:
+    """Several changes as one: all or none."""
+    return store.together()

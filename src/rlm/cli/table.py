@@ -25,8 +25,7 @@ MOST_LINES = 3
 def show_table(
     headers: Sequence[str], cells: Sequence[Sequence[str]], prose: Sequence[str]
 ) -> None:
-    """Print rows of text that is harmless and has no newline. A column that is empty throughout is
-    left out."""
+    """Print rows of harmless text without newlines; a column that is empty throughout goes."""
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
     kept = [place for place in range(len(headers)) if any(row[place] for row in cells)]
     widths = {
@@ -38,10 +37,10 @@ def show_table(
     room = console.width - sum(widths[place] for place in fixed) - len(GAP) * (len(kept) - 1)
     below = room < sum(min(widths[place], LEAST) for place in loose)
     if not below:
-        widths |= _shared(room, {place: widths[place] for place in loose})
+        widths |= _share(room, {place: widths[place] for place in loose})
     beside = {place: widths[place] for place in (fixed if below else kept)}
     for number, row in enumerate([headers, *cells]):
-        shown = _beside(console, row, beside)
+        shown = _join(console, row, beside)
         for text in [row[place] for place in loose if below and row[place]]:
             shown += [
                 GAP + line for line in _lines(console, text, max(console.width - len(GAP), 1))
@@ -50,7 +49,7 @@ def show_table(
             console.print(Text(line.rstrip(), style="bold" if number == 0 else ""), soft_wrap=True)
 
 
-def _shared(room: int, wanted: dict[int, int]) -> dict[int, int]:
+def _share(room: int, wanted: dict[int, int]) -> dict[int, int]:
     """The width of each column: what it wants, or an equal share of what the modest ones leave."""
     given: dict[int, int] = {}
     for place in sorted(wanted, key=lambda each: wanted[each]):
@@ -73,7 +72,7 @@ def _lines(console: Console, text: str, width: int) -> list[str]:
     return lines
 
 
-def _beside(console: Console, row: Sequence[str], widths: dict[int, int]) -> list[str]:
+def _join(console: Console, row: Sequence[str], widths: dict[int, int]) -> list[str]:
     """The lines of one row, its cells beside each other at these widths."""
     columns = [_lines(console, row[place], width) for place, width in widths.items()]
     return [

@@ -1,5 +1,4 @@
-"""Text that a command takes from an option, from stdin or from a file; never more than a store
-would hold."""
+"""Text that a command takes from an option, from stdin or from a file."""
 
 from __future__ import annotations
 
@@ -9,13 +8,11 @@ from pathlib import Path
 from rlm.errors import ValidationError
 
 MOST_BYTES = 4_000_000
-"""More than any field may hold: the gate has the real limits. This keeps `--file /dev/zero` out of
-memory."""
+"""More than any field may hold, so that `--file /dev/zero` ends. The gate has the real limits."""
 
 
 def read_text(given: str | None, file: str | None = None) -> str | None:
-    """The text itself, stdin for `-`, or a file's; None when neither was given. What was read must
-    not be blank."""
+    """The text itself, stdin for `-`, or a file's, which must not be blank; None if not given."""
     if given is not None and file is not None:
         raise ValidationError("give --content or --file, not both")
     if file is not None and file != "-":
@@ -24,25 +21,25 @@ def read_text(given: str | None, file: str | None = None) -> str | None:
                 data = stream.read(MOST_BYTES + 1)
         except OSError as exc:
             raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc
-        return _filled(_decoded(data, file), file)
+        return _require_text(_decode(data, file), file)
     if given != "-" and file is None:
         return given
-    return _filled(read_stdin(), "stdin")
+    return _require_text(read_stdin(), "stdin")
 
 
 def read_stdin() -> str:
     """All of stdin, which may be empty."""
-    return _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
+    return _decode(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
 
 
-def _filled(text: str, name: str) -> str:
-    """A pipe whose first half failed gives nothing: better to name the pipe than a missing field."""
+def _require_text(text: str, name: str) -> str:
+    """A pipe whose first half failed gives nothing: name the pipe, not a missing field."""
     if not text.strip():
         raise ValidationError(f"{name} is empty: nothing to store")
     return text
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _decode(data: bytes, name: str) -> str:
     if len(data) > MOST_BYTES:
         raise ValidationError(f"{name} holds more than {MOST_BYTES:,} bytes, too much for one text")
     try:

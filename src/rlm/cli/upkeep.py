@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from rlm.cli.command import command, new_group
-from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ValidationError
 
@@ -26,28 +25,21 @@ def backup(session: Session, path: str, force: bool) -> None:
     if target.exists() and not force:
         raise ValidationError(f"{target} is there already: name another file, or add --force")
     with session.reading() as store:
-        made = store.backup(target)
-    if session.json:
-        print_json({"path": str(made), "bytes": made.stat().st_size})
-    else:
-        print_text(str(made))
+        copy = store.backup(target)
+    session.show({"path": str(copy), "bytes": copy.stat().st_size}, str(copy))
 
 
 @command(app, "doctor")
-@click.option("--fix", is_flag=True, help="Make indexes, triggers and vectors anew.")
+@click.option("--fix", is_flag=True, help="Rebuild indexes, triggers and vectors.")
 def doctor(session: Session, fix: bool) -> int:
     """Check the engine, the file, its rows and its indexes.
 
-    The exit code is 1 when something is wrong.
+    The exit code is 1 when something is wrong. A store that is not there yet is no fault.
     """
     from rlm.cli.examine import examine
 
     report = examine(session, fix=fix)
-    if session.json:
-        print_json(report)
-    else:
-        for line in _lines(report):
-            print_text(line)
+    session.show(report, *_lines(report))
     return 0 if report["ok"] else 1
 
 
@@ -63,15 +55,13 @@ def _lines(report: dict[str, Any]) -> list[str]:
         f"packs    {', '.join(report['packs']) or 'none shipped'}",
     ]
     if report["counts"]:
-        lines.append(
-            f"holds    {', '.join(f'{value:,} {name}' for name, value in report['counts'].items())}"
-        )
+        counts = (f"{value:,} {name}" for name, value in report["counts"].items())
+        lines.append(f"holds    {', '.join(counts)}")
     lines += [f"fixed    {what}" for what in report["fixed"]]
     for check in report["checks"]:
         mark = "ok" if check["ok"] else "FAILED"
         hint = f"; {check['fix']}" if check["fix"] else ""
         lines.append(f"{mark:<8} {check['name']}: {check['detail']}{hint}")
-    lines += [
-        f"missing  {part['name']} ({part['for']}): {part['pip']}" for part in report["missing"]
-    ]
+    for part in report["missing"]:
+        lines.append(f"missing  {part['name']} ({part['for']}): {part['pip']}")
     return lines

@@ -57,15 +57,18 @@ def format_memories_for_injection(
     """
     if not memories:
         return ""
-    parts = [_entry(number, item, 1_000, max_bullets) for number, item in enumerate(memories, 1)]
+    parts = [
+        _entry(number, item, 1_000, max_bullets, heading="Key points:")
+        for number, item in enumerate(memories, 1)
+    ]
     return f"{RECALLED_HEADING}\n{ASSESS}\n\n" + "\n\n".join(parts)
 
 
-def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
-    """One memory in at most `most` characters."""
+def _entry(number: int, item: MemoryItem, most: int, max_bullets: int, *, heading: str = "") -> str:
+    """One memory in at most `most` characters, its steps below a heading if there is one."""
     avoid = "Avoid: " if item.outcome == "failure" or item.source_type == "failure" else ""
     title = clip(f"### {number}. {avoid}{item.title}", most)
-    left = most - len(title) - 1
+    left = most - len(title) - 1 - (len(heading) + 1 if heading else 0)
     lines = [title]
     steps = bullets(item.content)[:max_bullets]
     spare = left - sum(len(step) + 3 for step in steps) - 1
@@ -76,7 +79,7 @@ def _entry(number: int, item: MemoryItem, most: int, max_bullets: int) -> str:
         lines.append(described)
         left -= len(described) + 1
     if steps and left > 30:
-        lines.append(fit(_steps(steps, left), left))
+        lines += [heading, fit(_steps(steps, left), left)]
     return "\n".join(line for line in lines if line)
 
 

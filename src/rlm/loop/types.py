@@ -84,11 +84,14 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class RLMIteration:
-    """One turn: the messages that the model got, its reply, and what its code did."""
+    """One turn: the messages that the model got, its reply, and what its code did.
 
-    number: int
-    prompt: list[Message]
-    response: str
+    A prompt that is plain text stands for one message of the user.
+    """
+
+    number: int = 1
+    prompt: list[Message] = field(default_factory=list)
+    response: str = ""
     code_blocks: list[CodeBlock] = field(default_factory=list)
     final_answer: str | None = None
     iteration_time: float = 0.0
@@ -96,6 +99,10 @@ class RLMIteration:
     """What was odd about the reply, as the model was told."""
     attempt: int = 0
     """Which of several attempts at one question, from 1; 0 for the only one."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.prompt, str):
+            self.prompt = [{"role": "user", "content": self.prompt}]
 
 
 @dataclass(slots=True)

@@ -5,8 +5,15 @@
 - `transfer`, `export`: into a store and out of it.
 - `select`, `candidates`: what is fit to ship, and the review by a person.
 - `bootstrap`: the packs that ship with the package.
+- `curriculum`, `curriculum_check`: lists of tasks that check themselves, in YAML. Their names are
+  loaded when first used: packs need no YAML.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlm.lazy import lazy_names
 from rlm.packs.bootstrap import (
     bootstrap_general_strategies,
     shipped_packs,
@@ -26,23 +33,39 @@ from rlm.packs.transfer import (
     rollback_pack,
     verify_pack,
 )
-from rlm.store.sqlite.packs import PackRow
+from rlm.store.types import PackRow
+
+if TYPE_CHECKING:
+    from rlm.packs.curriculum import Curriculum, Task, read_curriculum
+    from rlm.packs.curriculum_check import check_curriculum
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "curriculum": ("Curriculum", "Task", "read_curriculum"),
+        "curriculum_check": ("check_curriculum",),
+    },
+)[0]
 
 __all__ = [
     "CandidatesReport",
+    "Curriculum",
     "ExportReport",
     "ImportReport",
     "Manifest",
     "PackRow",
     "ReviewReport",
     "RollbackReport",
+    "Task",
     "VerifyReport",
     "apply_candidates",
     "bootstrap_general_strategies",
+    "check_curriculum",
     "export_pack",
     "generate_key",
     "import_pack",
     "list_packs",
+    "read_curriculum",
     "rollback_pack",
     "score_generalization",
     "seal_pack",

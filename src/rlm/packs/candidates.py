@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +42,6 @@ from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LEVELS, MemoryItem
 
 EDITABLE = ("title", "description", "content", "tags", "scope", "task_query", "outcome")
@@ -106,7 +105,7 @@ def write_candidates(
 def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     """Bring a reviewed file back. A person has read it, so what is new in it is recorded as theirs.
 
-    Every line is checked before the first change, and on SQLite all changes are one transaction. A
+    Every line is checked before the first change, and all changes are one transaction. A
     line that was deleted from the file changes nothing, and `not_mentioned` counts it: archive a
     memory to be rid of it. Applying a file twice changes nothing the second time.
     """
@@ -127,7 +126,7 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
             edits.append((current.memory_id, changes))
         else:
             unchanged += 1
-    with _together(db):
+    with db.together():
         for memory_id, changes in edits:
             db.update(memory_id, **changes)
         db.add_many(fresh)
@@ -267,12 +266,3 @@ def _changes(current: MemoryItem, line: _Line) -> dict[str, Any]:
         for name in names
         if getattr(line.item, name) != getattr(current, name)
     }
-
-
-@contextmanager
-def _together(db: MemoryBackend) -> Iterator[None]:
-    if isinstance(db, SQLiteMemoryBackend):
-        with db.db.write():
-            yield
-    else:
-        yield

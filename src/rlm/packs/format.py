@@ -125,17 +125,12 @@ class PackReader:
         for first, block in self.blocks(64):
             yield from enumerate(block.split(b"\n")[:-1], first)
 
-    def blocks(self, least: int, taper: int = 0) -> Iterator[tuple[int, bytes]]:
+    def blocks(self, least: int) -> Iterator[tuple[int, bytes]]:
         """The same pass in blocks of whole lines, each with the number of its first: `least` lines
-        and some more.
-
-        With `taper` the last blocks are smaller, one in `taper` of what is left, but no less than a
-        quarter: who shares them out ends at about the same time with all of them.
-        """
+        and some more."""
         digest, size, first, count, open_line = sha256(), 0, 1, 0, 0
         parts: list[bytes] = []
         with open_regular(self.path) as file:
-            whole = os.fstat(file.fileno()).st_size if taper else 0
             while piece := file.read(PIECE_BYTES):
                 digest.update(piece)
                 size += len(piece)
@@ -149,11 +144,7 @@ class PackReader:
                 open_line = len(piece) - end - 1 if end >= 0 else open_line + len(piece)
                 if open_line > LINE_BYTES:
                     raise PackError(_TOO_LONG, path=str(self.path), line=first + count)
-                enough = least
-                if taper:
-                    left = max(0, whole - size) * (first + count) // size  # lines, more or less
-                    enough = min(least, max(least // 4, left // taper))
-                if count >= enough and end >= 0:
+                if count >= least and end >= 0:
                     block = b"".join(parts)
                     cut = len(block) - open_line
                     yield first, block[:cut]

@@ -1,14 +1,11 @@
 """The memories of a pack, line by line, through the one gate: checked, stamped and ready to store.
 
-Knows no database. The same code runs in this process and, for large packs, in workers (`mill.py`),
-which get bundles of lines and give back batches.
+Knows no database.
 """
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Iterator
-from itertools import islice
 
 from rlm import clock
 from rlm.errors import PackError, ValidationError
@@ -16,15 +13,10 @@ from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
 from rlm.packs.source import PackSource
 from rlm.store import gate
 from rlm.store.identity import memory_id as stable_id
-from rlm.store.sqlite.bulk import GROUP, BatchMaker
 from rlm.store.types import MemoryItem, Tenant
 
-CHUNK = 2_000
-LEAST_BUNDLE, MOST_BUNDLE = 1_024, 8_192
-"""So many lines a worker gets at a time; they become one sealed segment."""
-TAPER = 3
-"""The last bundles are a third of what is left, so that no worker is alone for long."""
-LINE_GUESS = 700
+CHUNK = 1_024
+"""So many lines at a time are read, embedded and written."""
 
 
 class Intake:
@@ -39,11 +31,13 @@ class Intake:
         self.level = level
         self._seen: set[str] = set()
 
-    def __iter__(self) -> Iterator[MemoryItem]:
-        for first, block in self.bundles(CHUNK):
+    def chunks(self) -> Iterator[list[MemoryItem]]:
+        """The memories, some hundred at a time; the hash is checked after the last."""
+        for first, block in self.reader.blocks(CHUNK):
             admitted, keys = self.admit_lines(first, block.split(b"\n")[:-1])
             self.claim(keys, first)
-            yield from admitted
+            yield admitted
+        self.source.check_read(self.reader)
 
     def claim(self, keys: list[str], first: int) -> None:
         """Refuse an id that an earlier line had; `first` is the number of the first line."""
@@ -68,21 +62,6 @@ class Intake:
                 line=number,
             )
         self.scrubbed += 1
-
-    def chunks(self) -> Iterator[list[MemoryItem]]:
-        """The same in lists of at most `CHUNK`."""
-        stream = iter(self)
-        while chunk := list(islice(stream, CHUNK)):
-            yield chunk
-
-    def bundles(self, size: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Whole lines in bundles of about `size`, each with the number of its first line."""
-        if size is None:
-            guess = self.source.path.stat().st_size // LINE_GUESS // 8
-            yield from self.reader.blocks(min(MOST_BUNDLE, max(LEAST_BUNDLE, guess)), TAPER)
-        else:
-            yield from self.reader.blocks(size)
-        self.source.check_read(self.reader)
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
         """The memories of some raw lines, and their ids as claimed. The first line that is wrong
@@ -127,24 +106,3 @@ class Intake:
                 str(exc), path=str(self.source.path), line=first + len(admitted)
             ) from exc
         return admitted, keys
-
-    def batch_of(self, frame: bytes, space: int, maker: BatchMaker) -> bytes:
-        """In a worker: everything about a bundle that needs no database. What is wrong comes back
-        as data."""
-        first, lines = int.from_bytes(frame[:8], "little"), frame[8:].split(b"\n")[:-1]
-        self.scrubbed = 0
-        maker.start()
-        keys: list[str] = []
-        trusts: set[str | None] = set()
-        try:
-            for start in range(0, len(lines), GROUP):
-                admitted, claimed = self.admit_lines(first + start, lines[start : start + GROUP])
-                keys += claimed
-                trusts.update([item.trust for item in admitted])
-                if len(trusts) == 1:
-                    maker.add(space, admitted)
-        except PackError as exc:
-            return marshal.dumps((str(exc), exc.line))
-        if len(trusts) > 1:  # the gate held some back: the caller sorts them
-            return marshal.dumps((keys, self.scrubbed, None))
-        return marshal.dumps((keys, self.scrubbed, maker.finish().parts()))

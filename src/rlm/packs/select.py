@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlm.store.backend import MemoryBackend
-from rlm.store.sqlite import packs as ledger
-from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LEVELS, MemoryItem
 
 THRESHOLD = 0.6
@@ -100,14 +98,8 @@ def candidates(
 
 
 def _judged_high(db: MemoryBackend, items: Sequence[MemoryItem]) -> set[str]:
-    """Ids of memories whose trajectory has a judgment of high confidence. A JSON store keeps none
-    to ask."""
-    if not isinstance(db, SQLiteMemoryBackend):
-        return set()
-    with db.db.read() as connection:
-        high = ledger.judged_high(
-            connection, db.spaces.visible(), [_run_of(item) for item in items]
-        )
+    """Ids of memories whose trajectory has a judgment of high confidence."""
+    high = db.judged_high([_run_of(item) for item in items])
     return {item.memory_id for item in items if _run_of(item) in high}
 
 

@@ -21,22 +21,32 @@ CEILING = K1 + 1.0
 """The most that one term can add, in units of its weight."""
 
 
+_MARK = "\ue000"  # a private character, which the gate lets into no text
+_SEAM = f" {_MARK} "
+
+
 def idf(documents: int, holding: int) -> float:
     """The weight of a term that `holding` of `documents` documents hold."""
     return math.log1p((max(documents, holding) - holding + 0.5) / (holding + 0.5))
 
 
-def weigh(columns: Sequence[str], weights: Sequence[float]) -> tuple[dict[str, float], int]:
-    """Each term's weighted count in a document, and the document's length in characters."""
+def weigh(
+    columns: Sequence[str], weights: Sequence[float], terms: frozenset[str]
+) -> tuple[dict[str, float], int]:
+    """Each of these terms' weighted count in a document, and the document's length in characters."""
     counts: dict[str, float] = {}
-    length = 0
-    for text, weight in zip(columns, weights, strict=True):
-        if not text:
-            continue
-        length += len(text)
-        for token in tokens(text):
+    chars = sum(map(len, columns))
+    found = tokens(_SEAM.join(columns))  # one call: the tokenizer costs more than the text
+    if terms.isdisjoint(found):
+        return counts, chars
+    remaining = iter(weights)
+    weight = next(remaining)
+    for token in found:
+        if token in terms:
             counts[token] = counts.get(token, 0.0) + weight
-    return counts, length
+        elif token == _MARK:
+            weight = next(remaining, 0.0)
+    return counts, chars
 
 
 def impact(count: float, relative_length: float) -> float:

@@ -28,7 +28,7 @@ CHUNK = (
 )
 
 
-def sign_codes(vectors: NDArray[np.float32] | NDArray[np.int16]) -> Words:
+def sign_codes(vectors: NDArray[np.float32] | NDArray[np.float16]) -> Words:
     """One row of 64-bit words per vector; bit `i % 64` of word `i // 64` says that dimension i is >
     0.
 

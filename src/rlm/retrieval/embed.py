@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlm.errors import ConfigError
-from rlm.retrieval.lexicon import Lexicon, Reading
 
 Floats = NDArray[np.float32]
 
@@ -33,29 +32,6 @@ class Embedder(Protocol):
         """One row per (head, body), in order: what a document is for, and what it holds. Raises
         ModelError."""
         ...
-
-
-HEAD, BODY, NEITHER = 0, 1, 2
-"""What a text is to its document: what it is for, what it holds, or nothing to a model."""
-
-
-@runtime_checkable
-class ReadingEmbedder(Protocol):
-    """An embedder that can also use what a bulk load has read already."""
-
-    def prepare(self) -> None:
-        """Load what many texts need now, so that processes forked later share it."""
-        ...
-
-    def embed_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
-        """As `embed_documents`; `parts` says of each text of a document what it is."""
-        ...
-
-
-def kind_of(embedder: Embedder | None) -> str | None:
-    """The word that makes `pick_embedder` give such an embedder; None where a word does not say it
-    all."""
-    return "none" if embedder is None else getattr(embedder, "kind", None)
 
 
 def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder | None:

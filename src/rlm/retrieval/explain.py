@@ -21,6 +21,8 @@ class Explanation:
     recency: float
     level: str
     level_weight: float
+    confidence_share: float = 1.0
+    """How much of the score confidence can take away: all of a memory's, a quarter of a node's."""
     matched: Mapping[str, float] = field(default_factory=dict)
     """Query words (as typed, folded) that the memory holds, with the share of the lexical score of
     each."""
@@ -37,7 +39,7 @@ class Explanation:
             or "no word in common"
         )
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
-        lent = f"; lent by neighbours {max(self.context.values()):.2f}" if self.context else ""
+        lent = f"; lent by neighbours {sum(self.context.values()):.2f}" if self.context else ""
         return (
             f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}:"
             f" {words}; meaning {meaning}{lent}) × confidence {self.confidence:.2f} × recency"

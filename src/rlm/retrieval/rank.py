@@ -1,4 +1,8 @@
-"""Ranking, as seed 003 gives it: similarity × confidence × recency boost × scope weight."""
+"""Ranking, as seed 003 gives it: similarity × confidence × recency boost × scope weight.
+
+This is the one place where the formula stands. A graph node uses it too: `confidence_share` says
+how much of the factor its confidence can take away (a doubtful node ranks lower, not last).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,7 @@ from rlm.clock import parse_iso
 LEVEL_WEIGHT = {"project": 1.0, "team": 0.9, "org": 0.8}
 RECENCY_GAIN = 0.1
 RECENCY_DAYS = 365.0
-MOST = (1.0 + RECENCY_GAIN) * max(LEVEL_WEIGHT.values())
-"""The most that confidence, recency and level together can multiply a similarity by."""
+NODE_CONFIDENCE_SHARE = 0.25
 
 
 def recency_boost(last_used: str | None, now: datetime) -> float:
@@ -21,6 +24,13 @@ def recency_boost(last_used: str | None, now: datetime) -> float:
     return max(1.0, 1.0 + RECENCY_GAIN * (1.0 - days / RECENCY_DAYS))
 
 
-def factor(confidence: float, last_used: str | None, level: str, now: datetime) -> float:
+def trust(confidence: float, share: float = 1.0) -> float:
+    """What a confidence leaves of a similarity, of which it can take `share` away."""
+    return 1.0 - share * (1.0 - confidence)
+
+
+def factor(
+    confidence: float, last_used: str | None, level: str, now: datetime, share: float = 1.0
+) -> float:
     """What a similarity is multiplied by."""
-    return confidence * recency_boost(last_used, now) * LEVEL_WEIGHT[level]
+    return trust(confidence, share) * recency_boost(last_used, now) * LEVEL_WEIGHT[level]

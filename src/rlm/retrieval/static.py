@@ -25,7 +25,6 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import sub
 from pathlib import Path
 from unicodedata import normalize
 
@@ -34,8 +33,6 @@ from numpy.typing import NDArray
 
 from rlm.errors import ModelError
 from rlm.retrieval.bpe import WORD_CHARS, Vocabulary, split_words
-from rlm.retrieval.embed import BODY, HEAD, NEITHER
-from rlm.retrieval.lexicon import Lexicon, Ragged, Reading
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -47,10 +44,8 @@ HEAD_CHARS = 2_000
 BODY_CHARS = 1_000
 BODY_TOKENS = 12
 BULK_TEXTS = 64
-"""From so many texts on, keeping the vectors of tokens that were met pays for itself."""
-BATCH = 512
+"""From so many texts on, weighing all vectors at once (50 ms) pays for itself."""
 TABLE_ROWS = 1_024
-_NOWHERE = -1
 
 _PIP = 'pip install "wordllama>=0.4.0"'
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -70,7 +65,6 @@ class StaticEmbedder:
     def __init__(self, folder: Path | None = None) -> None:
         self.model = STATIC_MODEL
         self.dim = _DIM
-        self.kind = "static" if folder is None else None
         self._folder = folder
         self._lock = threading.Lock()
         self._tokens: _Tokens | None = None
@@ -82,26 +76,10 @@ class StaticEmbedder:
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
         """One row per (head, body)."""
         tokens = self._tokens or self._load()
-        cut = [(cut_text(head, HEAD_CHARS), cut_text(body, BODY_CHARS)) for head, body in documents]
-        if len(cut) < BULK_TEXTS:
-            return normalise(tokens.pool_few(cut))
-        with self._lock:
-            return normalise(tokens.pool_many(cut))
-
-    def embed_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
-        """The same for what was read already. `parts` says of each text of a document what it is.
-
-        The caller cuts: a head has at most `HEAD_CHARS` characters, and a body is what `cut_text`
-        leaves.
-        """
-        tokens = self._tokens or self._load()
-        with self._lock:
-            return normalise(tokens.pool_reading(lexicon, reading, parts))
-
-    def prepare(self) -> None:
-        """Load the files now. Processes that fork later then share what was loaded."""
-        if self._tokens is None:
-            self._load()
+        if len(documents) >= BULK_TEXTS:
+            with self._lock:
+                tokens.load_table()
+        return normalise(tokens.pool(documents))
 
     def _load(self) -> _Tokens:
         with self._lock:
@@ -126,104 +104,32 @@ class _Tokens:
         self._vocab = vocab
         self._vectors = vectors
         self._continues = vocab.continuations()
-        self._table = np.empty((0, vectors.shape[1]), np.float32)
-        self._places = np.full(len(vectors), _NOWHERE, np.int64)
-        self._placed = 0
-        self._ragged = Ragged(self._encode_chunk)
-        self._lexicon = Lexicon()
+        self._table: Floats | None = None
 
-    def pool_few(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """Straight from the mapped file, so that a query touches a few pages."""
+    def load_table(self) -> None:
+        """Weigh every vector of the vocabulary once: 32 MB, which pays for itself in a bulk load."""
+        if self._table is None:
+            table = np.empty(self._vectors.shape, np.float32)
+            for start in range(0, len(table), TABLE_ROWS):
+                rows = np.arange(start, min(start + TABLE_ROWS, len(table)))
+                table[rows] = self._weighted(rows)
+            self._table = table
+
+    def pool(self, documents: Sequence[tuple[str, str]]) -> Floats:
+        """The sum of each document's weighted tokens. Without the table a query touches a few pages
+        of the mapped file."""
+        table = self._table
         out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
         for row, (head, body) in zip(out, documents, strict=True):
-            first = set(self._encode(head))
-            rest = set(self._encode(body)) - first
-            if first or rest:
-                share = np.ones(len(first) + len(rest), np.float32)
-                share[len(first) :] = BODY_TOKENS / max(BODY_TOKENS, len(rest))
-                np.dot(share, self._weighted([*first, *rest]), row)
+            first = dict.fromkeys(self._encode(cut_text(head, HEAD_CHARS)))
+            rest = dict.fromkeys(self._encode(cut_text(body, BODY_CHARS)))
+            ids = [*first, *(token for token in rest if token not in first)]
+            if ids:
+                share = np.ones(len(ids), np.float32)
+                extra = len(ids) - len(first)
+                share[len(first) :] = BODY_TOKENS / max(BODY_TOKENS, extra)
+                np.dot(share, self._weighted(ids) if table is None else table[ids], row)
         return out
-
-    def pool_many(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """The same for a batch: one look-up a word in Python, the rest in numpy. One thread at a
-        time."""
-        self._lexicon.trim()
-        return self.pool_reading(self._lexicon, self._lexicon.read(documents), (HEAD, BODY))
-
-    def pool_reading(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
-        """The same for what was read already; `parts` says of each text of a document what it is."""
-        starts = range(0, reading.documents, BATCH)  # small enough for the processor's own memory
-        made = [
-            self._pool_part(lexicon, reading.part(start, start + BATCH), parts) for start in starts
-        ]
-        return np.concatenate(made) if made else np.zeros((0, self._vectors.shape[1]), np.float32)
-
-    def _rows_of(self, tokens: Ints) -> Ints:
-        """Where in the table the weighted vectors of these tokens are; one that is new is put
-        there."""
-        places = self._places[tokens]
-        missing = tokens[places == _NOWHERE]
-        if not len(missing):
-            return places
-        fresh = np.unique(missing)
-        last = self._placed + len(fresh)
-        if last > len(self._table):
-            size = max(last, min(2 * len(self._table), len(self._places)))
-            table = np.empty((size, self._table.shape[1]), np.float32)
-            table[: self._placed] = self._table[: self._placed]
-            self._table = table
-        for start in range(
-            0, len(fresh), TABLE_ROWS
-        ):  # parts stay near the processor from one step to the next
-            part = fresh[start : start + TABLE_ROWS]
-            self._table[self._placed + start : self._placed + start + len(part)] = self._weighted(
-                part
-            )
-        first, self._placed = self._placed, last  # before the places: Ctrl-C may strike between
-        self._places[fresh] = np.arange(first, last)
-        return self._places[tokens]
-
-    def _pool_part(self, lexicon: Lexicon, reading: Reading, parts: Sequence[int]) -> Floats:
-        documents = reading.texts // reading.width
-        kind = np.array(parts, np.int64)[reading.texts - documents * reading.width]
-        used = np.flatnonzero(kind != NEITHER)
-        token, position = self._ragged.spread(lexicon, reading.chunks[used])
-        at = used[position]
-        keys = (documents[at] << 21) | (token << 1) | kind[at]
-        keys = np.sort(keys.astype(np.int32))  # `BATCH` documents need 30 bits
-        keys = (
-            keys[np.concatenate(([True], (keys[1:] >> 1) != (keys[:-1] >> 1)))]
-            if len(keys)
-            else keys
-        )
-        owner, token, body = (
-            keys >> 21,
-            ((keys >> 1) & 0xFFFFF).astype(np.int64),
-            (keys & 1).astype(np.bool_),
-        )
-        in_body = np.bincount(owner[body], minlength=reading.documents)
-        share = np.where(body, BODY_TOKENS / np.maximum(BODY_TOKENS, in_body[owner]), 1.0).astype(
-            np.float32
-        )
-        bounds = np.searchsorted(owner, np.arange(reading.documents + 1)).tolist()
-        rows_of = self._rows_of(token)
-        table = self._table
-        out = np.zeros((reading.documents, self._vectors.shape[1]), np.float32)
-        chosen = np.empty((max(map(sub, bounds[1:], bounds), default=0), out.shape[1]), np.float32)
-        for row, first, last in zip(out, bounds, bounds[1:], strict=False):
-            if last > first:
-                rows = chosen[: last - first]
-                table.take(
-                    rows_of[first:last], 0, rows, "clip"
-                )  # every row is in range: the check is what costs
-                np.dot(share[first:last], rows, row)
-        return out
-
-    def _encode_chunk(self, chunk: str) -> Iterable[int]:
-        """The tokens of what holds no white space: the same as `_encode`, with less to look for."""
-        if chunk.isascii() and "_" not in chunk and (low := chunk.lower())[1:] == chunk[1:]:
-            return self._vocab.encode_word(low)
-        return self._encode(chunk)
 
     def _encode(self, text: str) -> Iterable[int]:
         """The tokens of a text, after names are taken apart."""

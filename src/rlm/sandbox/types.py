@@ -47,10 +47,10 @@ class REPLResult:
     broke the protocol).
     """
 
-    stdout: str
-    stderr: str
-    locals: dict[str, str]
-    execution_time: float
+    stdout: str = ""
+    stderr: str = ""
+    locals: dict[str, str] = field(default_factory=dict)
+    execution_time: float = 0.0
     error: str | None = None
     calls: int = 0
     cut_chars: int = 0
@@ -58,6 +58,10 @@ class REPLResult:
     restarted: bool = False
     """The worker was killed: what the code had defined is lost, what the host had set is set again.
     """
+
+    def __post_init__(self) -> None:
+        if self.stderr is None:  # as seed 001 writes a block without errors
+            object.__setattr__(self, "stderr", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,45 @@
+"""Where memories, runs and the hypergraph are kept: the backend protocol, its rows, its stores.
+
+`open_store` goes from a path to a store. Every write passes `rlm.store.gate`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlm.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend as MemoryBackend
+    from rlm.store.identity import memory_id as memory_id
+    from rlm.store.jsonfile import MemoryStore as MemoryStore
+    from rlm.store.open import open_store as open_store
+    from rlm.store.sqlite.backend import SQLiteMemoryBackend as SQLiteMemoryBackend
+    from rlm.store.types import LOCAL as LOCAL
+    from rlm.store.types import Edge as Edge
+    from rlm.store.types import Hit as Hit
+    from rlm.store.types import Judgment as Judgment
+    from rlm.store.types import Member as Member
+    from rlm.store.types import MemoryItem as MemoryItem
+    from rlm.store.types import Node as Node
+    from rlm.store.types import Run as Run
+    from rlm.store.types import Scope as Scope
+    from rlm.store.types import Signal as Signal
+    from rlm.store.types import Tenant as Tenant
+    from rlm.store.types import Trajectory as Trajectory
+
+_TYPES = (
+    *("LOCAL", "Edge", "Hit", "Judgment", "Member", "MemoryItem", "Node", "Run", "Scope"),
+    *("Signal", "Tenant", "Trajectory"),
+)
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "backend": ("MemoryBackend",),
+        "identity": ("memory_id",),
+        "jsonfile": ("MemoryStore",),
+        "open": ("open_store",),
+        "sqlite.backend": ("SQLiteMemoryBackend",),
+        "types": _TYPES,
+    },
+)

@@ -1,34 +1,53 @@
 """What every store can do, whatever it keeps its rows in.
 
 A backend is opened for one tenant; no call names another. All implementations pass one contract
-suite (`tests/store/test_contract.py`). Writes pass `gate.py`; reads have no side effect but the
-access count.
+suite (`tests/store/test_contract.py`), which takes a further one as one more parameter. Writes pass
+`gate.py`; reads have no side effect but the access count.
+
+The protocol is written in parts, one for each thing that a store keeps. A backend that lacks a part
+says so in `lacks`, and each call of that part raises `NotSupported`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
+from rlm.retrieval.embed import Embedder
 from rlm.store.learning import LearningRow
-from rlm.store.types import Hit, Judgment, Lessons, MemoryItem, Run, Scope, Tenant, Trajectory
+from rlm.store.types import (
+    Branch,
+    Check,
+    Hit,
+    Job,
+    Judgment,
+    Lessons,
+    MemoryItem,
+    NewPack,
+    PackRow,
+    Run,
+    Scope,
+    Tenant,
+    Trajectory,
+)
+
+PARTS = ("graph", "queue", "branches", "projects")
+"""The parts that a backend may lack."""
 
 
-@runtime_checkable
-class MemoryBackend(Protocol):
-    """One tenant's memories."""
-
-    tenant: Tenant
+class ItemStore(Protocol):
+    """Memories."""
 
     def add(self, item: MemoryItem) -> str:
         """Store one memory and return its id. The same memory twice is one row."""
         ...
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
+        """Store several, all or none; their ids, in order. The items are read as they are written,
+        so a long stream never has to fit into memory."""
         ...
 
     def retrieve(
@@ -40,12 +59,15 @@ class MemoryBackend(Protocol):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
-        valid task."""
+        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
         ...
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
+        ...
+
+    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
+        """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
         ...
 
     def list_items(
@@ -85,6 +107,20 @@ class MemoryBackend(Protocol):
         """Remove one memory for good."""
         ...
 
+    def adjust_confidence(
+        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
+    ) -> float:
+        """Move a memory's confidence, clamped to [0, 1], and log why; the new confidence."""
+        ...
+
+    def signals(self, memory_id: str) -> list[dict[str, Any]]:
+        """Every change of confidence, oldest first: at, kind, delta, before, after, reason."""
+        ...
+
+
+class RunStore(Protocol):
+    """Runs, trajectories, judgments, and which memories they were given."""
+
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
@@ -107,22 +143,6 @@ class MemoryBackend(Protocol):
         """
         ...
 
-    def together(self) -> AbstractContextManager[None]:
-        """Writes inside of this happen all together or not at all."""
-        ...
-
-    def adjust_confidence(
-        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
-    ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
-        confidence."""
-        ...
-
-    def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
-        reason."""
-        ...
-
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
@@ -132,12 +152,123 @@ class MemoryBackend(Protocol):
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
-        """Every trajectory of this project in little, the last stored first; of one curriculum, or
-        of all."""
+        """A summary of every trajectory of this project, the last stored first."""
+        ...
+
+    def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
+        """Which of these trajectories have a judgment of high confidence."""
+        ...
+
+
+class PackLedger(Protocol):
+    """Which packs were imported, and what they brought."""
+
+    def add_pack(
+        self,
+        pack: NewPack,
+        chunks: Iterable[Sequence[MemoryItem]],
+        *,
+        level: str = "project",
+        on_progress: Callable[[int], None] | None = None,
+    ) -> tuple[int, int]:
+        """Import memories that passed the gate, all or none: the import's number, how many are new.
+
+        Only what is absent is added. What a rollback archived comes back, and a trusted pack lifts
+        what an untrusted one left in quarantine; what anybody else wrote or changed stays as it is.
+        """
+        ...
+
+    def packs(self) -> list[PackRow]:
+        """Every import that this tenant may see, oldest first."""
+        ...
+
+    def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
+        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
+        ...
+
+
+class SessionQueue(Protocol):
+    """Sessions of coding agents that wait to be distilled."""
+
+    def queue_session(
+        self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
+    ) -> int:
+        """Queue a session, unique by agent and session; the job's number."""
+        ...
+
+    def lease_job(self, lease_s: float = 300.0) -> Job | None:
+        """The job that waits longest, leased for so long; None when none is due."""
+        ...
+
+    def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
+        """Store what a session taught and end its job, all or none. StoreError without the lease."""
+        ...
+
+    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
+        """Try a job again at that time, or never: then it is a dead letter."""
+        ...
+
+    def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
+        """Jobs, the oldest first: ready, leased, done or dead."""
+        ...
+
+
+class BranchStore(Protocol):
+    """Branches of sessions (context folding)."""
+
+    def open_branch(
+        self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
+    ) -> Branch:
+        """Begin a branch of a session, below a parent or at its root."""
+        ...
+
+    def get_branch(self, branch_id: str) -> Branch | None:
+        """One branch; None when this tenant has no such id."""
+        ...
+
+    def spend_branch(self, branch_id: str, tokens: int) -> Branch:
+        """Count tokens against an open branch's budget. LimitExceeded, and nothing is counted, above
+        it."""
+        ...
+
+    def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
+        """End an open branch: returned, failed or expired."""
+        ...
+
+    def branches(self, session_id: str) -> list[Branch]:
+        """The branches of a session, the oldest first."""
+        ...
+
+
+class ProjectStore(Protocol):
+    """Other projects of the same team."""
+
+    def other_projects(self, what: str = "memories") -> dict[str, int]:
+        """How many `memories` or `trajectories` the other projects have; the most first."""
+        ...
+
+    def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
+        """Take over what was kept under a project's former name, while the new one holds nothing."""
+        ...
+
+
+class StoreHealth(Protocol):
+    """The store as a whole."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Writes inside of this happen all together or not at all."""
         ...
 
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
+        ...
+
+    def check(self) -> list[Check]:
+        """Is everything sound? Every check, in order of how much a failure would matter."""
+        ...
+
+    def repair(self) -> list[str]:
+        """Mend what can be made anew from the rows: indexes, triggers, vectors; what was done."""
         ...
 
     def backup(self, path: str | Path) -> Path:
@@ -156,3 +287,32 @@ class MemoryBackend(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+@runtime_checkable
+class MemoryBackend(
+    ItemStore,
+    RunStore,
+    PackLedger,
+    SessionQueue,
+    BranchStore,
+    ProjectStore,
+    StoreHealth,
+    Protocol,
+):
+    """One tenant's store."""
+
+    tenant: Tenant
+    embedder: Embedder | None
+    lacks: frozenset[str]
+    """Which of `PARTS` this backend does not have."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written."""
+        ...
+
+    @property
+    def graph(self) -> Any:
+        """The hypergraph. NotSupported where there is none."""
+        ...

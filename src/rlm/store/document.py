@@ -5,14 +5,6 @@ Both stores and every index read this one place, so that they find the same thin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Protocol
-
-from rlm.retrieval import rank
-from rlm.retrieval.embed import BODY, HEAD, NEITHER
-from rlm.retrieval.explain import Explanation
-from rlm.retrieval.static import BODY_CHARS, HEAD_CHARS, cut_text
 from rlm.retrieval.tokens import grams
 from rlm.store.identity import json_texts
 from rlm.store.types import MemoryItem, Scope
@@ -33,7 +25,7 @@ def scope_words(scope: Scope) -> str:
     )
 
 
-def item_columns(item: MemoryItem, known_grams: str | None = None) -> tuple[str, ...]:
+def item_columns(item: MemoryItem) -> tuple[str, ...]:
     """The text of each of `ITEM_COLUMNS`, as the `memory_live` view of SQLite gives it."""
     first = (
         item.title,
@@ -43,7 +35,7 @@ def item_columns(item: MemoryItem, known_grams: str | None = None) -> tuple[str,
         item.task_query or "",
         item.content,
     )
-    return (*first, grams("\n".join(first)) if known_grams is None else known_grams)
+    return (*first, grams("\n".join(first)))
 
 
 def item_text(item: MemoryItem) -> tuple[str, str]:
@@ -51,63 +43,4 @@ def item_text(item: MemoryItem) -> tuple[str, str]:
     return (
         f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}",
         item.content,
-    )
-
-
-TEXT_WEIGHTS = tuple(
-    ITEM_WEIGHTS[ITEM_COLUMNS.index(name)]
-    for name in ("title", "description", "tags", "scope", "task_query", "content", "content")
-)
-TEXT_PARTS = (HEAD, HEAD, HEAD, NEITHER, HEAD, BODY, NEITHER)
-GRAMS_WEIGHT = ITEM_WEIGHTS[ITEM_COLUMNS.index("grams")]
-
-
-def item_texts(item: MemoryItem) -> tuple[tuple[str, ...], bool]:
-    """Every word of a memory once, for both indexes (`TEXT_WEIGHTS`, `TEXT_PARTS`), but for its
-    grams.
-
-    True if what is embedded cannot be told from these texts: it is cut within one of them.
-    """
-    title, description, content, task = (
-        item.title,
-        item.description,
-        item.content,
-        item.task_query or "",
-    )
-    tags = " ".join(item.tags)
-    apart = len(title) + len(description) + len(tags) + len(task) + 3 > HEAD_CHARS
-    if len(content) <= BODY_CHARS:
-        return (title, description, tags, scope_words(item.scope), task, content, ""), apart
-    body = cut_text(content, BODY_CHARS)
-    rest = content[len(body) :]
-    if rest and not rest[0].isspace():  # a word of no end was cut
-        return (title, description, tags, scope_words(item.scope), task, "", content), True
-    return (title, description, tags, scope_words(item.scope), task, body, rest), apart
-
-
-class Signals(Protocol):
-    """The two signals of one found document and their fusion."""
-
-    @property
-    def lexical(self) -> float: ...
-    @property
-    def cosine(self) -> float | None: ...
-    @property
-    def similarity(self) -> float: ...
-
-
-def why(
-    item: MemoryItem, score: float, signals: Signals, matched: Mapping[str, float], now: datetime
-) -> Explanation:
-    """Every factor of one hit's score."""
-    return Explanation(
-        score=score,
-        similarity=signals.similarity,
-        lexical=signals.lexical,
-        cosine=signals.cosine,
-        confidence=float(item.confidence or 0.0),
-        recency=rank.recency_boost(item.last_used, now),
-        level=item.level,
-        level_weight=rank.LEVEL_WEIGHT[item.level],
-        matched=matched,
     )

@@ -22,7 +22,14 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
-from rlm.store.records import admit_artifacts, admit_usage, check_listing, saved_already
+from rlm.store.records import (
+    admit_artifacts,
+    admit_branch,
+    admit_session,
+    admit_usage,
+    check_listing,
+    saved_already,
+)
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -40,6 +47,7 @@ from rlm.store.types import (
     MemoryItem,
     Scope,
     Tenant,
+    alias_of,
 )
 from rlm.store.values import (
     PLAIN_KEYS,
@@ -63,12 +71,14 @@ __all__ = [
     "RECALLED_HEADING",
     "START_CONFIDENCE",
     "admit_artifacts",
+    "admit_branch",
     "admit_edge",
     "admit_id",
     "admit_item",
     "admit_items",
     "admit_node",
     "admit_object",
+    "admit_session",
     "admit_text",
     "admit_time",
     "admit_usage",
@@ -78,7 +88,9 @@ __all__ = [
     "check_many",
     "check_retrieve",
     "check_tenant",
+    "choice",
     "finite",
+    "natural",
     "same_words",
     "saved_already",
     "unit",
@@ -203,6 +215,7 @@ def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> Mem
     made.level = level
     made.created_at = admit_time(item.created_at, "created_at")
     made.memory_id = stable_id(title, content, scope_in_id)
+    made.id = alias_of(provenance) or made.memory_id
     made.session_id = admit_line(item.session_id, "session_id", 200) if item.session_id else None
     made.access_count = item.access_count
     made.success_count = item.success_count

@@ -15,6 +15,7 @@ packs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -65,7 +66,7 @@ def canonical_json(value: Any) -> str:
 
 
 def json_texts(texts: Sequence[str]) -> str:
-    """`canonical_json` of a list of texts, at a fifth of the price where nothing needs an escape."""
+    """`canonical_json` of a list of texts, five times as fast where nothing needs an escape."""
     if not texts:
         return "[]"
     joined = '","'.join(texts)
@@ -110,3 +111,11 @@ def memory_id(title: str, content: str, scope: Mapping[str, Any] | str) -> str:
     plain = scope if isinstance(scope, str) else normalize_scope(scope)
     text = f"{normalize(title)}\n{normalize(content)}\n{plain}"
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+_STABLE = re.compile(r"[0-9a-f]{16}")
+
+
+def is_stable_id(value: object) -> bool:
+    """Whether this has the form of an id that `memory_id` gives."""
+    return isinstance(value, str) and _STABLE.fullmatch(value) is not None

@@ -1,21 +1,28 @@
-"""The file of a JSON store: read whole, written whole, atomically; what fails leaves it as it was."""
+"""The file of a JSON store: read whole, written whole, atomically; what fails leaves it as it was.
+
+Seed 001 wrote a plain list of memories. Such a file is read too; the first save keeps it beside the
+new one, as `NAME.bak`. So is a file that was there and that nobody read.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate, jsonrows
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
+_LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 FORMAT = 1
-_State = tuple[list[MemoryItem], list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+_State = tuple[list[MemoryItem], *tuple[list[dict[str, Any]], ...]]
 
 
 class JSONDocument:
@@ -41,9 +48,11 @@ class JSONDocument:
         self._artifacts: list[dict[str, Any]] = []
         self._usage: list[dict[str, Any]] = []
         self._signals: list[dict[str, Any]] = []
+        self._packs: list[dict[str, Any]] = []
         self._closed = False
+        self._foreign = True  # whether a file at `path` is of another form, or was not read
         self._pending = False  # whether there are access counts that the file does not have
-        self._cache: dict[tuple[str, ...], tuple[tuple[dict[str, float], int], Any]] = {}
+        self._cache: dict[tuple[str, ...], tuple[frozenset[str], bytes | None]] = {}
 
     # -- the file ----------------------------------------------------------------------------------
 
@@ -86,6 +95,9 @@ class JSONDocument:
         assert self.path is not None
         try:
             data = json.loads(self.path.read_text("utf-8"))
+            if isinstance(data, list):
+                self._read_list(data)
+                return
             if not isinstance(data, dict) or data.get("format") != FORMAT:
                 raise ValueError(f"not a memory store of format {FORMAT}")
             if "memories" not in data:
@@ -94,6 +106,8 @@ class JSONDocument:
             self._artifacts = jsonrows.artifacts(data.get("artifacts", []))
             self._usage = jsonrows.usage(data.get("usage", []))
             self._signals = jsonrows.signals(data.get("signals", []))
+            self._packs = jsonrows.packs(data.get("packs", []))
+            self._foreign = False
         except OSError as exc:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
@@ -101,6 +115,13 @@ class JSONDocument:
                 f"{self.path} is not a readable memory store ({exc}): it was left as it is; fix it"
                 " by hand or name another file"
             ) from exc
+
+    def _read_list(self, rows: list[Any]) -> None:
+        """Seed 001's own form."""
+        try:
+            self._items = jsonrows.plain_list(rows, self.tenant, self.origin)
+        except ValidationError as exc:
+            raise ValidationError(f"{exc}; `rlm memory import` takes the others") from exc
 
     def save(self, path: str | Path | None = None) -> Path:
         """Write everything, atomically."""
@@ -116,11 +137,14 @@ class JSONDocument:
             "artifacts": self._artifacts,
             "usage": self._usage,
             "signals": self._signals,
+            "packs": self._packs,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
         part = Path(f"{target}.{os.getpid()}.part")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            if self._foreign and target == self.path and target.exists():
+                _keep_copy(target)
             part.touch(mode=0o600)
             with part.open("w", encoding="utf-8") as file:
                 file.write(text)
@@ -136,6 +160,7 @@ class JSONDocument:
                 f"{target} cannot be written ({exc.strerror}): the old file is intact"
             ) from exc
         self.path = self.path or target
+        self._foreign = self._foreign and target != self.path
         self._pending = self._pending and target != self.path
         return target
 
@@ -144,6 +169,7 @@ class JSONDocument:
         if (
             self.autosave
             and self._pending
+            and not self._foreign  # a search alone does not rewrite somebody's file
             and not self.read_only
             and self.path is not None
             and self.path.exists()
@@ -169,12 +195,17 @@ class JSONDocument:
         try:
             self.save()
         except BaseException:
-            self._items, self._artifacts, self._usage, self._signals = before
+            self._restore(before)
             raise
 
     def _state(self) -> _State:
         self._check_writable()
-        return list(self._items), list(self._artifacts), list(self._usage), list(self._signals)
+        rows = (self._artifacts, self._usage, self._signals, self._packs)
+        return list(self._items), *(list(each) for each in rows)
+
+    def _restore(self, state: _State) -> None:
+        self._items, rows = state[0], state[1:]
+        self._artifacts, self._usage, self._signals, self._packs = rows
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -184,8 +215,86 @@ class JSONDocument:
         try:
             yield
         except BaseException:
-            self._items, self._artifacts, self._usage, self._signals = before
+            self._restore(before)
             raise
         finally:
             self.autosave = autosave
         self._saved(before)
+
+    # -- who may see what ------------------------------------------------------------------------
+
+    def _mine(self, item: MemoryItem) -> bool:
+        tenant = self.tenant
+        return (
+            item.org == tenant.org
+            and (item.level == "org" or item.team == tenant.team)
+            and (item.level != "project" or item.project == tenant.project)
+        )
+
+    @property
+    def _owner(self) -> list[str]:
+        return [self.tenant.org, self.tenant.team, self.tenant.project]
+
+    def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Rows about runs and confidence that this tenant may see. One of an older file names no
+        owner: all see it."""
+        self._check_open()
+        org, team, project = self._owner
+        owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
+        return [row for row in rows if row.get("owner") in owners]
+
+    def _visible(self) -> list[MemoryItem]:
+        self._check_open()
+        return [item for item in self._items if self._mine(item)]
+
+    def _places(self, memory_id: str) -> list[int]:
+        """Where a memory stands, on every level that this tenant sees, by its id or by the id that
+        a caller gave it."""
+        self._check_open()
+        mine = [(place, item) for place, item in enumerate(self._items) if self._mine(item)]
+        found = [place for place, item in mine if item.memory_id == memory_id]
+        return found or [place for place, item in mine if item.id == memory_id]
+
+    def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
+        def order(place: int) -> tuple[bool, bool, int, int]:
+            item = self._items[place]
+            shelved = (item.archived_at is None) == archived_first
+            doubtful = item.memory_id != memory_id and item.trust == "quarantined"
+            return shelved, doubtful, _LEVEL_ORDER[item.level], -place
+
+        return min(self._places(memory_id), key=order, default=None)
+
+    def _put(self, admitted: Sequence[MemoryItem]) -> None:
+        there = {
+            (item.memory_id, item.level): place
+            for place, item in enumerate(self._items)
+            if self._mine(item)
+        }
+        for item in admitted:
+            place = there.get((item.memory_id, item.level))
+            if place is None:
+                there[item.memory_id, item.level] = len(self._items)
+                self._items.append(item)
+            elif item.trust == "trusted" and item.source_type != "pack":
+                self._items[place] = replace(self._items[place], archived_at=None, trust="trusted")
+
+
+def _keep_copy(path: Path) -> None:
+    """Copy a file to the first of `NAME.bak`, `NAME.bak1`, … that is free, unless one is equal."""
+    data = path.read_bytes()
+    for number in count():
+        backup = Path(f"{path}.bak{number or ''}")
+        if not backup.exists():
+            break
+        if backup.read_bytes() == data:
+            return
+    try:
+        backup.touch(mode=path.stat().st_mode & 0o777, exist_ok=False)
+        with backup.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            backup.unlink()
+        raise

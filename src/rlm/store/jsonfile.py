@@ -8,9 +8,8 @@ the later one wins; use SQLite for that. A file that cannot be read is never ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -18,30 +17,51 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from rlm import clock
-from rlm.errors import NotFound
-from rlm.retrieval import bm25, rank
-from rlm.retrieval.scan import Found, scan
-from rlm.retrieval.tokens import parse_query
+from rlm.errors import NotFound, NotSupported
+from rlm.retrieval.recall import Corpus, Document, Loan, recall
+from rlm.retrieval.tokens import Query, tokens
 from rlm.store import gate
-from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text, why
-from rlm.store.jsondoc import JSONDocument
-from rlm.store.learning import LearningRow, apply_lessons, learning_row
-from rlm.store.records import Use
+from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
+from rlm.store.jsonruns import JSONRuns
+from rlm.store.learning import apply_lessons
 from rlm.store.types import (
+    Check,
     Hit,
-    Judgment,
     Lessons,
     MemoryItem,
-    Run,
     Scope,
-    Trajectory,
 )
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 
 
-class MemoryStore(JSONDocument):
+LACKS = {
+    "graph": "no hypergraph",
+    "queue": "no queue of sessions: its file has no lock that two workers could share",
+    "branches": "no branches of sessions",
+    "projects": "no list of other projects",
+}
+"""What a JSON store cannot do, and why."""
+
+
+def _lacking(part: str) -> NotSupported:
+    hint = "use an SQLite store, as open_store('memory.db') opens"
+    return NotSupported(f"a JSON store has {LACKS[part]}: {hint}")
+
+
+class _NoGraph:
+    """Stands where a hypergraph would be."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _lacking("graph")
+
+
+class MemoryStore(JSONRuns):
     """Memories in a list. With `path` and `autosave`, every write is on disk before it returns."""
+
+    lacks = frozenset(LACKS)
 
     @property
     def memories(self) -> list[MemoryItem]:
@@ -49,15 +69,9 @@ class MemoryStore(JSONDocument):
         return [item for item in self._visible() if item.archived_at is None]
 
     @property
-    def graph(self) -> NoReturn:
-        """There is none: an AttributeError, so that `hasattr` says so too."""
-        raise AttributeError(
-            "a JSON store has no hypergraph: use an SQLite store, as open_store('memory.db') opens"
-        )
-
-    def _visible(self) -> list[MemoryItem]:
-        self._check_open()
-        return [item for item in self._items if self._mine(item)]
+    def graph(self) -> _NoGraph:
+        """Not supported: whatever is asked of it raises."""
+        return _NoGraph()
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -73,39 +87,9 @@ class MemoryStore(JSONDocument):
         self._saved(before)
         return [item.memory_id for item in admitted]
 
-    def _put(self, admitted: Sequence[MemoryItem]) -> None:
-        there = {
-            (item.memory_id, item.level): place
-            for place, item in enumerate(self._items)
-            if self._mine(item)
-        }
-        for item in admitted:
-            place = there.get((item.memory_id, item.level))
-            if place is None:
-                there[item.memory_id, item.level] = len(self._items)
-                self._items.append(item)
-            elif item.trust == "trusted" and item.source_type != "pack":
-                self._items[place] = replace(self._items[place], archived_at=None, trust="trusted")
-
-    def _mine(self, item: MemoryItem) -> bool:
-        tenant = self.tenant
-        return (
-            item.org == tenant.org
-            and (item.level == "org" or item.team == tenant.team)
-            and (item.level != "project" or item.project == tenant.project)
-        )
-
-    @property
-    def _owner(self) -> list[str]:
-        return [self.tenant.org, self.tenant.team, self.tenant.project]
-
-    def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Rows about runs and confidence that this tenant may see. One of an older file names no
-        owner: all see it."""
-        self._check_open()
-        org, team, project = self._owner
-        owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
-        return [row for row in rows if row.get("owner") in owners]
+    def apply_lessons(self, lessons: Lessons) -> None:
+        """What a run changes in memories that are there. One that is gone by now is left out."""
+        apply_lessons(self, lessons)
 
     # -- retrieving --------------------------------------------------------------------------------
 
@@ -118,82 +102,55 @@ class MemoryStore(JSONDocument):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
-        valid task."""
+        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
         gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
-        query = parse_query(task)
-        vector = None if self.embedder is None else self.embedder.embed([query.text])[0]
-        if k <= 0 or not live or (not query.terms and (vector is None or not vector.any())):
-            return []
-        weighed, vectors = self._analysed(live)
-        found = scan(
-            query, weighed, vectors, vector if vector is not None and vector.any() else None
-        )
-        now = clock.now()
-        best: dict[str, tuple[float, MemoryItem, Found]] = {}
-        for hit in sorted(
-            found, key=lambda f: (_LEVEL_ORDER[live[f.place].level], -f.similarity, f.place)
-        ):
-            item = live[hit.place]
-            if (outcome and item.outcome != outcome) or (scope and not item.scope.admits(scope)):
-                continue
-            factor = rank.factor(float(item.confidence or 0.0), item.last_used, item.level, now)
-            best.setdefault(item.memory_id, (hit.similarity * factor, item, hit))
-        chosen = sorted(best.values(), key=lambda row: (-row[0], row[2].place))[:k]
-        for _, item, _ in chosen:
-            item.access_count += 1
-            self._pending = True
-        return [
-            Hit(replace(item), score, why(item, score, hit, hit.matched, now) if explain else None)
-            for score, item, hit in chosen
-        ]
 
-    def _analysed(
+        def admits(document: Document) -> bool:
+            item: MemoryItem = document.row
+            return outcome in (None, item.outcome) and (scope is None or item.scope.admits(scope))
+
+        source = _Candidates(live, *self._read_words(live))
+        found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
+        hits = []
+        for hit in found.hits:
+            hit.document.row.access_count += 1
+            self._pending = True
+            why = found.explain(hit) if explain else None
+            hits.append(Hit(replace(hit.document.row), hit.score, why))
+        return hits
+
+    def _read_words(
         self, live: Sequence[MemoryItem]
-    ) -> tuple[list[tuple[dict[str, float], int]], Any]:
-        """Word counts and vectors of every memory, remembered by its words."""
+    ) -> tuple[list[tuple[str, ...]], list[tuple[frozenset[str], bytes | None]]]:
+        """The columns of every memory, with its stems and its vector, remembered by its words."""
         columns = [item_columns(item) for item in live]
         fresh = [place for place, words in enumerate(columns) if words not in self._cache]
-        if fresh:
-            texts = [item_text(live[place]) for place in fresh]
-            vectors = None
-            if (
-                self.embedder is not None
-            ):  # rounded as SQLite keeps them, so that both give the same scores
-                vectors = self.embedder.embed_documents(texts).astype(np.float16).astype(np.float32)
-            for index, place in enumerate(fresh):
-                weighed = bm25.weigh(columns[place], ITEM_WEIGHTS)
-                self._cache[columns[place]] = (weighed, None if vectors is None else vectors[index])
-        rows = [self._cache[words] for words in columns]
-        if len(self._cache) > 2 * len(rows):
-            self._cache = dict(zip(columns, rows, strict=True))
-        return [row[0] for row in rows], (
-            None if self.embedder is None else np.stack([row[1] for row in rows])
-        )
+        vectors: Sequence[bytes | None] = [None] * len(fresh)
+        if fresh and self.embedder is not None:  # rounded as SQLite keeps them: the same scores
+            rows = self.embedder.embed_documents([item_text(live[place]) for place in fresh])
+            vectors = [row.astype(np.float16).tobytes() for row in rows]
+        for place, vector in zip(fresh, vectors, strict=True):
+            stems = frozenset(tokens("\n".join(columns[place])))
+            self._cache[columns[place]] = stems, vector
+        known = [self._cache[words] for words in columns]
+        if len(self._cache) > 2 * len(known):
+            self._cache = dict(zip(columns, known, strict=True))
+        return columns, known
 
     # -- reading and changing one ------------------------------------------------------------------
-
-    def _place(self, memory_id: str, *, archived_first: bool = False) -> int | None:
-        def order(place: int) -> tuple[bool, int, int]:
-            item = self._items[place]
-            return (item.archived_at is None) == archived_first, _LEVEL_ORDER[item.level], place
-
-        return min(self._places(memory_id), key=order, default=None)
-
-    def _places(self, memory_id: str) -> list[int]:
-        """Where a memory stands, on every level that this tenant sees."""
-        self._check_open()
-        return [
-            place
-            for place, item in enumerate(self._items)
-            if item.memory_id == memory_id and self._mine(item)
-        ]
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
         place = self._place(memory_id)
         return None if place is None else replace(self._items[place])
+
+    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
+        """Ids of memories that begin so, in order."""
+        if kind != "memory":
+            raise _lacking("graph")
+        ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
+        return sorted(ids)[:limit]
 
     def list_items(
         self,
@@ -281,132 +238,25 @@ class MemoryStore(JSONDocument):
             provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
         return self.update(memory_id, trust="trusted", provenance=provenance)
 
-    # -- runs --------------------------------------------------------------------------------------
+    # -- what it lacks -----------------------------------------------------------------------------
 
-    def record_usage(
-        self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
-    ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
-        before = self._state()
-        self._note_usage(given_to, uses)
-        self._saved(before)
+    def queue_session(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not supported."""
+        raise _lacking("queue")
 
-    def _note_usage(self, trajectory_id: str, uses: Sequence[Use]) -> None:
-        now = clock.now_iso()
-        key = (trajectory_id, self._owner)
-        there = {
-            use["memory_id"]: place
-            for place, use in enumerate(self._usage)
-            if (use["trajectory_id"], use.get("owner") or self._owner) == key
-        }
-        for use in uses:
-            place = there.setdefault(use.memory_id, len(self._usage))
-            self._usage[place : place + 1] = [
-                {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
-            ]
-            for place in self._places(use.memory_id):
-                self._items[place] = replace(self._items[place], last_used=now)
+    lease_job = finish_job = fail_job = jobs = queue_session
 
-    def save_artifacts(
-        self,
-        run: Run,
-        trajectory: Trajectory,
-        judgment: Judgment | None = None,
-        *,
-        memories: Sequence[MemoryItem] = (),
-        retrieved: Sequence[tuple[MemoryItem, float]] = (),
-        lessons: Lessons | None = None,
-    ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
-        admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        own = self._seen(self._artifacts)
-        if any(record["trajectory"]["trajectory_id"] == given_to for record in own):
-            raise gate.saved_already(given_to)
-        runs = (record["run"] for record in own if record["run"]["run_id"] == run.run_id)
-        record = {
-            "run": next(runs, asdict(run)),  # a run that is there already stays as it is
-            "trajectory": asdict(trajectory),
-            "judgment": None if judgment is None else asdict(judgment),
-            "owner": self._owner,
-        }
-        with self.together():
-            self._artifacts.append(record)
-            self._put(admitted)
-            self._note_usage(given_to, uses)
-            if lessons is not None:
-                self._learn(lessons, judgment)
-        return [item.memory_id for item in admitted]
+    def open_branch(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not supported."""
+        raise _lacking("branches")
 
-    def _learn(self, lessons: Lessons, judgment: Judgment | None) -> None:
-        for memory_id in lessons.followed if judgment is not None else ():
-            for place in self._places(gate.admit_id(memory_id, "memory_id")):
-                item, success = self._items[place], judgment is not None and judgment.is_success
-                self._items[place] = replace(
-                    item,
-                    success_count=item.success_count + success,
-                    failure_count=item.failure_count + (not success),
-                )
-        apply_lessons(self, lessons)
+    get_branch = spend_branch = end_branch = branches = open_branch
 
-    def adjust_confidence(
-        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
-    ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
-        confidence."""
-        place = self._place(memory_id)
-        if place is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
-        state, item = self._state(), self._items[place]
-        before = item.confidence or 0.0
-        after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
-        kind = gate.admit_text(kind, "kind", 64)
-        text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
-        self._items[place] = replace(item, confidence=after)
-        self._note_signal(self._items[place], kind, before, text)
-        self._saved(state)
-        return after
+    def other_projects(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not supported."""
+        raise _lacking("projects")
 
-    def _note_signal(self, item: MemoryItem, kind: str, before: float, reason: str | None) -> None:
-        after = item.confidence or 0.0
-        moved = {"delta": after - before, "before": before, "after": after, "reason": reason}
-        about = {"memory_id": item.memory_id, "owner": [item.org, item.team, item.project]}
-        self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
-
-    def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
-        reason."""
-        kept = [signal for signal in self._seen(self._signals) if signal["memory_id"] == memory_id]
-        names = ("at", "kind", "delta", "before", "after", "reason")
-        return [{name: signal[name] for name in names} for signal in kept]
-
-    def recent_runs(
-        self, limit: int = 20, *, trajectory_id: str | None = None
-    ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories first, each with its run; or the one of this id."""
-        records = self._seen(self._artifacts)
-        kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
-        kept = [
-            pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id
-        ]
-        kept.sort(key=lambda pair: pair[1].trajectory_id)
-        kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
-        return kept[: gate.check_count(limit, "limit")]
-
-    def learning_rows(
-        self, limit: int = 10_000, *, curriculum_id: str | None = None
-    ) -> Iterator[LearningRow]:
-        """Every trajectory in little, the last stored first."""
-        used: dict[str, list[tuple[str, int, float | None]]] = {}
-        for use in self._seen(self._usage):
-            used.setdefault(use["trajectory_id"], []).append(
-                (use["memory_id"], use["rank"], use["score"])
-            )
-        rows = (_learning_row(record, used) for record in reversed(self._seen(self._artifacts)))
-        wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
-        yield from islice(wanted, gate.check_count(limit, "limit"))
+    adopt_project = other_projects
 
     # -- the whole ---------------------------------------------------------------------------------
 
@@ -438,6 +288,14 @@ class MemoryStore(JSONDocument):
             },
         }
 
+    def check(self) -> list[Check]:
+        """Every row was read and checked when the file was opened."""
+        return [Check("file", True, "ok: every row was read and checked")]
+
+    def repair(self) -> list[str]:
+        """There is nothing that could be made anew: the file is its rows."""
+        return []
+
     def backup(self, path: str | Path) -> Path:
         """A whole copy."""
         return self.save(Path(path).expanduser())
@@ -454,15 +312,45 @@ class MemoryStore(JSONDocument):
         self.close()
 
 
-def _learning_row(
-    record: dict[str, Any], used: dict[str, list[tuple[str, int, float | None]]]
-) -> LearningRow:
-    run, made, verdict = record["run"], record["trajectory"], record["judgment"] or {}
-    columns = {
-        name: made[name]
-        for name in ("trajectory_id", "created_at", "task_query", "iteration_count")
-    }
-    columns |= {"run_id": run["run_id"], "converged": bool(made["converged"]), "model": run["model"],
-                "ontology_name": run["ontology_name"], "is_success": verdict.get("is_success"),
-                "confidence": verdict.get("confidence")}  # fmt: skip
-    return learning_row(columns, made["artifact"], used.get(made["trajectory_id"], []))
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """What a list supplies to recall: every memory is read. A number is a place in the list."""
+
+    items: Sequence[MemoryItem]
+    columns: Sequence[tuple[str, ...]]
+    known: Sequence[tuple[frozenset[str], bytes | None]]
+    weights: Sequence[float] = ITEM_WEIGHTS
+
+    def corpus(self, query: Query) -> Corpus:
+        terms = (*query.terms, *query.stops)
+        chars = sum(sum(map(len, words)) for words in self.columns)
+        holding = {term: sum(term in stems for stems, _ in self.known) for term in terms}
+        return Corpus(len(self.items), chars / max(1, len(self.items)), holding)
+
+    def by_words(
+        self, query: Query, weights: Mapping[str, float], count: int
+    ) -> Mapping[int, float]:
+        terms = frozenset(query.terms)
+        found = ((at, terms & stems) for at, (stems, _) in enumerate(self.known))
+        return {at: sum(map(weights.__getitem__, held)) for at, held in found if held}
+
+    def by_meaning(self, vector: Any, count: int, others: Sequence[int]) -> Mapping[int, float]:
+        size = 2 * len(vector)
+        places = [at for at, (_, own) in enumerate(self.known) if own and len(own) == size]
+        data = b"".join(self.known[at][1] or b"" for at in places)
+        cosines = np.frombuffer(data, np.float16).reshape(len(places), -1).astype(np.float32)
+        return dict(zip(places, (cosines @ vector).tolist(), strict=True)) if places else {}
+
+    def rows(self, numbers: Sequence[int]) -> Iterator[Document]:
+        for at in numbers:
+            item, vector = self.items[at], self.known[at][1]
+            confidence, used = float(item.confidence or 0.0), item.last_used
+            yield Document(
+                at, item.memory_id, self.columns[at], vector, confidence, used, item.level, item
+            )
+
+    def neighbours(self, numbers: Sequence[int]) -> Sequence[Loan]:
+        return ()
+
+    def most_confident(self) -> float:
+        return max((float(item.confidence or 0.0) for item in self.items), default=0.0)

@@ -54,6 +54,16 @@ def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
     return found
 
 
+def plain_list(rows: list[Any], tenant: Tenant, origin: str) -> list[MemoryItem]:
+    """The memories of seed 001's own form. Each passes the gate; the same words twice are one."""
+    found: dict[tuple[str, str], MemoryItem] = {}
+    for where, row in _each(rows, "memories"):
+        with _at(where):
+            item = gate.admit_item(MemoryItem.from_dict(row), tenant, origin=origin)
+        found.setdefault((item.memory_id, item.level), item)
+    return list(found.values())
+
+
 def artifacts(rows: Any) -> list[Row]:
     """What runs left, as `save_artifacts` wrote it."""
     found = []
@@ -76,6 +86,11 @@ def usage(rows: Any) -> list[Row]:
 def signals(rows: Any) -> list[Row]:
     """Why confidence moved."""
     return _plain(rows, "signals", SIGNAL)
+
+
+def packs(rows: Any) -> list[Row]:
+    """Which packs were imported, and what each brought."""
+    return _plain(rows, "packs", PACK)
 
 
 def _plain(rows: Any, name: str, checks: Mapping[str, Check]) -> list[Row]:
@@ -202,5 +217,16 @@ SIGNAL: dict[str, Check] = {
     **dict.fromkeys(("delta", "before", "after"), finite),
     "at": admit_time,
     "reason": _maybe,
+    "owner": _owner,
+}
+PACK: dict[str, Check] = {
+    **dict.fromkeys(("name", "sha256", "source"), _text),
+    **dict.fromkeys(("pack_no", "item_count", "added_count"), natural),
+    "signer": _maybe,
+    "trust": _one_of(TRUSTS),
+    "level": _one_of(LEVELS),
+    "imported_at": admit_time,
+    "rolled_back_at": _nullable(admit_time),
+    "brought": _object,
     "owner": _owner,
 }

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from rlm import config
 from rlm.errors import ConfigError
 from rlm.retrieval.embed import Embedder, pick_embedder
-from rlm.store.types import LOCAL, Tenant
+from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
-    from rlm.store.jsonfile import MemoryStore
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
+RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
 
 
@@ -26,7 +25,7 @@ def open_store(
     origin: str = "python",
     lock_timeout_s: float | None = None,
     read_only: bool = False,
-) -> SQLiteMemoryBackend | MemoryStore:
+) -> MemoryBackend:
     """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
 
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
@@ -60,7 +59,34 @@ def open_store(
         origin=origin,
         lock_timeout_s=settings.lock_timeout_s,
         read_only=read_only,
+        cache_dir=settings.cache_dir,
     )
+
+
+def sqlite_version() -> str:
+    """The version of the SQLite library."""
+    from rlm.store.sqlite.connection import sqlite_version as version
+
+    return version()
+
+
+def check_engine() -> Check:
+    """Is the SQLite library fit to keep a store?"""
+    from rlm.store.sqlite import integrity
+
+    return integrity.check_engine()
+
+
+def check_file(path_or_url: str) -> Check | None:
+    """What is wrong with a store's file, read without the right to write; None where it can be
+    opened as usual. A JSON file is checked when it is opened."""
+    scheme, _, rest = path_or_url.partition(":")
+    if scheme == "json" and rest:
+        return None
+    from rlm.store.sqlite import integrity
+
+    path = rest if scheme == "sqlite" and rest else path_or_url
+    return integrity.check_file(Path(path).expanduser())
 
 
 def _embedder(settings: config.Settings) -> Embedder | None:
@@ -70,8 +96,3 @@ def _embedder(settings: config.Settings) -> Embedder | None:
         model=settings.embed_model,
         key=settings.embed_key,
     )
-
-
-def _check(backend: SQLiteMemoryBackend | MemoryStore) -> MemoryBackend:
-    """Both kinds keep the protocol; mypy reads this."""
-    return backend

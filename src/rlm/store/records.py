@@ -145,6 +145,27 @@ def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
     return given_to, uses
 
 
+def admit_session(
+    agent: Any, session_id: Any, payload: Any, outcome: Any
+) -> tuple[str, str, str, dict[str, Any]]:
+    """What `queue_session` takes, checked and cleaned."""
+    return (
+        admit_id(agent, "agent"),
+        admit_id(session_id, "session_id"),
+        choice(outcome, OUTCOMES, "outcome"),
+        admit_object(payload, "payload", ANSWER_CHARS),
+    )
+
+
+def admit_branch(session_id: Any, description: Any, budget_tokens: Any) -> tuple[str, str, int]:
+    """What `open_branch` takes, checked and cleaned."""
+    natural(budget_tokens, "budget_tokens")
+    if budget_tokens == 0:
+        raise ValidationError("budget_tokens is 0: give at least 1", field="budget_tokens")
+    session = admit_id(session_id, "session_id")
+    return session, admit_text(description, "description", 2_000), budget_tokens
+
+
 def check_listing(
     names: Mapping[str, Any], provenance: Mapping[str, Any] | None, limit: Any, offset: Any
 ) -> None:

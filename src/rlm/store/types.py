@@ -8,11 +8,12 @@ and nothing here validates: `gate.py` does, once, on the way in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from rlm import clock
 from rlm.errors import ValidationError
+from rlm.store.identity import is_stable_id
 from rlm.store.identity import memory_id as stable_id
 
 SourceType = Literal["success", "failure", "human", "pack"]
@@ -29,6 +30,8 @@ NODE_TYPES = ("entity", "fact", "experience", "decision", "snippet")
 EDGE_TYPES = ("relation", "composition", "causation", "context")
 ROLES = ("subject", "object", "context", "participant", "cause", "effect")
 TIERS = ("task", "session", "longterm", "archive")
+JOB_STATES = ("ready", "leased", "done", "dead")
+BRANCH_ENDS = ("returned", "failed", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,11 @@ def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 @dataclass(slots=True)
 class MemoryItem:
     """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and
-    origin."""
+    origin.
+
+    What the words give, `memory_id`, is its identity. An `id` of the caller's own is kept beside
+    it, as `provenance["alias"]`: every store finds the memory by either.
+    """
 
     title: str
     description: str
@@ -191,19 +198,28 @@ class MemoryItem:
     team: str = ""
     project: str = ""
     archived_at: str | None = None
+    id: str = field(default="", repr=False, compare=False)
+    """The caller's own name for it; where there is none, `memory_id`."""
 
     def __post_init__(self) -> None:
+        if self.id:
+            self._keep_alias()
         if type(self.scope) is not Scope and isinstance(self.scope, Mapping):
             self.scope = Scope.from_dict(self.scope)
         if not self.created_at:
             self.created_at = clock.now_iso()
         if not self.memory_id:
             self.rekey()
+        self.id = alias_of(self.provenance) or self.memory_id
 
-    @property
-    def id(self) -> str:
-        """The same as `memory_id`."""
-        return self.memory_id
+    def _keep_alias(self) -> None:
+        if not isinstance(self.id, str) or len(self.id) > 200 or not self.id.isprintable():
+            raise ValidationError(
+                f"id is {_shown(self.id)}: use 1 to 200 printable characters", field="id"
+            )
+        # One of our own form is what `replace` hands over; the gate refuses what is no object.
+        if not is_stable_id(self.id) and isinstance(self.provenance, Mapping):
+            self.provenance = {**self.provenance, "alias": self.id}
 
     def rekey(self) -> None:
         """Set the id that the present title, content and scope give."""
@@ -216,6 +232,7 @@ class MemoryItem:
                 "scope is no Scope, or its task_types or tools are no lists", field="scope"
             ) from None
         self.memory_id = stable_id(self.title, self.content, scope)
+        self.id = alias_of(self.provenance) or self.memory_id
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types. The embedding is not a field and never leaves the store."""
@@ -227,11 +244,9 @@ class MemoryItem:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemoryItem:
-        """Read what `to_dict` wrote. Unknown keys raise; the seed's `id` stands for `memory_id`."""
+        """Read what `to_dict` wrote, or seed 001's form with its `id`. Unknown keys raise."""
         values = dict(data)
-        if "id" in values:
-            values.setdefault("memory_id", values.pop("id"))
-        unknown = sorted(set(values) - set(ITEM_FIELDS))
+        unknown = sorted(set(values) - {*ITEM_FIELDS, "id"})
         if unknown:
             raise ValidationError(f"unknown memory field {unknown[0]!r}", field=unknown[0])
         if isinstance(values.get("scope"), Mapping) or values.get("scope") is None:
@@ -242,7 +257,14 @@ class MemoryItem:
         return cls(**values)
 
 
-ITEM_FIELDS = tuple(spec.name for spec in fields(MemoryItem))
+ITEM_FIELDS = tuple(spec.name for spec in fields(MemoryItem) if spec.name != "id")
+"""What is stored: an id of the caller's own is a part of the provenance."""
+
+
+def alias_of(provenance: Any) -> str | None:
+    """The id that a caller gave a memory, if any."""
+    alias = provenance.get("alias") if isinstance(provenance, Mapping) else None
+    return alias if isinstance(alias, str) and alias else None
 
 
 class Hit(tuple[MemoryItem, float]):
@@ -302,12 +324,25 @@ class Trajectory:
 
 @dataclass(slots=True)
 class Judgment:
-    """The verdict on one trajectory."""
+    """The verdict on one trajectory. Its fields are also read as those of a dict (seed 001).
+
+    >>> Judgment(True, "the answer was seen")["is_success"]
+    True
+    """
 
     is_success: bool
     reason: str
     confidence: str = "low"
     missing: list[str] = field(default_factory=list)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of its fields: with these, `dict(judgment)` works."""
+        return tuple(spec.name for spec in fields(self))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,3 +433,81 @@ class Evolution:
     from_tier: str | None
     to_tier: str | None
     reasoning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPack:
+    """A pack on its way in: what the ledger keeps of it."""
+
+    name: str
+    sha256: str
+    source: str
+    signer: str | None
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackRow:
+    """One import of a pack."""
+
+    pack_no: int
+    name: str
+    sha256: str
+    source: str
+    signer: str | None
+    trust: str
+    item_count: int
+    added_count: int
+    imported_at: str
+    rolled_back_at: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding about a store: what was looked at, whether it is sound, and what to do."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A session that waits to be distilled. `fence` is new with every lease: who holds an older one
+    cannot finish it."""
+
+    job_no: int
+    agent: str
+    session_id: str
+    outcome: str
+    payload: dict[str, Any]
+    state: str
+    attempts: int
+    fence: int
+    not_before: str
+    leased_until: str | None
+    last_error: str | None
+    created_at: str
+    finished_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a session that is worked on apart, within a budget (context folding)."""
+
+    branch_id: str
+    session_id: str
+    parent_id: str | None
+    description: str
+    depth: int
+    budget_tokens: int
+    used_tokens: int
+    state: str
+    result: str | None
+    created_at: str
+    ended_at: str | None

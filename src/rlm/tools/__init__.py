@@ -5,7 +5,9 @@ Every cap is a named constant here. A docstring of a tool is a prompt: the model
 
 from rlm.tools.ctx import ctx_tools
 from rlm.tools.graph import graph_tools
+from rlm.tools.learned import learned_tools
 from rlm.tools.memory import memory_tools
+from rlm.tools.memstore import MemStore
 from rlm.tools.mount import setup_ontology_context
 from rlm.tools.recalled import Recalled
 from rlm.tools.sparql import sparql_tools
@@ -15,11 +17,13 @@ from rlm.tools.views import view_tools
 
 __all__ = [
     "Call",
+    "MemStore",
     "Recalled",
     "Toolbox",
     "Trace",
     "ctx_tools",
     "graph_tools",
+    "learned_tools",
     "memory_tools",
     "setup_ontology_context",
     "sparql_tools",

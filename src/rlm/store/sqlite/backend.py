@@ -15,46 +15,50 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import apsw
 
-from rlm import clock
+from rlm import clock, config
 from rlm.errors import NotFound, RLMError, StoreError, StoreReadOnly
-from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
+from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.document import item_text, why
-from rlm.store.learning import LearningRow, apply_lessons
-from rlm.store.sqlite import items, learning, listing, migrations, reembed, runs
-from rlm.store.sqlite.bulk import Bulk, paused_collector
+from rlm.store.learning import apply_lessons
+from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
+from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
 from rlm.store.sqlite.graph import Graph
-from rlm.store.sqlite.search import CANDIDATES, Candidate, Field, Search
-from rlm.store.sqlite.sources import MEMORY, NODE
+from rlm.store.sqlite.packs import Packs
+from rlm.store.sqlite.runs import Runs, save_signal
+from rlm.store.sqlite.sessions import Sessions
+from rlm.store.sqlite.sources import MEMORY, NODE, Source
 from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import (
     LEVELS,
     LOCAL,
+    Check,
     Hit,
-    Judgment,
     Lessons,
     MemoryItem,
-    Run,
     Scope,
     Tenant,
-    Trajectory,
 )
 
 PENDING_ACCESSES = 256
 PENDING_S = 30.0
+CHUNK = 1_024
+"""So many memories at a time are embedded and written."""
 
 
-class SQLiteMemoryBackend:
+class SQLiteMemoryBackend(Runs, Packs, Sessions):
     """One tenant's view of one file. Share it between threads; after a fork it opens the file
     again."""
+
+    lacks: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class SQLiteMemoryBackend:
         lock_timeout_s: float = 10.0,
         read_only: bool = False,
         fts5: bool | None = None,
+        cache_dir: str | Path | None = None,
     ) -> None:
         self.tenant = gate.check_tenant(tenant)
         self.origin = gate.admit_id(origin, "origin")
@@ -80,8 +85,8 @@ class SQLiteMemoryBackend:
                 " written"
             )
         self.spaces = Spaces(self.db, tenant)
-        table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
-        self.fts5 = bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
+        self._cache = Path(cache_dir or config.load().cache_dir).expanduser()
+        self.fts5 = self._has_fts5()
         self._accesses: Counter[tuple[str, str]] = Counter()
         self._accesses_pid = os.getpid()
         self._accesses_since = time.monotonic()
@@ -90,19 +95,17 @@ class SQLiteMemoryBackend:
                 self.reembed()
 
     @cached_property
-    def search(self) -> Search:
-        """Search over memories."""
-        return Search(self.db, MEMORY, self.embedder, fts5=self.fts5)
+    def index(self) -> Index:
+        """The indexes over memories."""
+        return self._index(MEMORY)
 
     @cached_property
     def graph(self) -> Graph:
         """The hypergraph of this tenant."""
-        return Graph(
-            self.db,
-            self.spaces,
-            Search(self.db, NODE, self.embedder, fts5=self.fts5),
-            self.embedder,
-        )
+        return Graph(self.db, self.spaces, self._index(NODE), self.embedder)
+
+    def _index(self, source: Source) -> Index:
+        return Index(self.db, source, self.embedder, fts5=self.fts5, cache=self._cache)
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -112,38 +115,26 @@ class SQLiteMemoryBackend:
 
     def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
         """Store several, all or none; their ids, in order."""
-        with paused_collector():
-            admitted = list(gate.admit_items(items_, self.tenant, origin=self.origin))
-            with self.db.write() as connection:
-                self.store_admitted(connection, admitted)
-                self._flush_accesses(connection)
-        self.search.recall.seal_if_due()
-        return [item.memory_id for item in admitted]
+        ids: list[str] = []
+        with self.together():
+            admitted = gate.admit_items(items_, self.tenant, origin=self.origin)
+            while chunk := list(islice(admitted, CHUNK)):
+                self._add_admitted(self.db.connection, chunk)
+                ids += [item.memory_id for item in chunk]
+        return ids
 
-    def store_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> int:
-        """Put memories that passed the gate into their spaces, inside `db.write()`; how many were
-        new."""
-        with self.bulk(connection) as bulk:
-            for level in dict.fromkeys(item.level for item in admitted):
-                space = self.spaces.ensure(level)
-                batch = [item for item in admitted if item.level == level]
-                bulk.add(space, self._absent(connection, space, batch))
-        return bulk.count
-
-    def bulk(self, connection: apsw.Connection) -> Bulk:
-        """Take in many memories that passed the gate and are absent, inside `db.write()`."""
-        return Bulk(connection, self.search.recall, self.embedder)
-
-    def _absent(
-        self, connection: apsw.Connection, space: int, batch: Sequence[MemoryItem]
-    ) -> list[MemoryItem]:
-        """Those that the space does not hold yet, each once."""
-        fresh = {item.memory_id: item for item in reversed(batch)}
-        there = items.existing(connection, space, list(fresh))
-        for item in batch if there else ():
-            if item.memory_id in there:
-                self._meet_again(connection, space, item)
-        return [item for item in reversed(fresh.values()) if item.memory_id not in there]
+    def _add_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> None:
+        """Put memories that passed the gate into their spaces, inside `db.write()`."""
+        for level in dict.fromkeys(item.level for item in admitted):
+            space = self.spaces.ensure(level)
+            batch = [item for item in admitted if item.level == level]
+            there = items.existing(connection, space, [item.memory_id for item in batch])
+            for item in batch if there else ():
+                if item.memory_id in there:
+                    self._meet_again(connection, space, item)
+            fresh = {item.memory_id: item for item in reversed(batch)}
+            absent = [item for item in reversed(fresh.values()) if item.memory_id not in there]
+            items.insert(connection, space, absent, self.embedder)
 
     def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
         """A memory that is there already: a person's word lifts it out of the archive and of
@@ -153,16 +144,9 @@ class SQLiteMemoryBackend:
         found = items.fetch(connection, (space,), item.memory_id)
         if found is not None and (found[2].archived_at or found[2].trust != "trusted"):
             number, _, old = found
-            self._rewrite(connection, number, replace(old, archived_at=None, trust="trusted"))
-
-    def _vectors(self, batch: Sequence[MemoryItem]) -> Any:
-        if self.embedder is None or not batch:
-            return None
-        return self.embedder.embed_documents([item_text(item) for item in batch])
-
-    @property
-    def _model(self) -> str | None:
-        return self.embedder.model if self.embedder else None
+            self._rewrite(
+                connection, number, space, replace(old, archived_at=None, trust="trusted")
+            )
 
     # -- retrieving --------------------------------------------------------------------------------
 
@@ -178,56 +162,29 @@ class SQLiteMemoryBackend:
         """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
         valid task."""
         gate.check_retrieve(task, outcome, k)
-        if k <= 0:
-            return []
+
+        def admits(document: Document) -> bool:
+            return (outcome is None or rows.outcome_of(document.row) == outcome) and (
+                scope is None or rows.scope_of(document.row).admits(scope)
+            )
+
         with self.db.read() as connection:
-            field = self.search.field(connection, task, self.spaces.visible())
-            if field is None:
-                return []
-            hits = self._ranked(connection, field, k, scope, outcome)
-            if explain:
-                for hit, candidate in hits:
-                    hit.why = why(
-                        hit.item, hit.score, candidate, field.matched(candidate.number), clock.now()
-                    )
+            source = self.index.candidates(connection, self.spaces.visible())
+            found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
+            hits = [
+                Hit(
+                    rows.from_row(hit.document.row),
+                    hit.score,
+                    found.explain(hit) if explain else None,
+                )
+                for hit in found.hits
+            ]
         self._forget_parents_accesses()
-        for hit, _ in hits:
+        for hit in hits:
             hit.item.access_count += 1
             self._accesses[hit.item.level, hit.item.memory_id] += 1
         self._flush_if_due()
-        return [hit for hit, _ in hits]
-
-    def _ranked(
-        self,
-        connection: apsw.Connection,
-        field: Field,
-        k: int,
-        scope: Scope | None,
-        outcome: str | None,
-    ) -> list[tuple[Hit, Candidate]]:
-        """Rank the best candidates by the full formula; look at more while an unseen one could
-        still win."""
-        count = max(CANDIDATES, 4 * k)
-        now = clock.now()
-        lift = rank.MOST * listing.most_confident(connection, self.spaces.visible())
-        while True:
-            candidates, bound = field.best(count)
-            ranked = listing.rank_candidates(connection, candidates, now, scope, outcome)
-            best: dict[str, tuple[float, int, Candidate]] = {}
-            for (
-                score,
-                number,
-                memory_id,
-                candidate,
-            ) in ranked:  # the nearest level keeps a duplicate
-                best.setdefault(memory_id, (score, number, candidate))
-            chosen = sorted(best.values(), key=lambda row: (-row[0], row[1]))[:k]
-            enough = len(chosen) == k and chosen[-1][0] >= bound * lift
-            if enough or count >= field.total:
-                break
-            count *= 4
-        loaded = items.fetch_numbers(connection, [number for _, number, _ in chosen])
-        return [(Hit(loaded[number], score), candidate) for score, number, candidate in chosen]
+        return hits
 
     # -- access counts -----------------------------------------------------------------------------
 
@@ -265,6 +222,11 @@ class SQLiteMemoryBackend:
             found = items.fetch(connection, self.spaces.visible(), memory_id)
         return None if found is None else found[2]
 
+    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
+        """Ids of memories, nodes or edges that begin so, in order."""
+        with self.db.read() as connection:
+            return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
+
     def list_items(self, **filters: Any) -> list[MemoryItem]:
         """Memories by what they are, newest first. See `listing.select` for the filters."""
         with self.db.read() as connection:
@@ -280,8 +242,8 @@ class SQLiteMemoryBackend:
                 self._rename(connection, space, old, new)
             if new.confidence != old.confidence:
                 moved = (old.confidence or 0.0, new.confidence or 0.0)
-                runs.save_signal(connection, space, new.memory_id, "edit", *moved, None)
-            self._rewrite(connection, number, new)
+                save_signal(connection, space, new.memory_id, "edit", *moved, None)
+            self._rewrite(connection, number, space, new)
             self._flush_accesses(connection)
         return new
 
@@ -311,12 +273,10 @@ class SQLiteMemoryBackend:
             (*ids, old.org, old.level, old.team, old.level, old.project),
         )
 
-    def _rewrite(self, connection: apsw.Connection, number: int, item: MemoryItem) -> int:
-        vectors = self._vectors([item])
-        reembed.note_model(connection, self._model)
-        return items.rewrite(
-            connection, number, item, None if vectors is None else vectors[0], self._model
-        )
+    def _rewrite(
+        self, connection: apsw.Connection, number: int, space: int, item: MemoryItem
+    ) -> int:
+        return items.rewrite(connection, number, space, item, self.embedder)
 
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
@@ -332,7 +292,7 @@ class SQLiteMemoryBackend:
             )
             text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
             kind = gate.admit_text(kind, "kind", 64)
-            runs.save_signal(connection, space, item.memory_id, kind, before, after, text)
+            save_signal(connection, space, item.memory_id, kind, before, after, text)
         return after
 
     def delete(self, memory_id: str) -> bool:
@@ -341,9 +301,7 @@ class SQLiteMemoryBackend:
             found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None or found[1]:
                 return False
-            sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
-            connection.execute(sql, (clock.now_iso(), found[0]))
-            items.bury(connection, "memory", [found[0]])
+            items.archive(connection, [found[0]], clock.now_iso())
         return True
 
     def restore(self, memory_id: str) -> bool:
@@ -352,7 +310,7 @@ class SQLiteMemoryBackend:
             found = items.fetch(connection, self.spaces.visible(), memory_id, archived_first=True)
             if found is None or not found[2].archived_at:
                 return False
-            self._rewrite(connection, found[0], replace(found[2], archived_at=None))
+            self._rewrite(connection, *found[:2], replace(found[2], archived_at=None))
         return True
 
     def purge(self, memory_id: str) -> bool:
@@ -361,15 +319,14 @@ class SQLiteMemoryBackend:
             found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None:
                 return False
-            connection.execute("DELETE FROM memory_items WHERE item_no = ?", (found[0],))
-            items.bury(connection, "memory", [found[0]])
+            items.remove(connection, [found[0]])
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
         takes it back."""
         with self.db.write() as connection:
-            number, _, old = self._existing(connection, memory_id)
+            number, space, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
                 return old
             provenance = {
@@ -378,11 +335,30 @@ class SQLiteMemoryBackend:
             if by:
                 provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
             new = replace(old, trust="trusted", provenance=provenance)
-            fresh = self._rewrite(connection, number, new)
+            fresh = self._rewrite(connection, number, space, new)
             connection.execute(
                 "UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number)
             )
         return new
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Writes inside of this happen all together or not at all."""
+        with self.db.write() as connection:
+            yield
+            self._flush_accesses(connection)
+        self.index.catch_up()
+
+    def apply_lessons(self, lessons: Lessons) -> None:
+        """What a run changes in memories that are there. One that is gone by now teaches nothing."""
+        apply_lessons(self, lessons)
+
+    # -- projects ----------------------------------------------------------------------------------
+
+    def other_projects(self, what: str = "memories") -> dict[str, int]:
+        """How many `memories` or `trajectories` the other projects have; the most first."""
+        with self.db.read() as connection:
+            return listing.other_projects(connection, self.tenant, what)
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over what this team kept under a project's former name, while the new one holds
@@ -414,85 +390,6 @@ class SQLiteMemoryBackend:
             )
         return True
 
-    # -- runs --------------------------------------------------------------------------------------
-
-    def record_usage(
-        self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
-    ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
-        with self.db.write() as connection:
-            space = self.spaces.ensure("project")
-            runs.save_usage(connection, space, self.spaces.visible(), given_to, uses)
-
-    def save_artifacts(
-        self,
-        run: Run,
-        trajectory: Trajectory,
-        judgment: Judgment | None = None,
-        *,
-        memories: Sequence[MemoryItem] = (),
-        retrieved: Sequence[tuple[MemoryItem, float]] = (),
-        lessons: Lessons | None = None,
-    ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
-        admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        with self.db.write() as connection:
-            space = self.spaces.ensure("project")
-            runs.save_run(connection, space, run)
-            runs.save_trajectory(connection, space, trajectory)
-            if judgment is not None:
-                runs.save_judgment(connection, space, given_to, judgment)
-            self.store_admitted(connection, admitted)
-            runs.save_usage(connection, space, self.spaces.visible(), given_to, uses)
-            if lessons is not None:
-                if judgment is not None:
-                    won = judgment.is_success
-                    runs.count_outcomes(
-                        connection, self.spaces.visible(), lessons.followed, success=won
-                    )
-                apply_lessons(self, lessons)
-            self._flush_accesses(connection)
-        self.search.recall.seal_if_due()
-        return [item.memory_id for item in admitted]
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Writes inside of this happen all together or not at all."""
-        with self.db.write():
-            yield
-
-    def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
-        reason."""
-        with self.db.read() as connection:
-            return runs.signals(connection, self.spaces.visible(), memory_id)
-
-    def recent_runs(
-        self, limit: int = 20, *, trajectory_id: str | None = None
-    ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories of this project first, each with its run; or the one of this id."""
-        with self.db.read() as connection:
-            return runs.recent(
-                connection, self.spaces.visible(), gate.check_count(limit, "limit"), trajectory_id
-            )
-
-    def learning_rows(
-        self, limit: int = 10_000, *, curriculum_id: str | None = None
-    ) -> Iterator[LearningRow]:
-        """Every trajectory of this project in little, the last stored first; read a page at a time."""
-        left, before = gate.check_count(limit, "limit"), None
-        while left:
-            with self.db.read() as connection:
-                size = min(left, learning.PAGE)
-                rows, before = learning.page(
-                    connection, self.spaces.visible(), before, size, curriculum_id
-                )
-            yield from rows
-            left = 0 if before is None else left - len(rows)
-
     # -- the whole file ----------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
@@ -511,9 +408,36 @@ class SQLiteMemoryBackend:
                 "store": "sqlite",
                 "sqlite": apsw.sqlite_lib_version(),
                 "lexical": "fts5" if self.fts5 else "scan",
-                "semantic": self._model,
+                "semantic": self.embedder.model if self.embedder else None,
             },
         }
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the file, or its folder, cannot be written."""
+        return self.db.read_only
+
+    def check(self) -> list[Check]:
+        """Is everything sound? Every check, in order of how much a failure would matter."""
+        return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+
+    def repair(self) -> list[str]:
+        """Mend what can be made anew from the rows: schema, indexes, vectors; what was done."""
+        made = integrity.mend_schema(self.db)
+        done = [f"made anew: {', '.join(made)}"] if made else []
+        self.fts5 = self._has_fts5()
+        for name in ("index", "graph"):
+            self.__dict__.pop(name, None)
+        return done + integrity.repair(self.db, self.indexes, self.embedder, self.reembed)
+
+    @property
+    def indexes(self) -> tuple[Index, Index]:
+        """Those of memories and of nodes."""
+        return self.index, self.graph.index
+
+    def _has_fts5(self) -> bool:
+        table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
+        return bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
 
     def backup(self, path: str | Path) -> Path:
         """A whole copy, made while others may write."""
@@ -528,7 +452,7 @@ class SQLiteMemoryBackend:
 
     def reembed(self) -> int:
         """Give every row a vector of the present model, in batches; how many were changed."""
-        return reembed.reembed(self.db, self.embedder, [self.search.recall, self.graph.recall])
+        return reembed.reembed(self.db, self.embedder)
 
     def close(self) -> None:
         """Let go of the file. Every change is in it already; only access counts may be pending.

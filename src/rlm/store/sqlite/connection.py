@@ -359,6 +359,11 @@ def fetch(connection: apsw.Connection, sql: str, values: Sequence[Value] = ()) -
     return connection.execute(sql, values).fetchall()
 
 
+def sqlite_version() -> str:
+    """The version of the SQLite library that apsw brings."""
+    return apsw.sqlite_lib_version()
+
+
 def check_engine() -> None:
     """EngineUnfit unless the SQLite library is one without the WAL-reset bug."""
     version = apsw.sqlite_lib_version()
@@ -417,6 +422,50 @@ def kind_of(value: Value) -> str:
     )
 
 
+_FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ...] = (
+    (
+        (apsw.NotADBError, apsw.CorruptError),
+        StoreCorrupt,
+        "{path} is not a readable store ({exc}): it was left as it is; restore a backup or name"
+        " another file",
+    ),
+    (
+        (apsw.BusyError, apsw.LockedError),
+        StoreLocked,
+        "{path} is locked by another process ({exc}): try again",
+    ),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        StoreReadOnly,
+        "{path} cannot be written ({exc})",
+    ),
+    (
+        (apsw.CantOpenError,),
+        StoreReadOnly,
+        "{path} cannot be opened ({exc}): check that the path and its folder exist",
+    ),
+    (
+        (apsw.FullError,),
+        StoreFull,
+        "no space left for {path}: the write was rolled back; free some space",
+    ),
+    (
+        (apsw.IOError,),
+        StoreFull,
+        "{path} cannot be read or written ({exc}): is the disk full or gone?",
+    ),
+    ((apsw.ConstraintError,), ValidationError, "{path} refused a value: {exc}"),
+    ((apsw.TooBigError,), ValidationError, "a value is too large for {path}: {exc}"),
+    (
+        (UnicodeDecodeError,),
+        StoreCorrupt,
+        "{path} has a row whose text is not UTF-8: " + _WHICH,
+    ),
+    ((UnicodeEncodeError, OverflowError), ValidationError, "a value cannot be stored: {exc}"),
+)
+"""What each error of the driver becomes, the first that fits."""
+
+
 @contextmanager
 def mapped(path: Path) -> Iterator[None]:
     """Turn every apsw error into ours, with what to do next."""
@@ -424,47 +473,28 @@ def mapped(path: Path) -> Iterator[None]:
         yield
     except RLMError:
         raise
-    except (apsw.NotADBError, apsw.CorruptError) as exc:
-        raise StoreCorrupt(
-            f"{path} is not a readable store ({exc}): it was left as it is; restore a backup or"
-            " name another file"
-        ) from exc
-    except (apsw.BusyError, apsw.LockedError) as exc:
-        raise StoreLocked(f"{path} is locked by another process ({exc}): try again") from exc
-    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as exc:
-        raise StoreReadOnly(f"{path} cannot be written ({exc})") from exc
-    except apsw.CantOpenError as exc:
-        raise StoreReadOnly(
-            f"{path} cannot be opened ({exc}): check that the path and its folder exist"
-        ) from exc
-    except apsw.FullError as exc:
-        raise StoreFull(
-            f"no space left for {path}: the write was rolled back; free some space"
-        ) from exc
-    except apsw.IOError as exc:
-        raise StoreFull(
-            f"{path} cannot be read or written ({exc}): is the disk full or gone?"
-        ) from exc
-    except apsw.ConstraintError as exc:
-        raise ValidationError(f"{path} refused a value: {exc}") from exc
-    except apsw.TooBigError as exc:
-        raise ValidationError(f"a value is too large for {path}: {exc}") from exc
-    except (apsw.ConnectionClosedError, apsw.CursorClosedError) as exc:
-        raise _was_closed(path) from exc
-    except apsw.Error as exc:
-        doctor = f"`rlm doctor --db {shlex.quote(str(path))}`"
-        if str(exc) == "malformed JSON":
-            raise StoreCorrupt(f"{path} has a row whose JSON is damaged: {_WHICH}") from exc
-        if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
-            raise StoreCorrupt(
-                f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
-            ) from exc
-        raise StoreError(f"{path}: {exc}; {doctor} says whether the file is sound") from exc
-    except UnicodeDecodeError as exc:
-        raise StoreCorrupt(f"{path} has a row whose text is not UTF-8: {_WHICH}") from exc
-    except (UnicodeEncodeError, OverflowError) as exc:
-        raise ValidationError(f"a value cannot be stored: {exc}") from exc
-    except TypeError as exc:
-        if "binding" not in str(exc).lower():
-            raise  # a fault of ours, not of a value
-        raise ValidationError(f"a value cannot be stored: {exc}") from exc
+    except (apsw.Error, UnicodeError, OverflowError, TypeError) as exc:
+        ours = _fault(path, exc)
+        if ours is exc:
+            raise
+        raise ours from exc
+
+
+def _fault(path: Path, exc: Exception) -> Exception:
+    """The error of ours that this one becomes; a fault of our own code stays what it is."""
+    for kinds, error, message in _FAULTS:
+        if isinstance(exc, kinds):
+            return error(message.format(path=path, exc=exc))
+    if isinstance(exc, (apsw.ConnectionClosedError, apsw.CursorClosedError)):
+        return _was_closed(path)
+    if not isinstance(exc, apsw.Error):
+        binding = "binding" in str(exc).lower()
+        return ValidationError(f"a value cannot be stored: {exc}") if binding else exc
+    doctor = f"`rlm doctor --db {shlex.quote(str(path))}`"
+    if str(exc) == "malformed JSON":
+        return StoreCorrupt(f"{path} has a row whose JSON is damaged: {_WHICH}")
+    if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
+        return StoreCorrupt(
+            f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
+        )
+    return StoreError(f"{path}: {exc}; {doctor} says whether the file is sound")

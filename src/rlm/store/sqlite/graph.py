@@ -13,35 +13,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
+from rlm.retrieval import rank
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.explain import Explanation
+from rlm.retrieval.recall import Document, recall
 from rlm.retrieval.tokens import grams
 from rlm.store import gate
-from rlm.store.sqlite import neighbours
-from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, damaged_row, fetch, kind_of
-from rlm.store.sqlite.items import bury, pack_vectors
-from rlm.store.sqlite.recall import Recall
+from rlm.store.sqlite import blocks
+from rlm.store.sqlite.blocks import Entry
+from rlm.store.sqlite.candidates import Index
+from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, damaged_row, kind_of
 from rlm.store.sqlite.reembed import note_model
-from rlm.store.sqlite.search import CANDIDATES, Field, Search
-from rlm.store.sqlite.sources import NODE
+from rlm.store.sqlite.sources import NODE, NODE_ROW
 from rlm.store.sqlite.spaces import Spaces, take_numbers
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS, Edge, Evolution, Member, Node
 from rlm.store.values import shown
 
-NODE_COLUMNS = (
-    "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
-    "last_accessed, access_count"
-)
-CONFIDENCE_SHARE = 0.25
-"""How much of a node's score its confidence can take away: a doubtful node ranks lower, not last.
-"""
+NODE_COLUMNS = NODE_ROW
 
 
 class NodeHit(tuple[Node, float]):
@@ -68,18 +63,13 @@ class Graph:
     """One tenant's hypergraph. Get it as `store.graph`."""
 
     def __init__(
-        self, database: Database, spaces: Spaces, search: Search, embedder: Embedder | None
+        self, database: Database, spaces: Spaces, index: Index, embedder: Embedder | None
     ) -> None:
         self._db = database
         self._spaces = spaces
-        self._search = search
+        self.index = index
         self._embedder = embedder
         self._accesses: Counter[str] = Counter()
-
-    @property
-    def recall(self) -> Recall:
-        """The derived index over nodes."""
-        return self._search.recall
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -115,12 +105,28 @@ class Graph:
                 ),
             )  # fmt: skip
             NODE.index(connection, first, first + len(rows) - 1)
+            self._note(connection, space, rows, first, vectors)
             for tier in dict.fromkeys(row.get("tier", "task") for row in rows):
                 made = [ids[i] for i, row in enumerate(rows) if row.get("tier", "task") == tier]
                 self._log(connection, space, "create", made, None, tier, None)
             self._flush(connection)
-        self.recall.seal_if_due()
+        self.index.catch_up()
         return ids
+
+    def _note(
+        self,
+        connection: apsw.Connection,
+        space: int,
+        rows: Sequence[Mapping[str, Any]],
+        first: int,
+        vectors: Sequence[bytes | None],
+    ) -> None:
+        """Tell the sign codes of rows that were added or changed."""
+        entries = [
+            Entry(first + place, space, sum(map(len, _columns(row))), vectors[place])
+            for place, row in enumerate(rows)
+        ]
+        blocks.put(connection, NODE, entries, self._model)
 
     def _admit(self, node: Mapping[str, Any], index: int) -> dict[str, Any]:
         if not isinstance(node, Mapping) or "type" not in node or "content" not in node:
@@ -131,7 +137,7 @@ class Graph:
     def _vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
         if self._embedder is None:
             return [None] * len(texts)
-        return pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
+        return blocks.pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
 
     @property
     def _model(self) -> str | None:
@@ -193,15 +199,18 @@ class Graph:
         values: dict[str, Any] = {**changed, "updated_at": clock.now_ms()}
         if "metadata" in values:
             values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
-        if "content" in changed or "subtype" in changed:  # new words, new number: see recall.py
+        if "content" in changed or "subtype" in changed:  # new words, new number: see schema.py
             content = changed.get("content", node.content)
             values["grams"] = _grams(
                 {"content": content, "subtype": changed.get("subtype", node.subtype)}
             )
-            values["embedding"] = self._vectors([content])[0]
-            values["embedding_model"] = self._model
+            vectors = self._vectors([content])
+            values["embedding"], values["embedding_model"] = vectors[0], self._model
             values["node_no"] = take_numbers(connection, "node", 1)
-            bury(connection, "node", [number])
+            blocks.erase(connection, NODE, [number])
+            words = {"content": content, "subtype": changed.get("subtype", node.subtype)}
+            space = self._spaces.ensure("project")
+            self._note(connection, space, [words], values["node_no"], vectors)
         sets = ", ".join(f"{name} = ?" for name in values)
         connection.execute(f"UPDATE nodes SET {sets} WHERE node_no = ?", (*values.values(), number))
 
@@ -239,7 +248,7 @@ class Graph:
                 "(SELECT 1 FROM membership WHERE hyperedge_id = ?1)",
                 [(edge,) for edge in edges],
             )
-            bury(connection, "node", [found[0]])
+            blocks.erase(connection, NODE, [found[0]])
             why = None if reasoning is None else gate.admit_text(reasoning, "reasoning", 2_000)
             self._log(
                 connection, self._spaces.ensure("project"), "purge", [node_id], found[1], None, why
@@ -389,7 +398,7 @@ class Graph:
     ) -> list[NodeHit]:
         """The best nodes for any string, best first. The archive is left out unless `tier` asks for
         it."""
-        where, values = _filters(type, tier, min_confidence)
+        admits = _admits(type, tier, min_confidence)
         if not isinstance(query, str):
             raise ValidationError(
                 f"query is {query.__class__.__name__}, expected text", field="query"
@@ -398,52 +407,22 @@ class Graph:
         if space is None or gate.check_count(limit, "limit") <= 0:
             return []
         with self._db.read() as connection:
-            field = self._search.field(connection, query, (space,))
-            if field is None:
-                return []
-            hits = self._ranked(connection, field, limit, where, values, explain)
+            found = recall(
+                self.index.candidates(connection, (space,)),
+                query,
+                limit,
+                embedder=self._embedder,
+                now=clock.now(),
+                admits=admits,
+                confidence_share=rank.NODE_CONFIDENCE_SHARE,
+            )
+            hits = [
+                NodeHit(_node(hit.document.row), hit.score, found.explain(hit) if explain else None)
+                for hit in found.hits
+            ]
         for hit in hits:
             self._accesses[hit.node.id] += 1
         return hits
-
-    def _ranked(
-        self,
-        connection: apsw.Connection,
-        field: Field,
-        limit: int,
-        where: str,
-        values: list[Any],
-        explain: bool,
-    ) -> list[NodeHit]:
-        count = max(CANDIDATES, 4 * limit)
-        while True:
-            candidates, bound = field.best(count)
-            found = neighbours.spread(connection, candidates)
-            rows = fetch(
-                connection,
-                f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE node_no IN (SELECT value FROM"
-                f" json_each(?)) {where}",
-                (json.dumps(list(found)), *values),
-            )
-            hits = []
-            for number, *columns in rows:
-                node = _node(columns)
-                hits.append(
-                    (
-                        number,
-                        NodeHit(node, min(1.0, found[number].similarity) * _trusted_share(node)),
-                    )
-                )
-            hits.sort(key=lambda pair: (-pair[1].score, pair[0]))
-            enough = len(hits) >= limit and hits[limit - 1][1].score >= bound
-            if enough or count >= field.total:
-                break
-            count *= 4
-        for number, hit in hits[:limit] if explain else ():
-            hit.why = found[number].explain(
-                hit.score, _trusted_share(hit.node), field.matched(number)
-            )
-        return [hit for _, hit in hits[:limit]]
 
     # -- the log -----------------------------------------------------------------------------------
 
@@ -500,6 +479,11 @@ class Graph:
             self._accesses.clear()
 
 
+def _columns(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The text of each of a node's searched columns."""
+    return row.get("subtype") or "", row["content"], _grams(row)
+
+
 def _grams(row: Mapping[str, Any]) -> str:
     return grams(f"{row.get('subtype') or ''}\n{row['content']}")
 
@@ -540,11 +524,6 @@ def _evolution(row: Sequence[Any]) -> Evolution:
         raise damaged_row("evolution_log", f"row {row[0]}", "node_ids", str(exc)) from exc
 
 
-def _trusted_share(node: Node) -> float:
-    """What its confidence leaves of a node's similarity."""
-    return 1.0 - CONFIDENCE_SHARE * (1.0 - node.confidence)
-
-
 def _edge_type(value: str) -> str:
     if value not in EDGE_TYPES:
         raise ValidationError(
@@ -552,6 +531,23 @@ def _edge_type(value: str) -> str:
             field="edge_type",
         )
     return value
+
+
+def _admits(
+    type_: str | None, tier: str | None, min_confidence: float | None
+) -> Callable[[Document], bool]:
+    """The same filters for a document of recall."""
+    _filters(type_, tier, min_confidence)  # they are checked there
+
+    def admits(document: Document) -> bool:
+        found = dict(zip(NODE_ROW.split(", "), document.row, strict=True))
+        return (
+            (found["tier"] == tier if tier is not None else found["tier"] != "archive")
+            and type_ in (None, found["type"])
+            and (min_confidence is None or document.confidence >= min_confidence)
+        )
+
+    return admits
 
 
 def _filters(

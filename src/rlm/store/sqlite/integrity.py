@@ -8,53 +8,89 @@ derived index is compared with the rows by number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 
-from rlm.store.sqlite import migrations, rowcheck, schemacheck
+from rlm.errors import EngineUnfit, RLMError, StoreCorrupt
+from rlm.retrieval.embed import Embedder
+from rlm.store.open import RECOVER
+from rlm.store.sqlite import blocks, connection, migrations, rowcheck, schemacheck, wordindex
+from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import Database
-from rlm.store.sqlite.recall import Recall
-from rlm.store.sqlite.sources import MEMORY, NODE, Source
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding: what was looked at, whether it is sound, and what to do when it is not."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str | None = None
-
+from rlm.store.sqlite.reembed import stale_count
+from rlm.store.sqlite.sources import Source
+from rlm.store.types import Check
 
 BACKUP = "restore a backup"
 LISTED = 5
 
 
-def check_all(database: Database, *, fts5: bool, spaces: tuple[int, ...] = ()) -> list[Check]:
+def check_all(
+    database: Database,
+    indexes: Sequence[Index],
+    spaces: tuple[int, ...] = (),
+    embedder: Embedder | None = None,
+) -> list[Check]:
     """Every check, in order of how much a failure would matter. Rows of other spaces than these are
     not named."""
-    with database.read() as connection:
-        schema = schemacheck.compare(connection)
+    with database.read() as reader:
+        schema = schemacheck.compare(reader)
     checks = [_schema(schema), _rows(database), _references(database)]
     if not schema.can_be_read:
         return checks
     checks += [_memories(database, spaces), _nodes(database, spaces), _history(database)]
-    for source in (MEMORY, NODE):
-        if fts5:
-            checks.append(_full_text(database, source))
-        checks.append(_recall(database, source))
+    for index in indexes:
+        if index.fts5:
+            checks.append(_full_text(database, index.source))
+        checks += [_codes(database, index), *_word_index(database, index)]
+    if embedder is not None:
+        stale = stale_count(database, embedder)
+        detail = f"{stale:,} rows have none of {embedder.model}" if stale else None
+        detail = detail or f"ok: all of {embedder.model}"
+        checks.append(Check("vectors", not stale, detail, "rlm doctor --fix" if stale else None))
     return checks
 
 
-def check_untouched(connection: apsw.Connection) -> tuple[Check, bool] | None:
+def check_engine() -> Check:
+    """Is the SQLite library one without the WAL-reset bug?"""
+    version = apsw.sqlite_lib_version()
+    try:
+        connection.check_engine()
+    except EngineUnfit as exc:
+        return Check("sqlite", False, str(exc), 'pip install --upgrade "apsw>=3.53"')
+    return Check("sqlite", True, f"{version}, without the WAL-reset bug")
+
+
+def check_file(path: Path) -> Check | None:
+    """Read every page without the right to write; what is wrong, if it is not safe to open the file
+    as usual. A damaged file is left byte for byte."""
+    with connection.mapped(path), closing(_open_untouched(path)) as file:
+        found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
+        schema = check_untouched(file) if found == ["ok"] else None
+    if found == ["ok"]:
+        return schema[0] if schema is not None and not schema[1] else None
+    detail = f"{path} is damaged and was left as it is: {'; '.join(found)}"
+    return Check("file", False, detail, RECOVER)
+
+
+def _open_untouched(path: Path) -> apsw.Connection:
+    """A reader that leaves no file behind. With nobody else at the file, SQLite need not share it."""
+    shared = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
+    name = f"file:{quote(str(path.resolve()))}?{'mode=ro' if shared else 'immutable=1'}"
+    return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def check_untouched(file: apsw.Connection) -> tuple[Check, bool] | None:
     """Is the schema as it must be, and can the file be opened with it? None for another version or
     program."""
-    marks = connection.pragma("user_version"), connection.pragma("application_id")
+    marks = file.pragma("user_version"), file.pragma("application_id")
     if marks != (migrations.VERSION, migrations.APPLICATION_ID):
         return None
-    schema = schemacheck.compare(connection)
+    schema = schemacheck.compare(file)
     return _schema(schema), schema.can_be_opened
 
 
@@ -131,8 +167,8 @@ def _full_text(database: Database, source: Source) -> Check:
     if database.read_only:
         return Check(name, True, "not checked: the file is read-only")
     try:
-        with database.write() as connection:
-            connection.execute(
+        with database.write() as writer:
+            writer.execute(
                 f"INSERT INTO {source.fts}({source.fts}, rank) VALUES ('integrity-check', 1)"
             )
     except Exception as exc:
@@ -142,33 +178,61 @@ def _full_text(database: Database, source: Source) -> Check:
     return Check(name, True, "ok")
 
 
-def _recall(database: Database, source: Source) -> Check:
-    """Each live row up to the last sealed number must be in exactly one segment, unless it is dead."""
-    name = f"recall index of {source.table}"
-    with database.read() as connection:
-        index = Recall(database, source, None)
-        sealed, _ = index.sync(connection, ())
-        rows = connection.execute(
-            f"SELECT {source.key} FROM {source.view} WHERE {source.key} <= ?", (sealed.watermark,)
-        )
-        live = {row[0] for row in rows}
-        held = sealed.numbers.tolist()
-        dead = {
-            row[0]
-            for row in connection.execute(
-                "SELECT number FROM recall_dead WHERE kind = ?", (source.kind,)
-            )
-        }
-    missing = live - set(held)
-    extra = set(held) - live - dead
-    twice = len(held) - len(set(held))
-    if not (missing or extra or twice):
-        return Check(name, True, f"ok: {len(held)} sealed in {len(sealed.segments)} segments")
-    detail = f"{len(missing)} rows missing, {len(extra)} too many, {twice} twice"
-    return Check(name, False, detail, "rlm doctor --fix")
+def _codes(database: Database, index: Index) -> Check:
+    """Each live row, and no other, must have its place and its space in the blocks."""
+    source, name = index.source, f"sign codes of {index.source.table}"
+    with database.read() as reader:
+        rows = reader.execute(f"SELECT {source.key}, space_id FROM {source.view}")
+        live = {row[0]: row[1] for row in rows}
+        held = blocks.held(reader, source)
+    wrong = sum(held.get(number) != space for number, space in live.items())
+    extra = len(held.keys() - live.keys())
+    if wrong or extra:
+        detail = f"{wrong:,} rows missing or wrong, {extra:,} too many"
+        return Check(name, False, detail, "rlm doctor --fix")
+    return Check(name, True, f"ok: {len(held):,} rows")
 
 
-def repair(indexes: list[Recall]) -> None:
-    """Build the full-text and the derived indexes anew from the rows."""
+def _word_index(database: Database, index: Index) -> list[Check]:
+    """Whether a large store has its word index; without it a search is right, and slower."""
+    live, name = index.live(), f"word index of {index.source.table}"
+    if live < wordindex.LARGE or not index.fts5:
+        return []
+    upto = index.words.upto()
+    if not upto:
+        why = index.words.problem or "there is none yet"
+        detail = f"{why}: FTS5 serves all {live:,} rows, and searches are slower"
+        return [Check(name, True, detail, "rlm doctor --fix")]
+    return [Check(name, True, f"ok: up to row {upto:,}")]
+
+
+def mend_schema(database: Database) -> tuple[str, ...]:
+    """Make anew what the schema lacks and can be made without loss; its names."""
+    return () if database.read_only else schemacheck.mend(database)
+
+
+def repair(
+    database: Database,
+    indexes: Sequence[Index],
+    embedder: Embedder | None,
+    reembed: Callable[[], int],
+) -> list[str]:
+    """Mend what the checks find fault with; what was done."""
+    done = []
+    checks = check_all(database, indexes)
+    if any(not check.ok and ("index" in check.name or "codes" in check.name) for check in checks):
+        try:
+            for index in indexes:
+                index.rebuild()
+            done.append("rebuilt the full-text index and the sign codes")
+        except StoreCorrupt as exc:  # a row cannot be read: the checks say which
+            done.append(f"not the indexes: {exc}")
     for index in indexes:
-        index.rebuild()
+        if index.catch_up(force=True):
+            done.append(f"brought the word index of {index.source.table} up to date")
+    if embedder is not None and stale_count(database, embedder):
+        try:
+            done.append(f"gave {reembed():,} rows a vector of {embedder.model}")
+        except RLMError as exc:
+            done.append(f"nothing: {exc}")
+    return done

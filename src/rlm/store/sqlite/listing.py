@@ -2,61 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import apsw
 
-from rlm.retrieval import rank
-from rlm.store.gate import check_count, check_listing
-from rlm.store.sqlite.connection import damaged_row, fetch
-from rlm.store.sqlite.items import COLUMNS, from_row
-from rlm.store.sqlite.search import Candidate
+from rlm.store.gate import check_count, check_listing, choice
+from rlm.store.sqlite.connection import fetch
+from rlm.store.sqlite.rows import COLUMNS, from_row
 from rlm.store.sqlite.spaces import in_spaces
-from rlm.store.types import MemoryItem, Scope, Tenant
+from rlm.store.types import MemoryItem, Tenant
+
+_IDS = {
+    "memory": ("memory_items", "memory_id"),
+    "node": ("nodes", "id"),
+    "edge": ("hyperedges", "id"),
+}
 
 
-def rank_candidates(
-    connection: apsw.Connection,
-    candidates: Sequence[Candidate],
-    now: datetime,
-    scope: Scope | None,
-    outcome: str | None,
-) -> list[tuple[float, int, str, Candidate]]:
-    """(score, number, memory id, candidate) of those that pass the filters, nearest level first,
-    best first."""
-    by_number = {candidate.number: candidate for candidate in candidates}
+def ids_starting(
+    connection: apsw.Connection, spaces: tuple[int, ...], kind: str, prefix: str, limit: int
+) -> list[str]:
+    """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
+    table, column = _IDS[choice(kind, tuple(_IDS), "kind")]
     rows = connection.execute(
-        "SELECT item_no, memory_id, confidence, last_used, level, outcome, scope_json FROM"
-        " memory_items WHERE item_no IN (SELECT value FROM json_each(?)) AND archived_at IS NULL"
-        " AND trust <> 'quarantined'",
-        (json.dumps(list(by_number)),),
+        f"SELECT DISTINCT {column} FROM {table} WHERE space_id {in_spaces(spaces)} AND {column} >= ?"
+        f" AND {column} < ? ORDER BY {column} LIMIT ?",
+        (prefix, prefix + "\U0010ffff", check_count(limit, "limit")),
     )
-    ranked = []
-    for number, memory_id, confidence, last_used, level, kind, scope_json in rows:
-        if outcome is not None and kind != outcome:
-            continue
-        try:
-            if scope is not None and not Scope.from_dict(json.loads(scope_json)).admits(scope):
-                continue
-            factor = confidence * rank.recency_boost(last_used, now) * rank.LEVEL_WEIGHT[level]
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as exc:
-            what = "confidence, last_used, level or scope_json"
-            raise damaged_row(
-                "memory_items", f"memory {str(memory_id)[:40]}", what, str(exc)
-            ) from exc
-        candidate = by_number[number]
-        ranked.append((candidate.similarity * factor, number, memory_id, candidate, level))
-    ranked.sort(key=lambda row: (-rank.LEVEL_WEIGHT[row[4]], -row[0], row[1]))
-    return [row[:4] for row in ranked]
+    return [str(row[0]) for row in rows]
 
 
-def other_projects(connection: apsw.Connection, tenant: Tenant, table: str) -> dict[str, int]:
+def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
     """How many live memories, or how many trajectories, the other projects of this team have; the
     most first."""
-    live = {"memory_items": "AND archived_at IS NULL", "trajectories": ""}[table]
+    memories = choice(what, ("memories", "trajectories"), "what") == "memories"
+    table, live = ("memory_items", "AND archived_at IS NULL") if memories else ("trajectories", "")
     rows = connection.execute(
         f"SELECT s.project, count(*) AS many FROM {table} JOIN spaces AS s USING (space_id) "
         f"WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.project <> ? {live} "
@@ -64,18 +44,6 @@ def other_projects(connection: apsw.Connection, tenant: Tenant, table: str) -> d
         (tenant.org, tenant.team, tenant.project),
     )
     return {str(project): int(many) for project, many in rows}
-
-
-def most_confident(connection: apsw.Connection, spaces: tuple[int, ...]) -> float:
-    """At least the highest confidence that any memory of these spaces has; one look-up a space.
-
-    Only what is above the start of a distilled or packed memory is indexed: a bulk load then pays
-    nothing for it.
-    """
-    sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ? AND confidence > 0.6"
-    return max(
-        (next(iter(connection.execute(sql, (space,))))[0] or 0.6 for space in spaces), default=0.6
-    )
 
 
 def select(

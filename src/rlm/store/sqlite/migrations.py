@@ -14,8 +14,9 @@ from pathlib import Path
 import apsw
 
 from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
-from rlm.store.sqlite import schema
+from rlm.store.sqlite import blocks, schema
 from rlm.store.sqlite.connection import Database, mapped
+from rlm.store.sqlite.sources import MEMORY, NODE
 
 APPLICATION_ID = (
     0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
@@ -25,15 +26,27 @@ APPLICATION_ID = (
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
     """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall
     tables."""
-    connection.execute(schema.RECALL)
-    connection.execute(schema.TABLES)
+    connection.execute(schema.RECALL_1)
+    connection.execute(schema.TABLES_1)
     if fts5:  # without FTS5 the store still works: search reads the rows
-        connection.execute(schema.FTS)
+        connection.execute(schema.FTS_1)
     connection.execute("INSERT INTO counters(name, value) VALUES ('item', 0), ('node', 0)")
 
 
+def m002_one_recall(connection: apsw.Connection, fts5: bool) -> None:
+    """FTS5 over all live rows and sign codes in blocks, in place of sealed postings; a queue that
+    knows the agent and fences its leases; an index for ids that a caller gave."""
+    connection.execute(schema.DROP_1)
+    connection.execute(schema.TABLES_2)
+    if fts5:
+        connection.execute(schema.FTS_2)
+    for source in (MEMORY, NODE):
+        source.reindex(connection)
+        blocks.rebuild(connection, source)
+
+
 Step = Callable[[apsw.Connection, bool], None]
-MIGRATIONS: tuple[Step, ...] = (m001_initial,)
+MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall)
 VERSION = len(MIGRATIONS)
 
 

@@ -1,5 +1,4 @@
-"""Imports of packs as rows, and what a rollback may take back. Every function runs inside the
-caller's transaction.
+"""The part of the backend that keeps the ledger of packs, and what a rollback may take back.
 
 `pack_items` keeps the number of each row that an import added. Any later change of a memory gives
 it a new number (`items.py`); approving it, which is no change of what it says, moves the note
@@ -11,53 +10,110 @@ a later import tells them from memories that a person archived, which stay archi
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
 
-from rlm.store.sqlite.items import bury
-from rlm.store.sqlite.spaces import in_spaces
+from rlm import clock
+from rlm.store.sqlite import items
+from rlm.store.sqlite.spaces import Part, in_spaces
+from rlm.store.types import MemoryItem, NewPack, PackRow
 
 _STATED = "name, sha256, source, signer, trust, item_count, added_count, imported_at"
-_COLUMNS = f"pack_no, {_STATED}, rolled_back_at, space_id"
+_COLUMNS = f"pack_no, {_STATED}, rolled_back_at"
 _COUNTERS = ("access_count", "success_count", "failure_count", "last_used")
 
 
-@dataclass(frozen=True, slots=True)
-class PackRow:
-    """One import."""
+class Packs(Part):
+    """Which packs were imported, and what they brought."""
 
-    pack_no: int
-    name: str
-    sha256: str
-    source: str
-    signer: str | None
-    trust: str
-    item_count: int
-    added_count: int
-    imported_at: str
-    rolled_back_at: str | None
-    space_id: int
+    def packs(self) -> list[PackRow]:
+        """Every import that this tenant may see, oldest first."""
+        sql = f"SELECT {_COLUMNS} FROM packs WHERE space_id {in_spaces(self.spaces.visible())}"
+        return [PackRow(*row) for row in self.db.rows(f"{sql} ORDER BY pack_no")]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types, without the internal space."""
-        return {key: value for key, value in asdict(self).items() if key != "space_id"}
+    def add_pack(
+        self,
+        pack: NewPack,
+        chunks: Iterable[Sequence[MemoryItem]],
+        *,
+        level: str = "project",
+        on_progress: Callable[[int], None] | None = None,
+    ) -> tuple[int, int]:
+        """Import memories that passed the gate, all or none: the import's number, how many are new."""
+        with self.together():
+            connection, space = self.db.connection, self.spaces.ensure(level)
+            row = {**asdict(pack), "item_count": 0, "added_count": 0}
+            row["imported_at"] = clock.now_iso()
+            connection.execute(
+                f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
+                (space, *(row[name] for name in _STATED.split(", "))),
+            )
+            pack_no = connection.last_insert_rowid()
+            read = added = 0
+            for chunk in chunks:
+                fresh = _absent(connection, space, chunk, lift=pack.trust == "trusted")
+                before = _last_number(connection)
+                items.insert(connection, space, fresh, self.embedder)
+                connection.execute(
+                    "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id,"
+                    " item_no FROM memory_items WHERE item_no > ? AND +space_id = ?",
+                    (pack_no, before, space),
+                )
+                read, added = read + len(chunk), added + len(fresh)
+                if on_progress is not None:
+                    on_progress(read)
+            known = None if added else _live(connection, space, pack, pack_no)
+            if known is not None:  # the very same pack again: no second line for it
+                connection.execute("DELETE FROM packs WHERE pack_no = ?", (pack_no,))
+                return known, 0
+            sql = "UPDATE packs SET item_count = ?, added_count = ? WHERE pack_no = ?"
+            connection.execute(sql, (read, added, pack_no))
+        return pack_no, added
+
+    def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
+        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
+        with self.db.write() as connection:
+            return _take_back(connection, self.spaces.visible(), pack_no)
 
 
-def rows(connection: apsw.Connection, spaces: tuple[int, ...]) -> list[PackRow]:
-    """Every import that this tenant may see, oldest first."""
-    sql = f"SELECT {_COLUMNS} FROM packs WHERE space_id {in_spaces(spaces)} ORDER BY pack_no"
-    return [PackRow(*row) for row in connection.execute(sql)]
+def _live(connection: apsw.Connection, space: int, pack: NewPack, but: int) -> int | None:
+    """An import of these very bytes that was not rolled back."""
+    sql = (
+        "SELECT pack_no FROM packs WHERE space_id = ? AND name = ? AND sha256 = ? "
+        "AND rolled_back_at IS NULL AND pack_no <> ? ORDER BY pack_no"
+    )
+    row = next(iter(connection.execute(sql, (space, pack.name, pack.sha256, but))), None)
+    return None if row is None else int(row[0])
 
 
-def last_number(connection: apsw.Connection) -> int:
+def _last_number(connection: apsw.Connection) -> int:
     """The highest number that any memory has had."""
-    return int(next(iter(connection.execute("SELECT value FROM counters WHERE name = 'item'")))[0])
+    sql = "SELECT value FROM counters WHERE name = 'item'"
+    return int(next(iter(connection.execute(sql)))[0])
 
 
-def replaceable(
+def _absent(
+    connection: apsw.Connection, space: int, chunk: Sequence[MemoryItem], *, lift: bool
+) -> list[MemoryItem]:
+    """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its
+    counters."""
+    arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
+    there = items.existing(connection, space, [item.memory_id for item in arriving])
+    if not there:
+        return arriving
+    again = _replaceable(connection, space, list(there), lift=lift)
+    items.remove(connection, [number for number, _ in again.values()])
+    return [
+        replace(item, **again[item.memory_id][1]) if item.memory_id in again else item
+        for item in arriving
+        if item.memory_id in again or item.memory_id not in there
+    ]
+
+
+def _replaceable(
     connection: apsw.Connection, space: int, ids: Sequence[str], *, lift: bool
 ) -> dict[str, tuple[int, dict[str, Any]]]:
     """Those of these memories that an import may put anew, with their number and counters.
@@ -78,87 +134,33 @@ def replaceable(
     return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
 
 
-def remove(connection: apsw.Connection, numbers: Sequence[int]) -> None:
-    """Take rows away that are about to be put anew."""
-    connection.executemany("DELETE FROM memory_items WHERE item_no = ?", ((n,) for n in numbers))
-    bury(connection, "memory", numbers)
+def _take_back(
+    connection: apsw.Connection, spaces: tuple[int, ...], pack_no: int
+) -> tuple[int, list[str]]:
+    """Archive what an import added and nobody changed; how many, and the ids of what stays.
 
-
-class Record:
-    """The note of one import, written as it goes, so that little is left to do when the last memory
-    is in."""
-
-    def __init__(self, connection: apsw.Connection, space: int) -> None:
-        self._connection, self._space = connection, space
-        self._noted = last_number(connection)
-        self._pack_no: int | None = None
-
-    def note(self, row: dict[str, Any]) -> int:
-        """Note what was added since the last time; the number of the import. `row` is what
-        `_STATED` names."""
-        names = _STATED.split(", ")
-        if self._pack_no is None:
-            marks = ",".join("?" * len(names))
-            self._connection.execute(
-                f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,{marks})",
-                (self._space, *(row[name] for name in names)),
-            )
-            self._pack_no = self._connection.last_insert_rowid()
-        first, self._noted = self._noted + 1, last_number(self._connection)
-        self._connection.execute(
-            "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id, item_no FROM"
-            " memory_items WHERE item_no BETWEEN ? AND ? AND space_id = ?",
-            (self._pack_no, first, self._noted, self._space),
-        )
-        return self._pack_no
-
-    def close(self, row: dict[str, Any]) -> int:
-        """Note the rest, and the counts, which only the end knows; the number of the import."""
-        pack_no = self.note(row)
-        self._connection.execute(
-            "UPDATE packs SET item_count = ?, added_count = ? WHERE pack_no = ?",
-            (row["item_count"], row["added_count"], pack_no),
-        )
-        return pack_no
-
-
-def take_back(connection: apsw.Connection, row: PackRow, now: str) -> tuple[int, list[str]]:
-    """Archive what an import added and nobody changed; how many, and the ids of what stays."""
+    A second time there is nothing left to do.
+    """
+    sql = f"SELECT space_id, rolled_back_at FROM packs WHERE pack_no = ? AND space_id {in_spaces(spaces)}"
+    space, rolled_back = next(iter(connection.execute(sql, (pack_no,))), (None, None))
+    if space is None or rolled_back is not None:
+        return 0, []
+    now = clock.now_iso()
     found: list[tuple[Any, ...]] = connection.execute(
-        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i JOIN memory_items m"
-        " ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? AND m.archived_at IS"
-        " NULL ORDER BY m.memory_id",
-        (row.space_id, row.pack_no),
+        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i JOIN memory_items m "
+        "ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? "
+        "AND m.archived_at IS NULL ORDER BY m.memory_id",
+        (space, pack_no),
     ).fetchall()
     mine = [number for number, _, as_brought in found if as_brought]
-    connection.executemany(
-        "UPDATE memory_items SET archived_at = ? WHERE item_no = ?",
-        ((now, number) for number in mine),
-    )
-    bury(connection, "memory", mine)
-    connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, row.pack_no))
+    items.archive(connection, mine, now)
+    connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, pack_no))
     kept = [memory_id for _, memory_id, as_brought in found if not as_brought]
-    return len(mine), [*kept, *_renamed(connection, row)]
-
-
-def _renamed(connection: apsw.Connection, row: PackRow) -> list[str]:
-    """New ids of memories of an import whose words were edited."""
-    sql = (
-        "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL AND"
-        " provenance_json ->> 'edited_from' IN (SELECT memory_id FROM pack_items WHERE pack_no = ?)"
-        " AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) ORDER BY"
-        " memory_id"
+    renamed = connection.execute(
+        "SELECT memory_id FROM memory_items WHERE space_id = ?1 AND archived_at IS NULL AND "
+        "provenance_json ->> 'edited_from' IN (SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
+        "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
+        "ORDER BY memory_id",
+        (space, pack_no),
     )
-    return [found[0] for found in connection.execute(sql, (row.space_id, row.pack_no, row.pack_no))]
-
-
-def judged_high(
-    connection: apsw.Connection, spaces: tuple[int, ...], ids: Sequence[str]
-) -> set[str]:
-    """Which of these trajectories have a judgment of high confidence."""
-    sql = (
-        "SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id) "
-        f"WHERE space_id {in_spaces(spaces)} AND confidence = 'high' "
-        "AND trajectory_id IN (SELECT value FROM json_each(?))"
-    )
-    return {row[0] for row in connection.execute(sql, (json.dumps(list(ids)),))}
+    return len(mine), [*kept, *(row[0] for row in renamed)]

@@ -1,4 +1,4 @@
-"""A new embedding model: give every row a vector of it, then build the derived index anew.
+"""A new embedding model: give every row a vector of it, then make the sign codes anew.
 
 `meta` says which model wrote last. A store that is opened with another one catches up by itself, if
 the model is our own (no network, no cost) and the rows are few enough not to keep anybody waiting;
@@ -12,12 +12,12 @@ from typing import Any
 
 import apsw
 
-from rlm.retrieval.embed import Embedder, ReadingEmbedder
+from rlm.retrieval.embed import Embedder
+from rlm.retrieval.static import STATIC_MODEL
 from rlm.store.document import item_text
-from rlm.store.sqlite import items
+from rlm.store.sqlite import blocks, rows
 from rlm.store.sqlite.connection import Database, Value
-from rlm.store.sqlite.recall import Recall
-from rlm.store.sqlite.sources import NODE
+from rlm.store.sqlite.sources import MEMORY, NODE
 
 BATCH = 2_000
 AT_ONCE = 20_000
@@ -36,7 +36,7 @@ def note_model(connection: apsw.Connection, model: str | None) -> None:
 def is_due(database: Database, embedder: Embedder | None) -> bool:
     """Whether rows may lack a vector of this model, and giving them one is quick. One look-up if
     not."""
-    if database.read_only or not isinstance(embedder, ReadingEmbedder):
+    if database.read_only or embedder is None or embedder.model != STATIC_MODEL:
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
     return (
@@ -63,28 +63,26 @@ def stale_count(database: Database, embedder: Embedder) -> int:
     )
 
 
-def reembed(database: Database, embedder: Embedder | None, indexes: Sequence[Recall]) -> int:
+def reembed(database: Database, embedder: Embedder | None) -> int:
     """Embed what lacks a vector of the present model; how many rows. One transaction a batch, so it
     resumes."""
     if embedder is None:
         return 0
     done = 0
-    for batch in _batches(database, embedder, "memory_items", "item_no", items.COLUMNS):
-        texts = [item_text(items.from_row(row[1:])) for row in batch]
+    for batch in _batches(database, embedder, "memory_items", "item_no", rows.COLUMNS):
+        texts = [item_text(rows.from_row(row[1:])) for row in batch]
         done += _write(
             database, embedder, "memory_items", "item_no", [row[0] for row in batch], texts
         )
-    for batch in _batches(
-        database, embedder, "nodes", "node_no", "coalesce(subtype, ''), content, grams"
-    ):
+    columns = "coalesce(subtype, ''), content, grams"
+    for batch in _batches(database, embedder, "nodes", "node_no", columns):
         for row in batch:
             NODE.check_texts(row[0], row[1:])
         texts = [("", row[2]) for row in batch]
         done += _write(database, embedder, "nodes", "node_no", [row[0] for row in batch], texts)
-    if done:
-        for index in indexes:
-            index.rebuild()
     with database.write() as connection:
+        for source in (MEMORY, NODE) if done else ():
+            blocks.rebuild(connection, source, embedder.model)
         note_model(connection, embedder.model)
     return done
 
@@ -111,7 +109,7 @@ def _write(
     numbers: Sequence[int],
     texts: Sequence[tuple[str, str]],
 ) -> int:
-    vectors = items.pack_vectors(embedder.embed_documents(texts))
+    vectors = blocks.pack_vectors(embedder.embed_documents(texts))
     with database.write():
         database.run_many(
             f"UPDATE {table} SET embedding = ?, embedding_model = ? WHERE {key} = ?",

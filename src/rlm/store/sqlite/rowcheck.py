@@ -18,7 +18,7 @@ import orjson
 from rlm import clock
 from rlm.errors import StoreCorrupt
 from rlm.store.identity import memory_id, normalize_scope
-from rlm.store.sqlite import graph, items
+from rlm.store.sqlite import graph, rows
 from rlm.store.sqlite.connection import Database, kind_of
 from rlm.store.types import Scope
 
@@ -49,7 +49,7 @@ class Damage:
 def damaged_memories(database: Database) -> Iterator[Damage]:
     """Memories, also archived ones, that some command could not read."""
     extra = ("grams", "scope_words")
-    return _damaged(database, "memory_items", "item_no", (*items.NAMES, *extra), "1", _memory_fault)
+    return _damaged(database, "memory_items", "item_no", (*rows.NAMES, *extra), "1", _memory_fault)
 
 
 def damaged_nodes(database: Database) -> Iterator[Damage]:
@@ -81,20 +81,20 @@ def _damaged(
     last = -(2**63)
     while True:
         try:
-            rows = database.rows(f"{select} AND {key} > ? ORDER BY {key} LIMIT {PAGE}", (last,))
+            page = database.rows(f"{select} AND {key} > ? ORDER BY {key} LIMIT {PAGE}", (last,))
         except StoreCorrupt as exc:
             if not isinstance(exc.__cause__, UnicodeDecodeError):
                 raise
-            rows = _with_bytes(database, select, key, columns, last)
-        for number, space, *values in rows:
+            page = _with_bytes(database, select, key, columns, last)
+        for number, space, *values in page:
             found = _no_text(columns, values) or fault(values)
             if found is not None:
                 yield Damage(
                     number, space, values[0] if isinstance(values[0], str) else None, *found
                 )
-        if len(rows) < PAGE:
+        if len(page) < PAGE:
             return
-        last = rows[-1][0]
+        last = page[-1][0]
 
 
 class _NoText(bytes):
@@ -141,10 +141,10 @@ def _decoded(value: Any, kind: str) -> Any:
 
 
 _TITLE, _CONTENT, _TAGS, _SCOPE, _STATED = map(
-    items.NAMES.index, ("title", "content", "tags_json", "scope_json", "provenance_json")
+    rows.NAMES.index, ("title", "content", "tags_json", "scope_json", "provenance_json")
 )
 _TIMES = tuple(
-    (name, items.NAMES.index(name)) for name in ("created_at", "last_used", "archived_at")
+    (name, rows.NAMES.index(name)) for name in ("created_at", "last_used", "archived_at")
 )
 
 
@@ -158,7 +158,7 @@ def _scope_in_id(scope_json: str) -> str:
 
 def _memory_fault(values: Sequence[Any]) -> Found:
     *row, grams, scope_words = values
-    if not _looks_sound(row) and (found := items.fault(row)) is not None:
+    if not _looks_sound(row) and (found := rows.fault(row)) is not None:
         return found
     for name, text in (("grams", grams), ("scope_words", scope_words)):
         if type(text) is not str:
@@ -172,7 +172,7 @@ def _memory_fault(values: Sequence[Any]) -> Found:
 
 
 def _looks_sound(row: Sequence[Any]) -> bool:
-    """Most of what `items.fault` asks, at a third of the price; where this says no, that has the
+    """Most of what `rows.fault` asks, at a third of the price; where this says no, that has the
     last word."""
     try:
         tags, stated = orjson.loads(row[_TAGS]), orjson.loads(row[_STATED])
@@ -180,7 +180,7 @@ def _looks_sound(row: Sequence[Any]) -> bool:
     except (ValueError, TypeError, RecursionError):
         return False
     texts = type(tags) is list and (not tags or set(map(type, tags)) == {str})
-    return texts and type(stated) is dict and items.has_right_types(row)
+    return texts and type(stated) is dict and rows.has_right_types(row)
 
 
 def _is_time(text: str) -> bool:

@@ -1,30 +1,30 @@
-"""The tables of version 1, and what identity means in each.
+"""The tables, and what identity means in each.
 
 - A **space** is one (level, org, team, project): the smallest thing that a tenant may see whole. A
   tenant sees at most three: its project's, its team's, its organisation's. Every row names its
   space.
 - `runs`, `trajectories`, `judgments`, `memory_usage`: an id is unique within its space, so that no
   tenant can tell, or touch, what ids another has.
-- `memory_items`: the row's identity is (space, memory_id). `item_no` is an explicit integer,
-  because FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new
-  one: so "everything after number n" is exactly what an index that has seen n has not seen.
+- `memory_items`: the row's identity is (space, memory_id). `item_no` is an explicit integer, because
+  FTS needs one that survives VACUUM. It only grows, and a row whose words change gets a new one: so
+  "everything after number n" is exactly what an index that has seen n has not seen.
 - `nodes`, `hyperedges`, `membership`, `evolution_log`: seed 004's SQL, with the space and `node_no`
   added.
-- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_tail` views: the live
-  rows that are not sealed yet (`recall.py`). Changes reach them by triggers; new rows by one INSERT
-  … SELECT a batch (`sources.index`), because a trigger makes FTS5 flush after every row. Only
-  `integrity-check` with rank 1 notices when one of these is stale.
-- `recall_*` is derived: sealed postings and vector codes for fast search (`recall.py`). Dropping it
-  loses nothing.
+- `memory_fts` and `node_fts` are external-content FTS5 tables over the two `_live` views. Changes
+  reach them by triggers; new rows by one INSERT … SELECT a batch (`sources.index`), because a trigger
+  makes FTS5 flush after every row. Only `integrity-check` with rank 1 notices when one is stale.
+- `recall_blocks` is derived: the space, length and sign code of every live row (`blocks.py`).
+  Dropping it loses nothing.
 
-Never edited after release: a later version adds a migration.
+`TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `VERSION_2` is what changed. They are never edited
+after release: a later version adds a migration.
 """
 
 from __future__ import annotations
 
 _SPACE = "space_id INTEGER NOT NULL REFERENCES spaces(space_id)"
 
-TABLES = f"""
+TABLES_1 = f"""
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -265,7 +265,7 @@ CREATE VIEW node_tail AS
     SELECT * FROM node_live WHERE node_no > (SELECT last_no FROM recall_sealed WHERE kind = 'node');
 """
 
-RECALL = """
+RECALL_1 = """
 CREATE TABLE recall_sealed (
     kind TEXT PRIMARY KEY,
     last_no INTEGER NOT NULL
@@ -323,7 +323,7 @@ _ITEM_WATCHED = (
     " archived_at, trust"
 )
 
-FTS = f"""
+FTS_1 = f"""
 CREATE VIRTUAL TABLE memory_fts USING fts5(
     {_ITEM_COLUMNS}, content='memory_tail', content_rowid='item_no', tokenize='porter unicode61'
 );
@@ -364,5 +364,108 @@ END;
 CREATE TRIGGER node_fts_update_new AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes
 WHEN NOT ({_NODE_TAIL.format("old")}) AND {_NODE_TAIL.format("new")} BEGIN
     INSERT INTO node_fts(rowid, subtype, content, grams, space) VALUES (new.node_no, {_node_values("new")});
+END;
+"""
+
+_LIVE = "{0}.archived_at IS NULL AND {0}.trust <> 'quarantined'"
+
+DROP_1 = """
+DROP TRIGGER IF EXISTS memory_fts_delete;
+DROP TRIGGER IF EXISTS memory_fts_update_old;
+DROP TRIGGER IF EXISTS memory_fts_update_new;
+DROP TRIGGER IF EXISTS node_fts_delete;
+DROP TRIGGER IF EXISTS node_fts_update_old;
+DROP TRIGGER IF EXISTS node_fts_update_new;
+DROP TABLE IF EXISTS memory_fts;
+DROP TABLE IF EXISTS node_fts;
+DROP VIEW IF EXISTS memory_tail;
+DROP VIEW IF EXISTS node_tail;
+DROP TABLE IF EXISTS recall_sealed;
+DROP TABLE IF EXISTS recall_segments;
+DROP TABLE IF EXISTS recall_postings;
+DROP TABLE IF EXISTS recall_dead;
+"""
+
+ALIAS = "iif(json_valid(provenance_json), provenance_json ->> 'alias', NULL)"
+"""The id that a caller gave a memory; a damaged row has none."""
+
+TABLES_2 = f"""
+CREATE TABLE recall_blocks (
+    kind TEXT NOT NULL CHECK(kind IN ('memory', 'node')),
+    block INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    model TEXT,
+    data BLOB NOT NULL,
+    PRIMARY KEY (kind, block)
+);
+INSERT INTO counters(name, value) VALUES ('stamp', 0);
+INSERT INTO meta(key, value) VALUES ('store_id', lower(hex(randomblob(8))));
+CREATE INDEX idx_items_alias ON memory_items(space_id, {ALIAS}) WHERE {ALIAS} IS NOT NULL;
+
+ALTER TABLE distill_queue RENAME TO distill_queue_1;
+DROP INDEX idx_queue_ready;
+CREATE TABLE distill_queue (
+    job_no INTEGER PRIMARY KEY AUTOINCREMENT,
+    {_SPACE},
+    agent TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    outcome TEXT NOT NULL CHECK(outcome IN ('success', 'failure', 'mixed')),
+    payload_json TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'ready' CHECK(state IN ('ready', 'leased', 'done', 'dead')),
+    attempts INTEGER NOT NULL DEFAULT 0,
+    fence INTEGER NOT NULL DEFAULT 0,
+    not_before TEXT NOT NULL,
+    leased_until TEXT,
+    last_error TEXT,
+    created_at TEXT NOT NULL,
+    finished_at TEXT,
+    UNIQUE(space_id, agent, session_id)
+);
+CREATE INDEX idx_queue_ready ON distill_queue(state, not_before);
+INSERT INTO distill_queue(job_no, space_id, agent, session_id, outcome, payload_json, state, attempts,
+                          not_before, leased_until, last_error, created_at)
+    SELECT job_no, space_id, '', session_id, outcome, payload_json, state, attempts, not_before,
+           leased_until, last_error, created_at FROM distill_queue_1;
+DROP TABLE distill_queue_1;
+"""
+
+FTS_2 = f"""
+CREATE VIRTUAL TABLE memory_fts USING fts5(
+    {_ITEM_COLUMNS}, content='memory_live', content_rowid='item_no', tokenize='porter unicode61'
+);
+INSERT INTO memory_fts(memory_fts, rank) VALUES ('hashsize', 33554432);
+
+CREATE TRIGGER memory_fts_delete AFTER DELETE ON memory_items WHEN {_LIVE.format("old")} BEGIN
+    INSERT INTO memory_fts(memory_fts, rowid, {_ITEM_COLUMNS})
+    VALUES ('delete', old.item_no, {_item_values("old")});
+END;
+CREATE TRIGGER memory_fts_update_old AFTER UPDATE OF {_ITEM_WATCHED} ON memory_items
+WHEN {_LIVE.format("old")} BEGIN
+    INSERT INTO memory_fts(memory_fts, rowid, {_ITEM_COLUMNS})
+    VALUES ('delete', old.item_no, {_item_values("old")});
+    INSERT INTO memory_fts(rowid, {_ITEM_COLUMNS})
+    SELECT new.item_no, {_item_values("new")} WHERE {_LIVE.format("new")};
+END;
+CREATE TRIGGER memory_fts_update_new AFTER UPDATE OF {_ITEM_WATCHED} ON memory_items
+WHEN NOT ({_LIVE.format("old")}) AND {_LIVE.format("new")} BEGIN
+    INSERT INTO memory_fts(rowid, {_ITEM_COLUMNS}) VALUES (new.item_no, {_item_values("new")});
+END;
+
+CREATE VIRTUAL TABLE node_fts USING fts5(
+    subtype, content, grams, space, content='node_live', content_rowid='node_no',
+    tokenize='porter unicode61'
+);
+INSERT INTO node_fts(node_fts, rank) VALUES ('hashsize', 33554432);
+
+CREATE TRIGGER node_fts_delete AFTER DELETE ON nodes BEGIN
+    INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
+    VALUES ('delete', old.node_no, {_node_values("old")});
+END;
+CREATE TRIGGER node_fts_update AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes
+BEGIN
+    INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
+    VALUES ('delete', old.node_no, {_node_values("old")});
+    INSERT INTO node_fts(rowid, subtype, content, grams, space)
+    VALUES (new.node_no, {_node_values("new")});
 END;
 """

@@ -92,7 +92,7 @@ def _fresh(*, fts5: bool) -> Objects:
 
 
 def _is_derived(kind: str, sql: str) -> bool:
-    return kind != "table" or sql.startswith("CREATE VIRTUAL")
+    return kind != "table" or sql.startswith(("CREATE VIRTUAL", "CREATE TABLE recall_blocks"))
 
 
 def _is_shadow(name: str, missing: tuple[str, ...]) -> bool:

@@ -1,29 +1,48 @@
-"""What can be searched: the live view, the text index and the column weights of each kind."""
+"""What can be searched: the live view, the text index and the column weights of each kind of row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
+from rlm.retrieval.recall import Document
 from rlm.store.document import ITEM_COLUMNS, ITEM_WEIGHTS, NODE_COLUMNS, NODE_WEIGHTS
+from rlm.store.sqlite import rows
 from rlm.store.sqlite.connection import damaged_row, kind_of
+
+NODE_ROW = (
+    "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
+    "last_accessed, access_count"
+)
+_SUBTYPE, _CONTENT, _CONFIDENCE = map(
+    NODE_ROW.split(", ").index, ("subtype", "content", "confidence")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One searchable kind. `columns` are text columns of `view`; the space column follows them in
-    `fts`."""
+    """One searchable kind. `columns` are text columns of `view`; the space follows them in `fts`."""
 
     kind: str
     table: str
     view: str
     fts: str
     key: str
+    id: str
     columns: tuple[str, ...]
     weights: tuple[float, ...]
+    row: str
+    """The columns of `table` that make the memory or the node."""
+    extra: str
+    """What of its words is in other columns."""
+    live: str
+    """The condition of `view`."""
+    document: Callable[[int, Sequence[Any], Sequence[Any], bytes | None], Document]
+    """What recall needs, from a number, `row`, `extra` and the vector. StoreCorrupt names a column
+    that cannot be read."""
 
     @property
     def column_list(self) -> str:
@@ -55,24 +74,8 @@ class Source:
                 (first, last),
             )
 
-    def unindex(
-        self, connection: apsw.Connection, first: int, last: int, *, all_of_it: bool
-    ) -> None:
-        """Take sealed rows out of the full-text index; `all_of_it` when nothing lies beyond `last`."""
-        if not self._has_fts(connection):
-            return
-        if all_of_it:
-            connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('delete-all')")
-            return
-        columns = f"{self.column_list}, space"
-        connection.execute(
-            f"INSERT INTO {self.fts}({self.fts}, rowid, {columns}) SELECT 'delete', {self.key},"
-            f" {columns} FROM {self.view} WHERE {self.key} BETWEEN ? AND ?",
-            (first, last),
-        )
-
     def reindex(self, connection: apsw.Connection) -> None:
-        """Make the full-text index anew from the tail."""
+        """Make the full-text index anew from the rows."""
         if self._has_fts(connection):
             connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('rebuild')")
 
@@ -81,14 +84,30 @@ class Source:
         return next(iter(found), None) is not None
 
 
+def _node_document(
+    number: int, row: Sequence[Any], extra: Sequence[Any], vector: bytes | None
+) -> Document:
+    columns = (row[_SUBTYPE] or "", row[_CONTENT], *extra)
+    NODE.check_texts(number, columns)
+    confidence = row[_CONFIDENCE]
+    if type(confidence) is not float:
+        raise damaged_row("nodes", f"node {row[0]}", "confidence", f"it is {kind_of(confidence)}")
+    return Document(number, row[0], columns, vector, confidence, row=row)
+
+
 MEMORY = Source(
     kind="memory",
     table="memory_items",
     view="memory_live",
     fts="memory_fts",
     key="item_no",
+    id="memory_id",
     columns=ITEM_COLUMNS,
     weights=ITEM_WEIGHTS,
+    row=rows.COLUMNS,
+    extra="scope_words, grams",
+    live="archived_at IS NULL AND trust <> 'quarantined'",
+    document=rows.to_document,
 )
 
 NODE = Source(
@@ -97,6 +116,11 @@ NODE = Source(
     view="node_live",
     fts="node_fts",
     key="node_no",
+    id="id",
     columns=NODE_COLUMNS,
     weights=NODE_WEIGHTS,
+    row=NODE_ROW,
+    extra="grams",
+    live="1",
+    document=_node_document,
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
 import apsw
 
+from rlm.retrieval.embed import Embedder
 from rlm.store.sqlite.connection import Database
-from rlm.store.types import LEVELS, Tenant
+from rlm.store.types import LEVELS, Lessons, MemoryItem, Tenant
 
 
 class Spaces:
@@ -58,3 +62,25 @@ def take_numbers(connection: apsw.Connection, counter: str, count: int) -> int:
     sql = "UPDATE counters SET value = value + ? WHERE name = ? RETURNING value"
     last = next(iter(connection.execute(sql, (count, counter))))[0]
     return int(last) - count + 1
+
+
+class Part:
+    """What the parts of the backend share. `SQLiteMemoryBackend` joins them into one class."""
+
+    db: Database
+    spaces: Spaces
+    tenant: Tenant
+    embedder: Embedder | None
+    origin: str
+
+    def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
+        """Store several, all or none; their ids, in order."""
+        raise NotImplementedError
+
+    def together(self) -> AbstractContextManager[None]:
+        """Writes inside of this happen all together or not at all."""
+        raise NotImplementedError
+
+    def apply_lessons(self, lessons: Lessons) -> None:
+        """What a run changes in memories that are there."""
+        raise NotImplementedError

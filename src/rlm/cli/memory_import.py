@@ -1,0 +1,61 @@
+"""`rlm memory import`: memories of a plain file, as seed 001's JSON store wrote them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rlm.cli.command import words
+from rlm.cli.output import number_of, print_fields, print_json
+from rlm.cli.session import Session
+from rlm.errors import ValidationError
+from rlm.store.types import LEVELS
+
+NAMED = 20
+"""So many refusals are told one by one; `--json` has them all."""
+
+
+@click.argument("file")
+@words("--level", LEVELS, "Who sees the memories [project].", default="project")
+def import_(session: Session, file: str, level: str) -> int:
+    """Add the memories of a plain file: a JSON list, as an older MemoryStore wrote it, or one JSON
+    object a line; - reads stdin.
+
+    What the store has already stays as it is, and what is no memory is refused, with the reason:
+    then the exit code is 1. A file of `rlm pack export` comes back with `rlm pack import`.
+    """
+    from rlm.store.itemfile import import_records, read_records
+
+    records = read_records(_read(file), "stdin" if file == "-" else file)  # before a store is made
+    with session.store() as store:
+        report = import_records(records, store, level=level)
+    if session.json:
+        print_json(report.to_dict())
+        return 1 if report.refused else 0
+    print_fields(
+        [
+            ("added", str(report.added)),
+            ("there already", str(report.present)),
+            ("refused", str(len(report.refused))),
+        ]
+    )
+    for refusal in report.refused[:NAMED]:
+        title = f" ({refusal.title})" if refusal.title else ""
+        session.talk(f"{refusal.place}{title}: {refusal.reason}")
+    if len(report.refused) > NAMED:
+        session.talk(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
+    return 1 if report.refused else 0
+
+
+def _read(file: str) -> bytes:
+    from rlm.store.itemfile import MOST_BYTES
+
+    if file == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    try:
+        with Path(file).expanduser().open("rb") as stream:
+            return stream.read(MOST_BYTES + 1)
+    except OSError as exc:
+        raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc

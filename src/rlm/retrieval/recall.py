@@ -1,0 +1,366 @@
+"""Recall: the one way from a question to ranked documents, whatever keeps them.
+
+A store supplies `Candidates` and nothing else: what its corpus holds, who shares words with a
+query, who is near a vector, and the rows of either. Here the query is planned; the candidates that
+look best by the store's own estimates are read and scored exactly, by their own words and their own
+vector; the two signals are fused, neighbours lend their words, filters apply, the formula of `rank`
+orders what is left, and each hit can say why it was found. Where filters leave too few, more
+candidates are looked at.
+
+So one memory and a hundred thousand take the same path, and two stores that hold the same rows give
+the same scores, however they find their candidates. Nothing here knows a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlm.retrieval import bm25, fusion, rank
+from rlm.retrieval.embed import Embedder
+from rlm.retrieval.explain import Explanation
+from rlm.retrieval.tokens import Query, parse_query
+
+CANDIDATES = 256
+"""How many of each signal get an estimate."""
+READ = 64
+"""How many of those are read; a caller that wants many hits gets more."""
+FAR = 1_024
+"""Beyond so many nobody is looked for who might win by confidence alone."""
+WIDEN = 4
+"""By how much the look is widened when too few candidates pass."""
+LENDERS = 64
+"""So many of the best candidates lend their words to their neighbours."""
+SHARES = (0.3, 0.15)
+"""What a neighbour at distance 1, 2 … is lent of a candidate's similarity. What several lend adds
+up: see docs/experiments.md."""
+
+MOST_LENT = 0.9
+"""Of the best candidate's similarity: whoever stands beside many stays behind those who hold the
+words."""
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What one tenant can see: documents, their mean length, and how many hold each term."""
+
+    rows: int
+    mean_chars: float
+    holding: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Document:
+    """One row, as recall needs it. `row` is the store's own, for filters and for the caller."""
+
+    number: int
+    key: str
+    """Its id: of the same memory on two levels only the nearest is recalled."""
+    columns: Sequence[str]
+    vector: bytes | None
+    """16-bit floats of the present model, if it has one."""
+    confidence: float
+    last_used: str | None = None
+    level: str = "project"
+    row: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loan:
+    """A neighbour in an ordered edge, and the share of the lender's similarity that it is lent."""
+
+    lender: int
+    borrower: int
+    share: float
+
+
+class Candidates(Protocol):
+    """What a store supplies, for one tenant, inside one snapshot."""
+
+    @property
+    def weights(self) -> Sequence[float]:
+        """Of each of a document's columns."""
+        ...
+
+    def corpus(self, query: Query) -> Corpus:
+        """What the tenant can see, with the document frequency of the query's terms and stops."""
+        ...
+
+    def by_words(
+        self, query: Query, weights: Mapping[str, float], count: int
+    ) -> Mapping[int, float]:
+        """The `count` best documents that hold a term of the query, by number, each with an estimate
+        of its BM25 in units of these weights; fewer where fewer do."""
+        ...
+
+    def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
+        """The `count` documents nearest to a vector, and these others, each with an estimate of its
+        cosine."""
+        ...
+
+    def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
+        """Those of these documents that live and that the tenant may see."""
+        ...
+
+    def neighbours(self, numbers: Sequence[int]) -> Iterable[Loan]:
+        """Who stands beside these documents in an ordered edge; nobody, for memories."""
+        ...
+
+    def most_confident(self) -> float:
+        """At least the highest confidence of any document."""
+        ...
+
+
+@dataclass(slots=True)
+class Found:
+    """A candidate with its scores. `lent` is what neighbours lent, by their key."""
+
+    document: Document
+    lexical: float
+    cosine: float | None
+    similarity: float
+    score: float = 0.0
+    lent: dict[str, float] = field(default_factory=dict)
+    counts: Mapping[str, float] = field(default_factory=dict)
+    chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The hits of one question, best first, and what is needed to explain them."""
+
+    hits: Sequence[Found] = ()
+    query: Query | None = None
+    plan: fusion.Plan | None = None
+    mean_chars: float = 1.0
+    now: datetime | None = None
+    confidence_share: float = 1.0
+
+    def explain(self, hit: Found) -> Explanation:
+        """Every factor of one hit's score, and the words that it shares with the question."""
+        assert self.query is not None and self.plan is not None and self.now is not None
+        document = hit.document
+        parts = bm25.contributions(hit.counts, hit.chars / self.mean_chars, self.plan.weights)
+        total = sum(parts.values()) or 1.0
+        ordered = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
+        return Explanation(
+            score=hit.score,
+            similarity=hit.similarity,
+            lexical=hit.lexical,
+            cosine=hit.cosine,
+            confidence=document.confidence,
+            confidence_share=self.confidence_share,
+            recency=rank.recency_boost(document.last_used, self.now),
+            level=document.level,
+            level_weight=rank.LEVEL_WEIGHT[document.level],
+            matched={self.query.spelled.get(term, term): part / total for term, part in ordered},
+            context=dict(hit.lent),
+        )
+
+
+def recall(
+    source: Candidates,
+    text: str,
+    k: int,
+    *,
+    embedder: Embedder | None,
+    now: datetime,
+    admits: Callable[[Document], bool] = lambda document: True,
+    confidence_share: float = 1.0,
+) -> Recalled:
+    """The best `k` documents for any text, best first; fewer when fewer fit."""
+    query = parse_query(text)
+    vector = None if embedder is None else embedder.embed([query.text])[0]
+    if vector is not None and not vector.any():
+        vector = None
+    if k <= 0 or (not query.terms and vector is None):
+        return Recalled()
+    corpus = source.corpus(query)
+    if not corpus.rows:
+        return Recalled()
+    k = min(k, corpus.rows)
+    plan = fusion.plan(query, corpus.holding, corpus.rows)
+    judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector)
+    lift = rank.trust(source.most_confident(), confidence_share) * (1.0 + rank.RECENCY_GAIN)
+    count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
+    while True:
+        numbers, bound = _candidates(source, query, plan, vector, count, read)
+        found = judge.score(numbers)
+        hits = _rank(found, now, admits, confidence_share)[:k]
+        if len(hits) == k and bound:
+            bound = max(bound, min(hit.similarity for hit in found))
+        if not bound or (
+            len(hits) == k and (read > FAR or not _may_be_beaten(hits[-1], bound, lift))
+        ):
+            return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share)
+        count, read = count * WIDEN, read * WIDEN
+
+
+def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
+    """Whether one that was not read could win by its confidence, of which none has more than `lift`.
+
+    Among equals the estimates decide: they are too rough to look further for a difference in recency.
+    """
+    factor = last.score / last.similarity
+    return lift > factor * (1.0 + 2.0 * rank.RECENCY_GAIN) and last.score < bound * lift
+
+
+def _candidates(
+    source: Candidates,
+    query: Query,
+    plan: fusion.Plan,
+    vector: Floats | None,
+    count: int,
+    read: int,
+) -> tuple[list[int], float]:
+    """Those that look best, and the estimate of the best one left out; 0 when there is none."""
+    by_words = source.by_words(query, plan.weights, count) if query.terms else {}
+    near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
+    numbers = list(near.keys() | by_words.keys())
+    if len(numbers) <= read and len(by_words) < count and len(near) - len(by_words) < count:
+        return numbers, 0.0
+    lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
+    cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
+    estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan.damp)
+    order = np.argsort(-estimate, kind="stable")
+    best = [numbers[place] for place in order[:read]]
+    return best, float(estimate[order[min(read, len(order) - 1)]]) or 1e-9
+
+
+class _Scorer:
+    """Scores documents for one query."""
+
+    def __init__(
+        self,
+        source: Candidates,
+        query: Query,
+        plan: fusion.Plan,
+        mean_chars: float,
+        vector: Floats | None,
+    ) -> None:
+        self._source, self._plan, self._vector = source, plan, vector
+        self._terms = frozenset((*query.terms, *query.stops))
+        self.mean_chars = mean_chars
+        self._known: dict[int, Found | None] = {}
+
+    def score(self, numbers: Sequence[int]) -> list[Found]:
+        """Those of these documents that are hits, and the neighbours that they lend to."""
+        self._read(numbers)
+        found = {number: hit for number in numbers if (hit := self._known.get(number)) is not None}
+        lenders = sorted(found.values(), key=_by_similarity)[:LENDERS]
+        loans = list(self._source.neighbours([hit.document.number for hit in lenders]))
+        if not loans:
+            return list(found.values())
+        own = {hit.document.number: hit.similarity for hit in lenders}
+        self._read([loan.borrower for loan in loans], keep=True)
+        hits = {number: _copy(hit) for number, hit in found.items()}
+        for loan in loans:
+            borrower = self._known.get(loan.borrower)
+            if borrower is None:
+                continue
+            hit = hits.setdefault(loan.borrower, _copy(borrower))
+            lender = found[loan.lender].document.key
+            lent = loan.share * own[loan.lender]
+            hit.lent[lender] = max(lent, hit.lent.get(lender, 0.0))
+        for hit in hits.values():
+            lent = min(sum(hit.lent.values()), MOST_LENT * max(own.values()))
+            hit.similarity = min(1.0, hit.similarity + lent)
+        return list(hits.values())
+
+    def _read(self, numbers: Sequence[int], *, keep: bool = False) -> None:
+        """Score what was not read yet. A document that is no hit is forgotten, unless told to
+        `keep` it: it may borrow."""
+        fresh = [
+            number
+            for number in dict.fromkeys(numbers)
+            if number not in self._known or (keep and self._known[number] is None)
+        ]
+        if not fresh:
+            return
+        self._known.update(dict.fromkeys(fresh))
+        documents = list(self._source.rows(fresh))
+        cosines = self._cosines(documents)
+        weighed = [
+            bm25.weigh(each.columns, self._source.weights, self._terms) for each in documents
+        ]
+        lexical = np.array(
+            [
+                fusion.lexical(counts, chars / self.mean_chars, self._plan)
+                for counts, chars in weighed
+            ],
+            np.float32,
+        )
+        fused = fusion.fuse(lexical, cosines, self._plan.damp)
+        plain = self._vector is None
+        rows = zip(
+            documents, weighed, lexical.tolist(), cosines.tolist(), fused.tolist(), strict=True
+        )
+        for document, (counts, chars), words, cosine, similarity in rows:
+            if self._plan.keeps(similarity, words, counts):
+                meaning = None if plain else cosine
+                hit = Found(document, words, meaning, similarity, counts=counts, chars=chars)
+                self._known[document.number] = hit
+            elif keep:
+                hit = Found(document, 0.0, None, 0.0, counts=counts, chars=chars)
+                self._known[document.number] = hit
+
+    def _cosines(self, documents: Sequence[Document]) -> Floats:
+        """The exact cosine of each document; 0 where it has no vector of the present model."""
+        out = np.zeros(len(documents), np.float32)
+        if self._vector is None:
+            return out
+        size = 2 * len(self._vector)
+        places = [
+            place
+            for place, document in enumerate(documents)
+            if document.vector is not None and len(document.vector) == size
+        ]
+        if places:
+            data = b"".join(documents[place].vector or b"" for place in places)
+            matrix = np.frombuffer(data, np.float16).reshape(len(places), -1)
+            out[places] = matrix.astype(np.float32) @ self._vector
+        return out
+
+
+def _copy(hit: Found) -> Found:
+    """A hit that may borrow: the next look begins with what is its own."""
+    return Found(
+        hit.document, hit.lexical, hit.cosine, hit.similarity, counts=hit.counts, chars=hit.chars
+    )
+
+
+def _by_similarity(hit: Found) -> tuple[float, int]:
+    return -hit.similarity, hit.document.number
+
+
+def _rank(
+    found: Sequence[Found],
+    now: datetime,
+    admits: Callable[[Document], bool],
+    confidence_share: float,
+) -> list[Found]:
+    """Those that pass the filter, best first; of one key only the nearest level."""
+    nearest: dict[str, Found] = {}
+    for hit in found:
+        document = hit.document
+        if hit.similarity <= 0.0 or not admits(document):
+            continue
+        factor = rank.factor(
+            document.confidence, document.last_used, document.level, now, confidence_share
+        )
+        hit.score = hit.similarity * factor
+        other = nearest.get(document.key)
+        if other is None or _level(hit) > _level(other):
+            nearest[document.key] = hit
+    return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.number))
+
+
+def _level(hit: Found) -> float:
+    return rank.LEVEL_WEIGHT[hit.document.level]

@@ -1,0 +1,191 @@
+"""The part of the backend that keeps sessions: the distil queue and their branches.
+
+A job is unique by agent and session. A lease is a time and a fence: the fence grows with every lease,
+so a worker that comes back after its lease has run out cannot finish what another has taken over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from datetime import timedelta
+from typing import Any
+
+from rlm import clock
+from rlm.errors import LimitExceeded, NotFound, StoreError
+from rlm.store import gate
+from rlm.store.identity import canonical_json
+from rlm.store.sqlite.connection import damaged_row
+from rlm.store.sqlite.spaces import Part, in_spaces
+from rlm.store.types import BRANCH_ENDS, JOB_STATES, Branch, Job, MemoryItem
+
+_JOB = (
+    "job_no, agent, session_id, outcome, payload_json, state, attempts, fence, not_before,"
+    " leased_until, last_error, created_at, finished_at"
+)
+_JOB_FIELDS = _JOB.replace("payload_json", "payload").split(", ")
+_BRANCH = (
+    "branch_id, session_id, parent_id, description, depth, budget_tokens, used_tokens, state,"
+    " result, created_at, ended_at"
+)
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    try:
+        payload = json.loads(row[4])
+    except (ValueError, TypeError, RecursionError) as exc:
+        raise damaged_row("distill_queue", f"job {row[0]}", "payload_json", str(exc)) from exc
+    fields = dict(zip(_JOB_FIELDS, row, strict=True))
+    return Job(**{**fields, "payload": payload})
+
+
+class Sessions(Part):
+    """Sessions of coding agents that wait to be distilled, and their branches."""
+
+    def queue_session(
+        self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
+    ) -> int:
+        """Queue a session, unique by agent and session; the job's number. One that was queued before
+        gets the new payload and waits again."""
+        agent, session_id, outcome, payload = gate.admit_session(
+            agent, session_id, payload, outcome
+        )
+        now = clock.now_iso()
+        sql = (
+            "INSERT INTO distill_queue(space_id, agent, session_id, outcome, payload_json,"
+            " not_before, created_at) VALUES (?,?,?,?,?,?,?)"
+            " ON CONFLICT(space_id, agent, session_id) DO UPDATE SET outcome = excluded.outcome,"
+            " payload_json = excluded.payload_json, state = 'ready', attempts = 0,"
+            " fence = fence + 1, not_before = excluded.not_before, leased_until = NULL,"
+            " last_error = NULL, finished_at = NULL RETURNING job_no"
+        )
+        with self.db.write() as connection:
+            space = self.spaces.ensure("project")
+            values = (space, agent, session_id, outcome, canonical_json(payload), now, now)
+            return int(next(iter(connection.execute(sql, values)))[0])
+
+    def lease_job(self, lease_s: float = 300.0) -> Job | None:
+        """The job that waits longest, leased for so long; also one whose lease has run out. None
+        when none is due."""
+        now = clock.now()
+        until = (now + timedelta(seconds=gate.finite(lease_s, "lease_s"))).isoformat()
+        sql = (
+            "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
+            " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
+            " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
+            f" leased_until <= ?)) ORDER BY not_before, job_no LIMIT 1) RETURNING {_JOB}"
+        )
+        stamp = now.isoformat()
+        with self.db.write() as connection:
+            values = (until, self.spaces.find("project"), stamp, stamp)
+            row = next(iter(connection.execute(sql, values)), None)
+        return None if row is None else _job(row)
+
+    def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
+        """Store what a session taught and end its job, all or none. StoreError without the lease."""
+        with self.together():
+            self._end_job(job, "done")
+            return self.add_many(memories)
+
+    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
+        """Try a job again at that time, or never: then it is a dead letter."""
+        why = gate.admit_text(error, "error", 2_000)
+        at = None if retry_at is None else gate.admit_time(retry_at, "retry_at")
+        self._end_job(job, "dead" if at is None else "ready", error=why, not_before=at)
+
+    def _end_job(
+        self, job: Job, state: str, *, error: str | None = None, not_before: str | None = None
+    ) -> None:
+        ended = clock.now_iso() if state in ("done", "dead") else None
+        sql = (
+            "UPDATE distill_queue SET state = ?, last_error = ?, not_before = coalesce(?,"
+            " not_before), leased_until = NULL, finished_at = ? WHERE job_no = ? AND space_id = ?"
+            " AND fence = ? AND state = 'leased' RETURNING job_no"
+        )
+        with self.db.write() as connection:
+            space = self.spaces.find("project")
+            values = (state, error, not_before, ended, job.job_no, space, job.fence)
+            if next(iter(connection.execute(sql, values)), None) is None:
+                raise StoreError(
+                    f"job {job.job_no} is no longer leased to this worker: its lease ran out, or"
+                    " the session was queued again; nothing was stored"
+                )
+
+    def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
+        """Jobs, the oldest first: ready, leased, done or dead."""
+        which = "" if state is None else f"AND state = '{gate.choice(state, JOB_STATES, 'state')}'"
+        sql = (
+            f"SELECT {_JOB} FROM distill_queue WHERE space_id {in_spaces(self.spaces.visible())}"
+            f" {which} ORDER BY job_no LIMIT ?"
+        )
+        return [_job(row) for row in self.db.rows(sql, (gate.check_count(limit, "limit"),))]
+
+    def open_branch(
+        self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
+    ) -> Branch:
+        """Begin a branch of a session, below a parent or at its root."""
+        session, text, budget = gate.admit_branch(session_id, description, budget_tokens)
+        with self.db.write() as connection:
+            parent = None if parent_id is None else self.get_branch(parent_id)
+            if parent_id is not None and (parent is None or parent.session_id != session):
+                raise NotFound(f"no branch {parent_id!r} in session {session!r}")
+            depth = 0 if parent is None else parent.depth + 1
+            made = Branch(clock.new_uuid(), session, parent_id, text, depth, budget, 0, "open",
+                          None, clock.now_iso(), None)  # fmt: skip
+            marks = ",".join("?" * len(astuple(made)))
+            sql = f"INSERT INTO branches({_BRANCH}, space_id) VALUES ({marks},?)"
+            connection.execute(sql, (*astuple(made), self.spaces.ensure("project")))
+        return made
+
+    def get_branch(self, branch_id: str) -> Branch | None:
+        """One branch; None when this tenant has no such id."""
+        where = f"branch_id = ? AND space_id {in_spaces(self.spaces.visible())}"
+        row = self.db.row(f"SELECT {_BRANCH} FROM branches WHERE {where}", (branch_id,))
+        return None if row is None else Branch(*row)
+
+    def spend_branch(self, branch_id: str, tokens: int) -> Branch:
+        """Count tokens against an open branch's budget. LimitExceeded, and nothing is counted, above
+        it."""
+        gate.natural(tokens, "tokens")
+        with self.db.write():
+            branch = self._open(branch_id)
+            left = branch.budget_tokens - branch.used_tokens
+            if tokens > left:
+                raise LimitExceeded(
+                    f"branch {branch_id} has {left:,} of {branch.budget_tokens:,} tokens left, and"
+                    f" {tokens:,} were asked for"
+                )
+            return self._rewrite_branch(replace(branch, used_tokens=branch.used_tokens + tokens))
+
+    def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
+        """End an open branch: returned, failed or expired."""
+        gate.choice(state, BRANCH_ENDS, "state")
+        text = None if result is None else gate.admit_text(result, "result")
+        with self.db.write():
+            branch = self._open(branch_id)
+            ended = replace(branch, state=state, result=text, ended_at=clock.now_iso())
+            return self._rewrite_branch(ended)
+
+    def _open(self, branch_id: str) -> Branch:
+        branch = self.get_branch(branch_id)
+        if branch is None or branch.state != "open":
+            state = "there is none" if branch is None else f"it is {branch.state}"
+            raise NotFound(f"no open branch {branch_id!r} here: {state}")
+        return branch
+
+    def _rewrite_branch(self, branch: Branch) -> Branch:
+        self.db.run(
+            "UPDATE branches SET used_tokens = ?, state = ?, result = ?, ended_at = ?"
+            " WHERE branch_id = ?",
+            (branch.used_tokens, branch.state, branch.result, branch.ended_at, branch.branch_id),
+        )
+        return branch
+
+    def branches(self, session_id: str) -> list[Branch]:
+        """The branches of a session, the oldest first."""
+        sql = (
+            f"SELECT {_BRANCH} FROM branches WHERE session_id = ? AND space_id"
+            f" {in_spaces(self.spaces.visible())} ORDER BY created_at, branch_id"
+        )
+        return [Branch(*row) for row in self.db.rows(sql, (session_id,))]
