@@ -75,7 +75,7 @@ def _imports(folder: Path, size: int, length: int) -> list[tuple[str, ...]]:
     spent["plain FTS5 alone: the words, no rows or checks"] = seconds(
         lambda: _peer_words(folder / "plain.db", texts)
     )
-    alone = seconds(lambda: peer_vectors(texts))  # last: it leaves threads behind, and ours forks
+    alone = seconds(lambda: peer_vectors(texts))  # last: it leaves threads behind
     spent["wordllama alone: the vectors, all cores"] = alone
     return [
         (str(length), name, f"{took:.1f}", f"{report.count / took:,.0f}", f"{alone / took:.2f}×")

@@ -41,7 +41,7 @@ PROSE_WORDS = 45
 
 
 def run(folder: Path, sizes: tuple[int, ...] = (1_000, 10_000, 100_000)) -> str:
-    """Import packs of these sizes. The peer comes last: it leaves threads behind, and ours forks."""
+    """Import packs of these sizes. The peer comes last: it leaves threads behind."""
     folder.mkdir(parents=True)
     kinds: tuple[tuple[str, Lines, tuple[int, ...]], ...] = (
         ("written by a script, `json.dumps`", scripted, sizes),

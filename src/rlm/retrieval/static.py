@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlm.errors import ModelError
-from rlm.retrieval.bpe import WORD_CHARS, Vocabulary, split_words
+from rlm.retrieval.bpe import CACHED_WORDS, WORD_CHARS, Vocabulary, split_words
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -97,6 +97,21 @@ class StaticEmbedder:
             return self._tokens
 
 
+class _Words(dict[str, tuple[int, ...]]):
+    """The tokens of each word that was met."""
+
+    def __init__(self, vocab: Vocabulary) -> None:
+        self._vocab = vocab
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        found = self._vocab.encode_word(word)
+        if len(word) <= WORD_CHARS:
+            if len(self) >= CACHED_WORDS:
+                self.clear()
+            self[word] = found
+        return found
+
+
 class _Tokens:
     """The vocabulary and its weighted vectors."""
 
@@ -105,6 +120,7 @@ class _Tokens:
         self._vectors = vectors
         self._continues = vocab.continuations()
         self._table: Floats | None = None
+        self._words = _Words(vocab)
 
     def load_table(self) -> None:
         """Weigh every vector of the vocabulary once: 32 MB, which pays for itself in a bulk load."""
@@ -137,7 +153,7 @@ class _Tokens:
             words = _SEAM.sub(" ", text.replace("_", " ")).lower().split()
         else:
             words = [part for word in _split(text) for part in _SEAM.sub(" ", word).lower().split()]
-        return chain.from_iterable(map(self._vocab.encode_word, words))
+        return chain.from_iterable(map(self._words.__getitem__, words))
 
     def _weighted(self, ids: list[int] | Ints) -> Floats:
         rows = self._vectors[ids].astype(np.float32)

@@ -15,7 +15,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -82,7 +82,10 @@ _SPACELESS = (
 )
 _EMOJI = "\U0001f900-\U0001faff"  # newer than unicode61, which takes them for letters
 _PIECE = re.compile(f"([{_SPACELESS}]+)|([{_EMOJI}])|[^\\W_{_SPACELESS}]+")
-_HINT = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[^\x00-\x7f]")
+_NAME = re.compile(  # an ASCII identifier whose case changes, or in which a digit follows a letter
+    r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[A-Za-z](?=[0-9]))"
+    r"[A-Za-z0-9]*"
+)
 _SEAMS = re.compile("[ls]u|uu[ls]|[lsu]d")
 _PART = re.compile(
     "u{2,}s(?![ls])|u+(?![ls])|u?[ls]+|d+"
@@ -101,14 +104,14 @@ def grams(text: str) -> str:
     'graph meta parse http urls 2 数据 据库'
     """
     text = text[:_GRAMS_READ_CHARS]
-    if not _HINT.search(text):
-        return ""
-    if not text.isascii():  # in slices: normalising a long run of marks takes quadratic time
+    if text.isascii():
+        each: Iterator[str] = (part for name in _NAME.findall(text) for part in _parts(name))
+    else:  # in slices: normalising a long run of marks takes quadratic time
         slices = (text[start : start + 256] for start in range(0, len(text), 256))
-        text = "".join(unicodedata.normalize("NFC", part) for part in slices)
+        each = _each_gram("".join(unicodedata.normalize("NFC", part) for part in slices))
     found: dict[str, None] = {}
     room = GRAMS_CHARS + 1
-    for gram in _each_gram(text):
+    for gram in each:
         if gram not in found:
             room -= len(gram) + 1
             if room < 0:
@@ -117,7 +120,7 @@ def grams(text: str) -> str:
     return " ".join(found)
 
 
-def _each_gram(text: str) -> Iterable[str]:
+def _each_gram(text: str) -> Iterator[str]:
     pieces = list(_PIECE.finditer(text))
     for place, piece in enumerate(pieces):
         start, end = piece.span()
@@ -142,8 +145,8 @@ def _pairs(run: str) -> Iterable[str]:
 @lru_cache(maxsize=65_536)
 def _parts(name: str) -> tuple[str, ...]:
     """The parts of an identifier such as `parseHTTPUrls2`; none of any other word."""
-    kinds = "".join(map(_kind, name))
-    if kinds[0] == "d" or not _SEAMS.search(kinds):
+    kinds = "".join(map(_kind, name[: _WORD_CHARS + 1]))
+    if len(name) > _WORD_CHARS or kinds[0] == "d" or not _SEAMS.search(kinds):
         return ()
     spans = [match.span() for match in _PART.finditer(kinds)]
     if not 2 <= len(spans) <= _IDENTIFIER_PARTS:

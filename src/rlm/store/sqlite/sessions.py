@@ -68,17 +68,16 @@ class Sessions(Part):
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """The job that waits longest, leased for so long; also one whose lease has run out. None
         when none is due."""
-        now = clock.now()
-        until = (now + timedelta(seconds=gate.finite(lease_s, "lease_s"))).isoformat()
+        until = clock.now() + timedelta(seconds=gate.finite(lease_s, "lease_s"))
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
             " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
             f" leased_until <= ?)) ORDER BY not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
-        stamp = now.isoformat()
+        now, ends = clock.now_iso(), gate.admit_time(until.isoformat(), "lease_s")
         with self.db.write() as connection:
-            values = (until, self.spaces.find("project"), stamp, stamp)
+            values = (ends, self.spaces.find("project"), now, now)
             row = next(iter(connection.execute(sql, values)), None)
         return None if row is None else _job(row)
 

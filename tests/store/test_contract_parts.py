@@ -1,0 +1,322 @@
+"""The contract of the parts that are not memories: the pack ledger, the queue, branches, projects,
+ids by prefix, health. Every backend passes it, or says in `lacks` what it does not have."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rlm import clock
+from rlm.errors import LimitExceeded, NotFound, NotSupported, StoreError, ValidationError
+from rlm.store import gate
+from rlm.store.backend import (
+    PARTS,
+    BranchStore,
+    ItemStore,
+    MemoryBackend,
+    PackLedger,
+    ProjectStore,
+    RunStore,
+    SessionQueue,
+    StoreHealth,
+)
+from rlm.store.types import Judgment, NewPack, Run, Tenant, Trajectory
+
+PROTOCOL = (
+    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth
+)  # fmt: skip
+CALLS = {
+    "graph": lambda store: store.graph.create_node("fact", "x"),
+    "queue": lambda store: store.queue_session("claude", "s1", {}),
+    "branches": lambda store: store.open_branch("s1", "try", 10),
+    "projects": lambda store: store.other_projects(),
+}
+
+
+@pytest.fixture
+def having(opener):
+    """A store that has a part, or a skip."""
+
+    def opened(part, **kw):
+        store = opener(**kw)
+        if part in store.lacks:
+            pytest.skip(f"{opener.kind} says that it lacks {part}")
+        return store
+
+    return opened
+
+
+def test_a_backend_has_every_method_of_the_protocol(backend):
+    assert isinstance(backend, MemoryBackend)
+    for part in PROTOCOL:
+        for name, method in inspect.getmembers(part, inspect.isfunction):
+            if not name.startswith("_"):
+                own = getattr(type(backend), name)
+                stated = list(inspect.signature(method).parameters)
+                taken = inspect.signature(own).parameters
+                loose = any(p.kind is p.VAR_KEYWORD for p in taken.values())
+                assert loose or [n.rstrip("_") for n in taken] == stated, name
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_a_backend_lacks_it_says_once_and_raises(backend, part):
+    if part in backend.lacks:
+        with pytest.raises(NotSupported, match="use an SQLite store"):
+            CALLS[part](backend)
+    else:
+        CALLS[part](backend)
+
+
+# -- packs
+
+
+def admitted(store, *items):
+    return list(gate.admit_items(items, store.tenant, origin="pack:p"))
+
+
+def pack_item(make_item, n, trust="quarantined", **kw):
+    return make_item(f"Line {n}", source_type="pack", trust=trust, **kw)
+
+
+def pack(trust="quarantined", name="p", sha256="a" * 64):
+    return NewPack(name, sha256, f"{name}.jsonl", None, trust)
+
+
+def test_an_import_is_listed_and_the_same_again_adds_nothing(backend, make_item):
+    lines = admitted(backend, *(pack_item(make_item, n, "trusted") for n in range(5)))
+    told = []
+    number, added = backend.add_pack(
+        pack("trusted"), [lines[:3], lines[3:]], on_progress=told.append
+    )
+    assert (added, told) == (5, [3, 5])
+    assert backend.add_pack(pack("trusted"), [lines]) == (number, 0)
+    [row] = backend.packs()
+    assert (row.pack_no, row.name, row.item_count, row.added_count) == (number, "p", 5, 5)
+    assert row.rolled_back_at is None
+    assert len(backend.retrieve("line", k=9)) == 5
+
+
+def test_an_import_that_fails_leaves_nothing(backend, make_item):
+    def chunks():
+        yield admitted(backend, pack_item(make_item, 1))
+        raise ValidationError("line 2 is bad")
+
+    with pytest.raises(ValidationError, match="line 2"):
+        backend.add_pack(pack(), chunks())
+    assert backend.packs() == [] and backend.list_items() == []
+
+
+def test_a_rollback_takes_back_what_nobody_changed(backend, make_item):
+    lines = admitted(backend, *(pack_item(make_item, n, "trusted") for n in range(4)))
+    number, _ = backend.add_pack(pack("trusted"), [lines])
+    own = backend.add(make_item("Written by hand"))
+    backend.update(lines[0].memory_id, description="edited by hand")
+    renamed = backend.update(lines[1].memory_id, title="Another title").memory_id
+    archived, kept = backend.rollback_pack(number)
+    assert archived == 2
+    assert set(kept) == {lines[0].memory_id, renamed}
+    assert {item.memory_id for item in backend.list_items()} == {own, *kept}
+    assert backend.rollback_pack(number) == (0, [])
+    assert backend.packs()[0].rolled_back_at is not None
+
+
+def test_importing_after_a_rollback_brings_it_back_with_its_counts(backend, make_item):
+    lines = admitted(backend, pack_item(make_item, 1, "trusted"))
+    number, _ = backend.add_pack(pack("trusted"), [lines])
+    backend.record_usage("t", [(lines[0], 0.5)])
+    used = backend.get(lines[0].memory_id).last_used
+    backend.rollback_pack(number)
+    again, added = backend.add_pack(pack("trusted"), [lines])
+    assert added == 1 and again != number
+    item = backend.get(lines[0].memory_id)
+    assert item.archived_at is None and item.last_used == used
+
+
+def test_better_trust_lifts_quarantine_and_what_a_person_archived_stays(backend, make_item):
+    one, two = admitted(backend, *(pack_item(make_item, n) for n in range(2)))
+    backend.add_pack(pack(), [[one, two]])
+    assert backend.retrieve("line") == []
+    backend.delete(two.memory_id)
+    better = admitted(backend, *(pack_item(make_item, n, "trusted") for n in range(2)))
+    assert backend.add_pack(pack("trusted", sha256="b" * 64), [better])[1] == 1
+    assert [hit.item.memory_id for hit in backend.retrieve("line", k=5)] == [one.memory_id]
+    assert backend.get(two.memory_id).archived_at is not None
+
+
+def test_packs_of_another_tenant_are_not_seen(opener, make_item):
+    mine, theirs = opener(Tenant("o", "t", "a")), opener(Tenant("o", "t", "b"))
+    number, _ = mine.add_pack(pack(), [admitted(mine, pack_item(make_item, 1))])
+    theirs = opener(Tenant("o", "t", "b"))
+    assert theirs.packs() == []
+    assert theirs.rollback_pack(number) == (0, [])
+    assert len(mine.packs()) == 1
+
+
+# -- runs
+
+
+def test_which_trajectories_were_judged_with_high_confidence(backend):
+    for name, confidence in (("t1", "high"), ("t2", "low")):
+        backend.save_artifacts(
+            Run(run_id=f"r-{name}"),
+            Trajectory("q", trajectory_id=name),
+            Judgment(True, "yes", confidence),
+        )
+    assert backend.judged_high(["t1", "t2", "t3", ""]) == {"t1"}
+
+
+# -- ids
+
+
+def test_ids_by_their_beginning(backend, make_item):
+    ids = sorted(backend.add(make_item(f"Title {n}")) for n in range(12))
+    archived = ids[3]
+    backend.delete(archived)
+    for found in ids:
+        assert found in backend.ids_starting("memory", found[:6])
+    assert backend.ids_starting("memory", "", limit=5) == ids[:5]
+    assert backend.ids_starting("memory", "%") == backend.ids_starting("memory", "_") == []
+
+
+def test_ids_of_nodes_and_edges(having):
+    store = having("graph")
+    node = store.graph.create_node("fact", "x")
+    edge = store.graph.create_edge("relation", "r", [{"node_id": node}])
+    assert store.ids_starting("node", node[:8]) == [node]
+    assert store.ids_starting("edge", edge[:8]) == [edge]
+    with pytest.raises(ValidationError, match="kind"):
+        store.ids_starting("run", "x")
+
+
+# -- the queue
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_job_goes_from_ready_to_done_with_its_memories(having, make_item):
+    store = having("queue")
+    number = store.queue_session("claude", "s1", {"turns": 3}, outcome="success")
+    [waiting] = store.jobs("ready")
+    assert (waiting.job_no, waiting.payload, waiting.outcome) == (number, {"turns": 3}, "success")
+    job = store.lease_job()
+    assert job.job_no == number and job.attempts == 1
+    assert store.lease_job() is None
+    [kept] = store.finish_job(job, [make_item("What the session taught")])
+    assert store.get(kept) is not None
+    [done] = store.jobs()
+    assert done.state == "done" and done.finished_at is not None
+
+
+def test_a_session_is_queued_once_and_again_with_newer_words(having):
+    store = having("queue")
+    first = store.queue_session("claude", "s1", {"n": 1})
+    assert store.queue_session("claude", "s1", {"n": 2}) == first
+    assert store.queue_session("codex", "s1", {"n": 3}) != first
+    assert [job.payload["n"] for job in store.jobs()] == [2, 3]
+
+
+def test_who_lost_the_lease_cannot_finish(having, make_item):
+    store = having("queue")
+    with clock.frozen(NOW):
+        store.queue_session("claude", "s1", {})
+        slow = store.lease_job(lease_s=60)
+    with clock.frozen(NOW + timedelta(seconds=61)):
+        fast = store.lease_job(lease_s=60)
+        assert fast.job_no == slow.job_no and fast.fence > slow.fence
+        with pytest.raises(StoreError, match="no longer leased"):
+            store.finish_job(slow, [make_item()])
+        assert store.list_items() == []
+        store.finish_job(fast, [make_item()])
+    assert len(store.list_items()) == 1
+
+
+def test_a_job_that_fails_waits_or_dies(having):
+    store = having("queue")
+    with clock.frozen(NOW):
+        store.queue_session("claude", "s1", {})
+        later = (NOW + timedelta(minutes=5)).isoformat()
+        store.fail_job(store.lease_job(), "the model is down", retry_at=later)
+        assert store.lease_job() is None
+    with clock.frozen(NOW + timedelta(minutes=6)):
+        job = store.lease_job()
+        assert (job.attempts, job.last_error) == (2, "the model is down")
+        store.fail_job(job, "again")
+    [dead] = store.jobs("dead")
+    assert dead.last_error == "again"
+    with pytest.raises(ValidationError, match="state"):
+        store.jobs("lost")
+
+
+def test_jobs_of_another_tenant_are_not_leased(having):
+    having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
+    other = having("queue", tenant=Tenant("o", "t", "b"))
+    assert other.lease_job() is None and other.jobs() == []
+
+
+# -- branches
+
+
+def test_branches_have_budgets_and_an_end(having):
+    store = having("branches")
+    root = store.open_branch("s1", "try the other parser", 100)
+    child = store.open_branch("s1", "its lexer", 40, root.branch_id)
+    assert (root.depth, child.depth, child.parent_id) == (0, 1, root.branch_id)
+    assert store.spend_branch(child.branch_id, 30).used_tokens == 30
+    with pytest.raises(LimitExceeded, match="10 of 40 tokens left, and 11 were asked for"):
+        store.spend_branch(child.branch_id, 11)
+    ended = store.end_branch(child.branch_id, "returned", "it works")
+    assert (ended.state, ended.result) == ("returned", "it works")
+    with pytest.raises(NotFound, match="it is returned"):
+        store.spend_branch(child.branch_id, 1)
+    assert store.get_branch(child.branch_id) == ended
+    assert [branch.branch_id for branch in store.branches("s1")] == [
+        root.branch_id,
+        child.branch_id,
+    ]
+    assert store.branches("s2") == [] and store.get_branch("nobody") is None
+
+
+def test_a_branch_needs_a_parent_of_its_own_session(having):
+    store = having("branches")
+    root = store.open_branch("s1", "x", 10)
+    with pytest.raises(NotFound, match="no branch"):
+        store.open_branch("s2", "y", 10, root.branch_id)
+    with pytest.raises(ValidationError, match="budget_tokens"):
+        store.open_branch("s1", "y", 0)
+    other = having("branches", tenant=Tenant("o", "t", "b"))
+    assert other.get_branch(root.branch_id) is None
+
+
+# -- projects and health
+
+
+def test_other_projects_and_their_counts(having, make_item):
+    for project, count in (("a", 1), ("b", 3)):
+        store = having("projects", tenant=Tenant("o", "t", project))
+        for n in range(count):
+            store.add(make_item(f"Title {n}"))
+    mine = having("projects", tenant=Tenant("o", "t", "mine"))
+    assert mine.other_projects() == {"b": 3, "a": 1}
+    assert mine.other_projects("trajectories") == {}
+
+
+def test_a_sound_store_says_so_and_needs_no_repair(backend, make_item):
+    backend.add(make_item())
+    checks = backend.check()
+    assert checks and all(check.ok for check in checks)
+    assert backend.repair() == []
+    assert backend.read_only is False
+
+
+def test_together_is_all_or_nothing(backend, make_item):
+    with pytest.raises(ZeroDivisionError), backend.together():
+        backend.add(make_item("One"))
+        backend.add_pack(pack(), [admitted(backend, pack_item(make_item, 1))])
+        raise ZeroDivisionError
+    assert backend.list_items() == [] and backend.packs() == []
+    with backend.together():
+        backend.add(make_item("One"))
+        backend.add(make_item("Two"))
+    assert len(backend.list_items()) == 2
