@@ -4,9 +4,9 @@ same run.
 Each side does the same work in the way its users would write it, by turns, each time in a new
 process. A load is from the file to the first moment at which it can be asked, by an engine that has
 started, and once more with its start: ours is a confined Python that imports the engine, rdflib's
-is the import of rdflib. GraphMeta is what `rlm.ontology.meta.graph_meta` holds, and its index by label: ours
-is gathered in the worker, sent over and read; rdflib's is built by `describe` below from the
-graph's own iterators, each walked once where that is possible.
+is the import of rdflib. GraphMeta is what `rlm.ontology.meta.graph_meta` holds, and its index by
+label: ours is gathered in the worker, sent over and read; rdflib's is built by `describe` below
+from the graph's own iterators, each walked once where that is possible.
 
 Of several turns the least counts, on both sides: whatever else a machine does can only add to a
 time. The ratios of the single turns are told beside it.
@@ -22,14 +22,15 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-import rlm.ontology.meta.build_meta  # noqa: F401 - both sides are loaded before the clock starts
+import rlm.ontology.meta.builder  # noqa: F401 - both sides are loaded before the clock starts
 from bench.ontology_data import write_ontology
 from bench.report import table
-from rlm.ontology.engine.loading import Loader
+from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Worker
@@ -43,8 +44,11 @@ START_S = 0.3
 """By then a worker waits for its first order."""
 ROUNDS, LARGE = 7, 200_000
 """Everything is done so often, and once from so many triples on."""
-HOW = f"""Both sides by turns, each turn in new processes. A time is the least of {ROUNDS} turns, since whatever else a
-machine does can only add to it (of one turn at 1 M); in brackets the ratios of single turns."""
+HOW = (
+    f"Both sides by turns, each turn in new processes. A time is the least of {ROUNDS} turns, since"
+    " whatever else a\nmachine does can only add to it (of one turn at 1 M); in brackets the ratios"
+    " of single turns."
+)
 T = TypeVar("T")
 
 
@@ -205,16 +209,59 @@ def rdflib_side(path: str, query: str) -> None:
     print(json.dumps(told))
 
 
+def _pairs(graph: Any, predicate: Any) -> Iterator[tuple[Any, Any]]:
+    from rdflib import URIRef
+
+    found = graph.subject_objects(predicate)
+    return ((s, o) for s, o in found if isinstance(s, URIRef) and isinstance(o, URIRef))
+
+
+def _sides(graph: Any, predicate: Any) -> dict[Any, set[Any]]:
+    from rdflib import OWL, BNode
+
+    found: dict[Any, set[Any]] = defaultdict(set)
+    for prop, end in graph.subject_objects(predicate):
+        union = graph.value(end, OWL.unionOf) if isinstance(end, BNode) else None
+        found[prop].update([end] if union is None else graph.items(union))
+    return found
+
+
+def _texts(
+    graph: Any, languages: Counter[str], predicates: Iterable[Any], wanted: set[Any]
+) -> dict[Any, list[tuple[str, str]]]:
+    from rdflib import Literal
+
+    found: dict[Any, list[tuple[str, str]]] = defaultdict(list)
+    for predicate in predicates:
+        for subject, value in graph.subject_objects(predicate):
+            if isinstance(value, Literal) and subject in wanted:
+                languages[value.language or ""] += 1
+                found[subject].append((" ".join(value.split()), value.language or ""))
+    return found
+
+
+def _by_label(labels: Any, alternatives: Any, unlabelled: set[Any]) -> dict[str, set[Any]]:
+    found: dict[str, set[Any]] = defaultdict(set)
+    for source in (labels, alternatives):
+        for iri, some in source.items():
+            for text, _ in some:
+                found[text.lower()].add(iri)
+    for iri in unlabelled:
+        found[" ".join(re.split(r"[#/]", iri)[-1].split("_")).lower()].add(iri)
+    return found
+
+
 def describe(graph: Any) -> dict[str, int]:
     """What a GraphMeta holds, by rdflib. Returns the sizes of its parts, by which both sides are
     compared."""
-    from rdflib import DC, DCTERMS, FOAF, OWL, RDF, RDFS, SDO, SKOS, BNode, Literal, URIRef
+    from rdflib import DC, DCTERMS, FOAF, OWL, RDF, RDFS, SDO, SKOS, URIRef
 
     class_types = {OWL.Class, RDFS.Class, OWL.DeprecatedClass}
     property_types = {
-        RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty, OWL.FunctionalProperty,
-        OWL.InverseFunctionalProperty, OWL.TransitiveProperty, OWL.SymmetricProperty,
-    }  # fmt: skip
+        *(RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty),
+        *(OWL.FunctionalProperty, OWL.InverseFunctionalProperty),
+        *(OWL.TransitiveProperty, OWL.SymmetricProperty),
+    }
     machinery = (str(RDF), str(RDFS), str(OWL))
 
     # every statement once: use of the predicates, and the subjects
@@ -245,13 +292,7 @@ def describe(graph: Any) -> dict[str, int]:
     examples = {kind: heapq.nsmallest(3, some) for kind, some in members.items()}
 
     # hierarchy
-    def pairs(predicate: Any) -> Iterator[tuple[Any, Any]]:
-        return (
-            (s, o)
-            for s, o in graph.subject_objects(predicate)
-            if isinstance(s, URIRef) and isinstance(o, URIRef)
-        )
-
+    pairs = partial(_pairs, graph)
     supers, subs = defaultdict[Any, set[Any]](set), defaultdict[Any, set[Any]](set)
     for sub, sup in pairs(RDFS.subClassOf):
         if sup != OWL.Thing:
@@ -266,14 +307,7 @@ def describe(graph: Any) -> dict[str, int]:
     roots = sorted(iri for iri in declared | subs.keys() if not supers.get(iri))
 
     # properties
-    def sides(predicate: Any) -> dict[Any, set[Any]]:
-        found: dict[Any, set[Any]] = defaultdict(set)
-        for prop, end in graph.subject_objects(predicate):
-            union = graph.value(end, OWL.unionOf) if isinstance(end, BNode) else None
-            found[prop].update([end] if union is None else graph.items(union))
-        return found
-
-    domains, ranges = sides(RDFS.domain), sides(RDFS.range)
+    domains, ranges = _sides(graph, RDFS.domain), _sides(graph, RDFS.range)
     super_properties, inverses = list(pairs(RDFS.subPropertyOf)), list(pairs(OWL.inverseOf))
     in_use = {iri for iri in pred_freq if not str(iri).startswith(machinery)}
     properties = {
@@ -292,17 +326,7 @@ def describe(graph: Any) -> dict[str, int]:
     }
     sample = heapq.nsmallest(SAMPLE, individuals)
     wanted = terms | set(sample)
-    languages: Counter[str] = Counter()
-
-    def texts(predicates: Iterable[Any], wanted: set[Any]) -> dict[Any, list[tuple[str, str]]]:
-        found: dict[Any, list[tuple[str, str]]] = defaultdict(list)
-        for predicate in predicates:
-            for subject, value in graph.subject_objects(predicate):
-                if isinstance(value, Literal) and subject in wanted:
-                    languages[value.language or ""] += 1
-                    found[subject].append((" ".join(value.split()), value.language or ""))
-        return found
-
+    texts = partial(_texts, graph, Counter())
     labels = texts(
         (RDFS.label, SKOS.prefLabel, DCTERMS.title, DC.title, FOAF.name, SDO.name), wanted
     )
@@ -310,13 +334,7 @@ def describe(graph: Any) -> dict[str, int]:
         (SKOS.altLabel, SKOS.hiddenLabel, DCTERMS.alternative, SDO.alternateName, FOAF.nick), wanted
     )
     comments = texts((SKOS.definition, RDFS.comment, DCTERMS.description, DC.description), terms)
-    by_label: dict[str, set[Any]] = defaultdict(set)
-    for source in (labels, alternatives):
-        for iri, some in source.items():
-            for text, _ in some:
-                by_label[text.lower()].add(iri)
-    for iri in terms - labels.keys() - ontologies:
-        by_label[" ".join(re.split(r"[#/]", iri)[-1].split("_")).lower()].add(iri)
+    by_label = _by_label(labels, alternatives, terms - labels.keys() - ontologies)
     held = (
         examples,
         equivalents,

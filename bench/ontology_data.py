@@ -292,7 +292,7 @@ def schema_lines(plan: Plan, form: str) -> Iterator[str]:
 
 
 class Body:
-    """The individuals: whole blocks, then as much of one more as makes the number of triples exact."""
+    """The individuals: whole blocks, then as much of one more as makes the number exact."""
 
     def __init__(self, plan: Plan, form: str, triples: int) -> None:
         term = writer(form)

@@ -60,7 +60,9 @@ def test_the_tables_fit_eighty_columns(capsys: pytest.CaptureFixture[str]) -> No
                  max_single_return=1_000, context_size=1_234_567, flags=("x",))
         for arm in ("off", "packs", "trained") for task in range(12) for trial in range(12)
     ]  # fmt: skip
-    cli._print_tables(Evaluation("c", "prov", "m", ("off", "packs", "trained"), 12, None, True, runs))
+    cli._print_tables(
+        Evaluation("c", "prov", "m", ("off", "packs", "trained"), 12, None, True, runs)
+    )
     for table in tables_of(capsys.readouterr().out):
         columns = zip(*[line.split("\t") for line in table], strict=True)
         assert sum(max(len(cell) for cell in column) + 2 for column in columns) - 2 <= 80, table

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from rlm.ontology.engine.local import LocalEngine
-from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.meta.builder import build_meta
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.views import Views
 

@@ -19,7 +19,7 @@ from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.plugins.sparql import prepareQuery
 
 from rlm.ontology.engine.local import LocalEngine
-from rlm.ontology.engine.parsing import BASE_IRI
+from rlm.ontology.engine.parser import BASE_IRI
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import OntologyError, QueryTimeout
-from rlm.ontology.engine import cache as cache_module
-from rlm.ontology.engine.cache import Cache, hash_file
+from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.worker import Worker
 
@@ -356,30 +355,6 @@ def test_what_a_dead_process_left_is_swept(folder):
     os.utime(old, (1, 1))
     cache.begin()
     assert not old.exists() and young.exists()
-
-
-def test_a_large_file_is_hashed_once(monkeypatch, tmp_path, folder):
-    monkeypatch.setattr(cache_module, "SEEN_BYTES", 0)
-    monkeypatch.setattr(cache_module, "SETTLED_NS", -1)
-    path = tmp_path / "x.nt"
-    path.write_bytes(b"first")
-    cache = Cache(folder)
-    assert cache.content_hash(path) == hash_file(path)
-    (note,) = (folder / "ontologies" / ".seen").glob("*.json")
-    note.write_text(json.dumps({**json.loads(note.read_text()), "sha256": "remembered"}))
-    assert cache.content_hash(path) == "remembered"
-    times = path.stat()
-    path.write_bytes(b"other")
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert cache.content_hash(path) == hash_file(path), "same size and time, other content"
-
-
-def test_a_file_that_was_written_just_now_is_hashed_each_time(monkeypatch, tmp_path, folder):
-    monkeypatch.setattr(cache_module, "SEEN_BYTES", 0)
-    path = tmp_path / "x.nt"
-    path.write_bytes(b"first")
-    assert Cache(folder).content_hash(path) == hash_file(path)
-    assert not (folder / "ontologies" / ".seen").exists()
 
 
 def test_the_folder_is_the_owners_alone(opening, folder):

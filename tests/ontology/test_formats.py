@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import NotRDF, OntologyError
-from rlm.ontology.engine import reading
-from rlm.ontology.engine.formats import detect, format_named, sniff
-from rlm.ontology.engine.reading import Reader, check_jsonld, check_prolog
+from rlm.ontology.engine import safe_input
+from rlm.ontology.engine.formats import detect, find_format, sniff
+from rlm.ontology.engine.safe_input import SafeReader, check_jsonld, check_prolog
 
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XML = (
@@ -94,7 +94,7 @@ def test_a_format_that_is_given_is_believed(tmp_path):
     path = tmp_path / "x.json"
     path.write_text(TEXTS["turtle"], "utf-8")
     assert detect(path, "ttl").format == "turtle"
-    assert [format_named(name) for name in ("Turtle", "RDF/XML", ".owl", "JSON-LD", "NT")] == [
+    assert [find_format(name) for name in ("Turtle", "RDF/XML", ".owl", "JSON-LD", "NT")] == [
         "turtle", "rdf-xml", "rdf-xml", "json-ld", "n-triples",
     ]  # fmt: skip
     with pytest.raises(OntologyError, match="no RDF format 'yaml'; known: turtle"):
@@ -187,23 +187,23 @@ def test_long_odd_text_is_sniffed_at_once(start):
 )
 def test_a_reader_gives_the_files_bytes_whatever_is_asked_for(data, sizes, packed):
     raw = gzip.compress(data) if packed else data
-    reader = Reader(io.BytesIO(raw), "turtle", gzipped=packed)
+    reader = SafeReader(io.BytesIO(raw), "turtle", gzipped=packed)
     got, turn = b"", 0
     while part := reader.read(sizes[turn % len(sizes)]):
         got, turn = got + part, turn + 1
     assert got == data.removeprefix(b"\xef\xbb\xbf")
-    assert reader.finish() == reading.sha256(raw).hexdigest()
+    assert reader.finish() == safe_input.sha256(raw).hexdigest()
 
 
 def test_the_hash_is_over_the_whole_file_even_if_the_parser_stops():
     data = b"x" * 500_000
-    reader = Reader(io.BytesIO(data), "turtle")
+    reader = SafeReader(io.BytesIO(data), "turtle")
     reader.read(10)
-    assert reader.finish() == reading.sha256(data).hexdigest()
+    assert reader.finish() == safe_input.sha256(data).hexdigest()
 
 
 def _read(data: bytes, format: str, *, packed: bool = False) -> bytes:
-    return Reader(io.BytesIO(data), format, gzipped=packed).read()
+    return SafeReader(io.BytesIO(data), format, gzipped=packed).read()
 
 
 @pytest.mark.parametrize("cut", [1, 8, 40, 300])
@@ -222,7 +222,7 @@ def test_a_gzip_file_with_a_wrong_byte_is_told():
 
 def test_a_gzip_bomb_is_refused_before_it_is_unpacked():
     bomb = gzip.compress(b"\n" * (40 << 20))
-    reader = Reader(io.BytesIO(bomb), "turtle", gzipped=True)
+    reader = SafeReader(io.BytesIO(bomb), "turtle", gzipped=True)
     read = 0
     with pytest.raises(NotRDF, match="more than 250 times its size"):
         while part := reader.read(1 << 16):
@@ -231,7 +231,7 @@ def test_a_gzip_bomb_is_refused_before_it_is_unpacked():
 
 
 def test_more_than_the_largest_file_is_refused(monkeypatch):
-    monkeypatch.setattr(reading, "MAX_BYTES", 1000)
+    monkeypatch.setattr(safe_input, "MAX_BYTES", 1000)
     with pytest.raises(NotRDF, match="GiB in it"):
         _read(b"x" * 2000, "turtle")
 
@@ -298,7 +298,7 @@ def test_a_dtd_in_the_middle_is_refused_wherever_it_lies(start):
     filled = XML.replace("</rdf:RDF>", "").ljust(start)
     data = (filled + '<!DocType x [ <!ENTITY q "zzz"> ]></rdf:RDF>').encode()
     assert data.index(b"<!DocType") == start
-    reader = Reader(io.BytesIO(data), "rdf-xml")
+    reader = SafeReader(io.BytesIO(data), "rdf-xml")
     got = b""
     with pytest.raises(NotRDF, match="in the middle of the document"):
         while part := reader.read(2048):

@@ -8,19 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyoxigraph as ox
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine import child, loading, parsing, worker
-from rlm.ontology.engine.cache import Entry, hash_file
+from rlm.ontology.engine import cache_writer, loader, parser
+from rlm.ontology.engine.cache import CacheEntry, hash_file
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
-from rlm.ontology.meta.gathering import gather
+from rlm.ontology.meta.builder import scan_store
 
 TEXT = "@prefix e: <http://e/> .\n" + "".join(
     f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
@@ -57,13 +55,13 @@ def opening(tmp_path, folder) -> Iterator:
 @pytest.fixture
 def held(monkeypatch) -> Iterator[threading.Event]:
     """No background build begins before this is set."""
-    gate, before = threading.Event(), loading.Background._build
+    gate, before = threading.Event(), cache_writer.CacheWriter._build
 
     def build(self) -> None:
         gate.wait(WAIT_S)
         before(self)
 
-    monkeypatch.setattr(loading.Background, "_build", build)
+    monkeypatch.setattr(cache_writer.CacheWriter, "_build", build)
     yield gate
     gate.set()
 
@@ -84,13 +82,6 @@ def leftovers(folder: Path) -> list[str]:
         for path in (folder / "ontologies").iterdir()
         if path.name.startswith((".building", ".dropped"))
     ]
-
-
-def until_in_memory(engine: LocalEngine, wait_s: float) -> bool:
-    ends = time.monotonic() + wait_s
-    while not engine.in_memory and time.monotonic() < ends:
-        engine.query("ASK { ?s ?p ?o }")
-    return engine.in_memory
 
 
 # -- where answers come from
@@ -121,14 +112,14 @@ def test_a_larger_graph_is_answered_from_the_disk(opening, folder, most, in_memo
 
 def test_a_file_that_is_too_long_is_not_even_tried_in_memory(opening, monkeypatch):
     orders: list[str] = []
-    before = loading.Loader._begun
+    before = loader.Loader._begin
 
     def begun(self, order):
         orders.append(order["mode"])
         return before(self, order)
 
-    monkeypatch.setattr(loading.Loader, "_begun", begun)
-    engine = opening(memory_triples=len(TEXT) // loading.BYTES_PER_TRIPLE - 1)
+    monkeypatch.setattr(loader.Loader, "_begin", begun)
+    engine = opening(memory_triples=len(TEXT) // loader.BYTES_PER_TRIPLE - 1)
     assert orders == ["build", "serve"] and counted(engine) == 400
 
 
@@ -141,25 +132,7 @@ def test_a_file_that_unpacks_to_too_much_goes_to_the_disk(tmp_path, folder):
         assert not engine.in_memory and counted(engine) == 400
 
 
-def test_an_opened_cache_is_copied_into_memory_once_it_is_asked(opening):
-    opening(BLANK).close()
-    engine = opening(BLANK)
-    assert engine.loaded_from_cache and not engine.in_memory
-    first = engine.query(BLANKS).rows
-    assert until_in_memory(engine, WAIT_S)
-    assert engine.query(BLANKS).rows == first, "the same names for blank nodes"
-    answer = engine.query("SELECT ?o ?n { ?o <http://e/q> ?n }", bindings={"o": first[2]["o"]})
-    assert [row["n"]["v"] for row in answer.rows] == ["3"] and engine.meta().triple_count == 6
-
-
-def test_an_opened_cache_of_a_large_graph_stays_on_the_disk(opening):
-    opening(memory_triples=100).close()
-    engine = opening(memory_triples=100)
-    assert counted(engine) == 400 and not until_in_memory(engine, 0.2)
-    assert counted(engine) == 400 and not engine.in_memory
-
-
-def test_named_graphs_are_copied_as_they_are(opening):
+def test_named_graphs_are_the_same_in_memory_and_in_the_cache(opening):
     text = (
         "@prefix e: <http://e/> .\ne:g1 { e:a e:p e:b }\ne:g2 { e:a e:p e:b , e:c }\n_:g { e:a e:q"
         " _:g }\n"
@@ -170,8 +143,7 @@ def test_named_graphs_are_copied_as_they_are(opening):
     assert first.in_memory and len(rows) == 4
     first.close()
     second = opening(text, "x.trig")
-    assert second.query(asked).rows == rows
-    assert until_in_memory(second, WAIT_S) and second.query(asked).rows == rows
+    assert second.query(asked).rows == rows and not second.in_memory
     assert counted(second) == counted(opening(text, "x.trig", memory_triples=0))
 
 
@@ -242,14 +214,13 @@ def test_one_thread_or_two_read_the_same(tmp_path, beside):
     path.write_text(text, "utf-8")
     order = {"format": "turtle", "gzipped": False, "most_triples": 6000, "most_bytes": 1 << 20}
     with path.open("rb") as file:
-        store, facts, tally = parsing.parse_small(file, order, beside=beside)
-    counted = tally.sizes.statements if tally is not None else facts["triples"]
-    assert (tally is not None) is beside is facts["later"]
-    assert counted == 6000 and facts["naming"] == "" and facts["sha256"] == hash_file(path)
+        store, facts, counts = parser.parse_small(file, order, beside=beside)
+    assert (counts is not None) is beside
+    assert facts["triples"] == 6000 and facts["naming"] == "" and facts["sha256"] == hash_file(path)
     asked = "SELECT ?s { ?s <http://e/p>/<http://e/q> 1000 }"
     assert [row["s"].value for row in store.query(asked)] == ["n999"], "numbered as they come"
-    with path.open("rb") as file, pytest.raises(parsing.TooMuch):
-        parsing.parse_small(file, {**order, "most_triples": 100}, beside=beside)
+    with path.open("rb") as file, pytest.raises(parser.TooMuch):
+        parser.parse_small(file, {**order, "most_triples": 100}, beside=beside)
 
 
 def test_what_goes_wrong_in_the_second_thread_is_told_in_the_first():
@@ -258,7 +229,7 @@ def test_what_goes_wrong_in_the_second_thread_is_told_in_the_first():
             raise OSError("no room")
 
     with pytest.raises(OSError, match="no room"):
-        parsing._fill(Full(), iter([[1], [2], [3]]), 0, beside=True, tally=None)
+        parser._fill(Full(), iter([[1], [2], [3]]), 0, beside=True, counts=None)
 
 
 def test_a_statement_that_is_said_twice_counts_once(opening):
@@ -268,9 +239,6 @@ def test_a_statement_that_is_said_twice_counts_once(opening):
     assert engine.triples == 1 and engine.in_memory
 
 
-SPARE = (
-    "import rlm.ontology.engine.child; rlm.ontology.engine.child._core_to_spare = lambda: True\n"
-)
 NESTED = "<http://e/s> <http://e/says> <<( <http://e/a> <http://e/p> _:b )>> ; a <http://e/T> ."
 TYPED = (
     "_:x a <http://e/T> . <http://e/i> a <http://e/T> , [] . <http://e/T> a"
@@ -285,9 +253,9 @@ UNTYPED = '<http://e/u> <http://www.w3.org/2000/01/rdf-schema#label> "U" . ' * 2
         ("x.ttl", TYPED, True),
         ("x.ttl", TYPED + UNTYPED, False),  # said twice
         ("x.ttl", NESTED, True),
-        ("x.ttl", "", None),
-        ("x.trig", "<http://e/g> { <http://e/a> a <http://e/T> }", None),
-        ("x.nt", "<http://e/a b> <http://e/p> <http://e/c> .\n", None),  # read leniently
+        ("x.ttl", "", True),
+        ("x.trig", "<http://e/g> { <http://e/a> a <http://e/T> }", False),
+        ("x.nt", "<http://e/a b> <http://e/p> <http://e/c> .\n", False),  # read leniently
     ],
 )
 def test_what_was_counted_while_loading_is_used_only_where_it_holds(tmp_path, name, text, fits):
@@ -296,12 +264,9 @@ def test_what_was_counted_while_loading_is_used_only_where_it_holds(tmp_path, na
     format = {".ttl": "turtle", ".trig": "trig", ".nt": "n-triples"}[path.suffix]
     order = {"format": format, "gzipped": False, "most_triples": 100, "most_bytes": 1 << 20}
     with path.open("rb") as file:
-        store, facts, tally = parsing.parse_small(file, order, beside=True)
-    assert (tally is None) is (fits is None) is not facts["later"]
-    if tally is not None:
-        assert tally.fits() is fits and tally.sizes.statements == len(store)
-    if fits:
-        assert gather(store, 10, tally) == gather(store, 10)
+        store, _, counts = parser.parse_small(file, order, beside=True)
+    assert (counts is not None) is fits
+    assert scan_store(store, 10, counts) == scan_store(store, 10)
 
 
 @pytest.mark.parametrize(
@@ -312,51 +277,31 @@ def test_what_was_counted_while_loading_is_used_only_where_it_holds(tmp_path, na
 def test_a_graph_meta_is_the_same_whoever_counts(path):
     order = {"format": "turtle", "gzipped": False, "most_triples": 300_000, "most_bytes": 1 << 25}
     with path.open("rb") as file:
-        store, _, tally = parsing.parse_small(file, order, beside=True)
-    assert tally.fits() and gather(store, 100, tally) == gather(store, 100)
+        store, _, counts = parser.parse_small(file, order, beside=True)
+    assert counts is not None and scan_store(store, 100, counts) == scan_store(store, 100)
 
 
-def test_counting_is_told_when_it_is_asked_for(opening, monkeypatch):
-    monkeypatch.setattr(worker, "_START", worker._START.replace("main()", SPARE + "main()"))
+def test_how_many_there_are_is_known_after_closing(opening):
     engine = opening(TYPED + UNTYPED)
-    assert engine._facts["later"] and "triples" not in repr(engine)
-    meta = engine.meta()
-    assert (engine.triples, meta.triple_count, meta.subject_count) == (5, 5, 4)
     assert "5 triples" in repr(engine)
-    assert (
-        list(meta.individuals.sample) == ["http://e/i", "http://e/u"] and meta.labels["http://e/u"]
-    )
-
-
-@pytest.mark.parametrize("asked_before", [True, False])
-def test_how_many_there_are_is_known_after_closing_if_it_was_known_before(
-    opening, monkeypatch, asked_before
-):
-    monkeypatch.setattr(worker, "_START", worker._START.replace("main()", SPARE + "main()"))
-    engine = opening(TYPED)
-    if asked_before:
-        assert engine.meta().triple_count == 4
+    meta = engine.meta()
     engine.close()
-    if asked_before:
-        assert engine.triples == 4
-    else:
-        with pytest.raises(OntologyError, match="closed"):
-            engine.triples  # noqa: B018
+    assert (engine.triples, meta.triple_count, meta.subject_count) == (5, 5, 4)
 
 
 # -- what goes wrong
 
 
 def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, held, monkeypatch):
-    monkeypatch.setattr(loading, "CLOSE_S", 0.0)
+    monkeypatch.setattr(loader, "CLOSE_S", 0.0)
     started: list[int] = []
-    before = loading.Worker.__init__
+    before = loader.Worker.__init__
 
     def init(self, *args, **more):
         before(self, *args, **more)
         started.append(self.pid)
 
-    monkeypatch.setattr(loading.Worker, "__init__", init)
+    monkeypatch.setattr(loader.Worker, "__init__", init)
     engine = opening()
     assert counted(engine) == 400
     held.set()
@@ -369,7 +314,7 @@ def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, he
 
 def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monkeypatch):
     """The worker that builds is killed in the middle: nothing is kept, and the engine goes on."""
-    before = loading.Background._begun
+    before = cache_writer.CacheWriter._start_worker
 
     def begun(self):
         worker = before(self)
@@ -377,7 +322,7 @@ def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monk
         return worker
 
     with monkeypatch.context() as patched:
-        patched.setattr(loading.Background, "_begun", begun)
+        patched.setattr(cache_writer.CacheWriter, "_start_worker", begun)
         engine = opening()
         assert not engine._loader.settle(WAIT_S) and counted(engine) == 400
         assert entries(folder) == [] and leftovers(folder) == []
@@ -442,28 +387,13 @@ def test_a_query_over_its_time_ends_the_worker_and_the_next_one_is_answered(open
         assert counted(engine) == 400
 
 
-@pytest.mark.parametrize(
-    ("triples", "memory_mb", "copied"),
-    [(400, 4096, True), (400, 2, False), (399, 4096, False), (401, 4096, False)],
-    ids=["as it should be", "takes too much memory", "more than was built", "less than was built"],
-)
-def test_what_cannot_be_copied_whole_stays_on_the_disk(tmp_path, triples, memory_mb, copied):
-    store = ox.Store(str(tmp_path / "store"))
-    store.bulk_load(input=TEXT.encode(), format=ox.RdfFormat.TURTLE)
-    server = child.Server(store, {"quads": triples}, print, memory_mb=memory_mb, in_memory=False)
-    server._copy()
-    assert (
-        server._in_memory is copied
-        and (server._store is not store) is copied
-        and len(server._store) == 400
-    )
-
-
 def test_a_timeout_in_memory_says_nothing_of_the_cache(opening, folder, monkeypatch):
     """The entry may be damaged by then: what was asked had nothing to do with it."""
     engine = opening()
     assert engine._loader.settle(WAIT_S)
-    monkeypatch.setattr(Entry, "whole", lambda self: pytest.fail("nobody reads the entry for that"))
+    monkeypatch.setattr(
+        CacheEntry, "whole", lambda self: pytest.fail("nobody reads the entry for that")
+    )
     with pytest.raises(QueryTimeout, match="took more than"):
         engine.query(FOREVER, timeout_s=0.2)
     assert counted(engine) == 400

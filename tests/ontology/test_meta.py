@@ -22,10 +22,10 @@ from rlm.ontology.labels import (
     stem,
     telling_sentence,
 )
-from rlm.ontology.meta import build_meta as building
-from rlm.ontology.meta.build_meta import build_meta
-from rlm.ontology.meta.build_read import Counts, Reader
+from rlm.ontology.meta import graph_meta
+from rlm.ontology.meta.builder import build_meta
 from rlm.ontology.meta.graph_meta import GraphMeta, IRISet
+from rlm.ontology.meta.store_reader import StoreReader
 
 SHARED = ("prov", "skos", "void")
 
@@ -314,15 +314,18 @@ def test_without_room_for_threads_the_same_is_counted(monkeypatch: pytest.Monkey
 
 def test_a_count_that_fails_is_told() -> None:
     class Broken:
+        def named_graphs(self) -> list[object]:
+            return []
+
         def query(self, *_: object, **__: object) -> None:
             raise OSError("Corruption: block checksum mismatch")
 
     with pytest.raises(OSError, match="Corruption"):
-        _ = Counts(Broken(), named_graphs=False).subjects  # type: ignore[arg-type]
+        _ = StoreReader(Broken()).subject_count  # type: ignore[arg-type]
 
 
 def test_individuals_are_sampled_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "INDIVIDUALS", 5)
+    monkeypatch.setattr(graph_meta, "INDIVIDUALS", 5)
     many = "".join(f'ex:i{n} a ex:C ; rdfs:label "thing {n}" .' for n in range(20))
     meta = meta_of(many + 'ex:C rdfs:label "class of things" .')
     assert meta.individuals.count == 20
@@ -353,7 +356,7 @@ def test_texts_looked_up_one_by_one_are_those_that_are_read(
         graph = ox.NamedNode(EX + "graph") if named else ox.DefaultGraph()
         store.add(ox.Quad(ox.NamedNode(f"{EX}{number}"), ox.NamedNode(EX + "p"), literal, graph))
     wanted = {f"{EX}{number}" for number in some}
-    reader = Reader(store)
+    reader = StoreReader(store)
     expected = sorted(text for text in reader.texts(EX + "p") if text[0] in wanted)
     assert sorted(reader.texts_of(wanted, EX + "p")) == expected
     assert sorted(reader.texts_of(wanted | {EX + "no iri\n"}, EX + "p")) == expected
@@ -363,7 +366,7 @@ def test_an_iri_with_a_line_break_is_one_member_still() -> None:
     store = ox.Store()
     data = f"<{EX}a\\u000Ab> a <{EX}C> . <{EX}c> a <{EX}C> . [] a <{EX}C> ."
     store.bulk_load(input=data.encode(), format=ox.RdfFormat.TURTLE, lenient=True)
-    ((type_, names, nameless),) = Reader(store).members()
+    ((type_, names, nameless),) = StoreReader(store).members()
     assert (type_, sorted(names), nameless) == (EX + "C", [f"{EX}a\nb", f"{EX}c"], 1)
 
 

@@ -15,10 +15,10 @@ from small_graphs import EX, views_of
 
 from rlm.errors import OntologyError
 from rlm.ontology.engine.local import LocalEngine
-from rlm.ontology.meta import build_meta as building
-from rlm.ontology.meta.build_meta import build_meta
+from rlm.ontology.meta import graph_meta
+from rlm.ontology.meta.builder import build_meta
 from rlm.ontology.views.nearest import distance, nearest
-from rlm.ontology.views.search import Index
+from rlm.ontology.views.search import NameIndex
 from rlm.ontology.views.views import Views
 
 ZOO = """
@@ -157,7 +157,7 @@ def test_individuals_beyond_the_sample_are_asked_for(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch, views.engine as engine:  # type: ignore[attr-defined]
         import pyoxigraph as ox
 
-        patch.setattr(building, "INDIVIDUALS", 5)
+        patch.setattr(graph_meta, "INDIVIDUALS", 5)
         store = ox.Store()
         store.load(path=tmp_path / "graph.ttl", format=ox.RdfFormat.TURTLE)
         small = Views(engine, build_meta(store, {"ex": EX}))
@@ -171,7 +171,7 @@ def test_individuals_beyond_the_sample_are_asked_for(tmp_path: Path) -> None:
 
 def test_every_name_finds_its_own_term(prov: Views) -> None:
     """Whatever is searched by its full label comes first or shares the first place."""
-    index = Index(prov.meta)
+    index = NameIndex(prov.meta)
     assert len(index.entries) > 500
     for iri in (*prov.meta.classes, *prov.meta.properties):
         found = prov.search_entity(prov.meta.label(iri), limit=25)

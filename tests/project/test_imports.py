@@ -23,6 +23,36 @@ def nodes(source: str) -> list[ast.AST]:
     return list(ast.walk(house.parse(source)))
 
 
+SUBROOMS = (
+    ("terms", "vocabulary", "labels"),
+    ("query", "meta"),
+    ("engine",),
+    ("views", "remote", "datasets"),
+    ("open",),
+)
+"""Of `ontology`. On no level but the first a sub-room knows its neighbour."""
+SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
+
+
+def wrong_subroom_imports(
+    source: str, module: str, *, is_package: bool = False
+) -> list[house.Finding]:
+    """Imports between the sub-rooms of `ontology` that do not go down, as its docstring says."""
+    if house.room_of(module) != "ontology":
+        return []
+    subroom = module.split(".")[2] if module.count(".") > 1 else ""
+    found = []
+    for line, target in house.imports(source, module, is_package=is_package):
+        other = target.split(".")[2] if target.count(".") > 1 else ""
+        if house.room_of(target) != "ontology" or other == subroom or not other:
+            continue
+        if other not in SUBLEVEL or subroom not in SUBLEVEL:
+            found.append((line, f"{module} or {target} is in no sub-room: add it to this test"))
+        elif SUBLEVEL[other] > 0 and SUBLEVEL[other] >= SUBLEVEL[subroom]:
+            found.append((line, f"{module} imports {target}"))
+    return found
+
+
 def environment_reads(source: str) -> list[house.Finding]:
     found = []
     for node in nodes(source):
@@ -79,6 +109,14 @@ def test_imports_go_down(modules, root):
 
 def test_no_two_rooms_know_each_other(root):
     assert house.cycles(house.edges_between(house.read_modules(root))) == []
+
+
+def test_imports_between_the_subrooms_of_ontology_go_down(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        package = path.name == "__init__.py"
+        wrong += shown(path, root, wrong_subroom_imports(source, name, is_package=package))
+    assert not wrong, "\n".join(wrong)
 
 
 def test_only_config_reads_the_environment(modules, root):
@@ -192,6 +230,36 @@ def test_an_import_that_goes_up_is_found(module, source):
 )
 def test_an_import_that_goes_down_is_fine(module, source):
     assert not house.wrong_imports(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.ontology.meta.builder", "from rlm.ontology.engine.local import LocalEngine"),
+        ("rlm.ontology.engine.child", "def f():\n    from rlm.ontology.views.search import match"),
+        ("rlm.ontology.query.bind", "from rlm.ontology.meta import graph_meta"),
+        ("rlm.ontology.remote.sample", "from ..views import links"),
+        ("rlm.ontology.terms", "from rlm.ontology.query import lexer"),
+        ("rlm.ontology", "from rlm.ontology.open import open_engine"),
+        ("rlm.ontology.novelty", "from rlm.ontology import terms"),
+    ],
+)
+def test_an_import_between_subrooms_that_goes_up_is_found(module, source):
+    assert wrong_subroom_imports(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rlm.ontology.views.search", "from rlm.ontology.engine.protocol import Engine"),
+        ("rlm.ontology.views.search", "from rlm.ontology.views.links import source"),
+        ("rlm.ontology.engine.local", "from rlm.ontology.meta.graph_meta import GraphMeta"),
+        ("rlm.ontology.labels", "from rlm.ontology import vocabulary"),
+        ("rlm.tools.sparql", "from rlm.ontology.views.links import source"),
+    ],
+)
+def test_an_import_between_subrooms_that_goes_down_is_fine(module, source):
+    assert not wrong_subroom_imports(source, module)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@
     remote    RemoteEngine: SPARQL endpoints over HTTP
     datasets  DatasetMeta: facts, named graphs, snapshots
 
-Imports go down: terms, vocabulary, labels -> query, meta -> engine -> views, remote, datasets -> open.
-An engine gives its GraphMeta, so meta lies below it; rooms of one level do not know each other.
-tests/project/test_imports.py holds the line.
+Imports go down: terms, vocabulary, labels -> query, meta -> engine -> views, remote, datasets ->
+open. An engine gives its GraphMeta, so meta lies below it. Sub-rooms of one level do not know each
+other. tests/project/test_imports.py holds the line.
 """

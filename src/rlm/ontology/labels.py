@@ -1,5 +1,4 @@
-"""What to call a term: labels in several languages, local names made readable, text made
-comparable.
+"""What to call a term: labels by language, local names made readable, text made comparable.
 
 A label is a pair (text, language); the language is "" when there is none. The choice among several
 is deterministic: the language asked for, a regional form of it, no language, any other in
@@ -23,10 +22,9 @@ TAGS_SHOWN = 10
 _TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BOILERPLATE = re.compile(
-    r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|send"
-    r" (?:comments|them)|@\w+\.\w|"
-    r"this (?:document|file|version|ontology document) (?:is|was|has|provides|contains)|published"
-    r" by|https?://",
+    r"working group|task force|copyright|licen[cs]e|all rights|feedback|mailing list|published by|"
+    r"this (?:document|file|version|ontology document) (?:is|was|has|provides|contains)|"
+    r"send (?:comments|them)|@\w+\.\w|https?://",
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"<[^>]{1,200}>")
@@ -65,8 +63,7 @@ def is_language_tag(tag: object) -> bool:
 
 
 def missing_language(languages: Mapping[str, int], lang: str | None) -> str:
-    """A remark for one who asks for labels in a language that there are none in; '' when there are.
-    `languages` has how many labels each language has."""
+    """A remark when no label is in the language asked for, else ''. `languages`: labels of each."""
     tags = [tag for tag in languages if tag]
     if lang is None or any(tag.lower().split("-")[0] == lang.lower().split("-")[0] for tag in tags):
         return ""
@@ -92,17 +89,15 @@ def name_of(iri: str) -> str:
     return split_name(local_name(iri))
 
 
-def defining(predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]) -> list[str]:
-    """Where the definition of a term may stand, the best place first: known predicates, those that
-    are called `definition` by their name or label, and comments."""
-    own = [
-        iri
-        for iri in sorted(predicates)
-        if iri not in v.DEFINITIONS
-        and not v.DEFINITION_NAMES.isdisjoint(
-            plain(text) for text in (local_name(iri), *(t for t, _ in labels.get(iri, ())))
-        )
-    ]
+def definition_predicates(
+    predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]
+) -> list[str]:
+    """The predicates that may define a term, best first: known ones, any called so, comments."""
+    own = []
+    for iri in sorted(predicates):
+        names = (local_name(iri), *(text for text, _ in labels.get(iri, ())))
+        if iri not in v.DEFINITIONS and not v.DEFINITION_NAMES.isdisjoint(map(plain, names)):
+            own.append(iri)
     return [*v.DEFINITIONS, *own, *v.COMMENTS]
 
 
@@ -135,21 +130,18 @@ def first_sentence(text: str, max_chars: int = 160) -> str:
 
 
 def telling_sentence(text: str, max_chars: int = 160) -> str:
-    """The first sentence, markup gone; empty when it is about a working group, a licence or a
-    document."""
+    """The first sentence without markup; '' when it is about a licence, a group or a document."""
     said = first_sentence(_MARKUP.sub("", text), max_chars)
     return "" if _BOILERPLATE.search(said) else said
 
 
 def plainly(text: str) -> str:
-    """The text without what would steer a terminal: control characters, and marks that turn the
-    direction."""
+    """The text without control characters and marks that turn its direction."""
     return _STEERING.sub("", text)
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text, `plainly`, in one line of at most `max_chars`, ended at a word and marked with … if
-    that is not all."""
+    """The text, `plainly`, in one line of at most `max_chars`, cut at a word and marked with …."""
     text = " ".join(plainly(text).split())
     if len(text) <= max_chars:
         return text

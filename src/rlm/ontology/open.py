@@ -8,7 +8,6 @@ from rlm import config
 from rlm.errors import OntologyError
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import Engine, EngineLimits
-from rlm.ontology.remote.endpoints import open_endpoint
 
 
 def open_engine(
@@ -18,12 +17,13 @@ def open_engine(
     cache_dir: Path | None = None,
     limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
 ) -> Engine:
-    """An engine for a file, or for an endpoint that the config names. A file wins over an endpoint
-    of its name."""
+    """An engine for a file, or else for an endpoint that the config names."""
     name = str(source)
     path = Path(name).expanduser()
     if not path.exists() and isinstance(source, str):
         if "://" in name or name in config.endpoints():
+            from rlm.ontology.remote.endpoints import open_endpoint  # a file needs no sockets
+
             return open_endpoint(name)
         if path.name == name and not path.suffix:
             raise OntologyError(

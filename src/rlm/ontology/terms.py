@@ -49,27 +49,12 @@ WELL_KNOWN: dict[str, str] = {
     "dbr": "http://dbpedia.org/resource/",
 }
 _SCHEMES = frozenset(
-    {
-        "http",
-        "https",
-        "urn",
-        "file",
-        "mailto",
-        "tag",
-        "ftp",
-        "doi",
-        "info",
-        "data",
-        "did",
-        "tel",
-        "uuid",
-    }
-)
+    ("http", "https", "urn", "file", "mailto", "tag", "ftp", "doi", "info", "data", "did", "tel")
+) | {"uuid"}
 _BARE = frozenset(XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _BARE_FORM = re.compile(r"true|false|[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
-_LOCAL = re.compile(
-    r"\w[\w-]*(?:\.[\w-]+)?"
-)  # the engine cannot read a name with two dots, though SPARQL has them
+# The engine cannot read a name with two dots, though SPARQL has them.
+_LOCAL = re.compile(r"\w[\w-]*(?:\.[\w-]+)?")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _ESCAPED = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
 
@@ -77,8 +62,7 @@ _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 
 
 class Prefixes(dict[str, str]):
-    """Prefix to namespace. What is given comes first, well-known ones fill the names that are free,
-    `:` comes last.
+    """Prefix to namespace: those given, then the well-known ones that are free, `:` last.
 
     Of two prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before
     any other: procedures and queries call them so.
@@ -97,47 +81,36 @@ class Prefixes(dict[str, str]):
             self[""] = given[""]
 
     def expand(self, name: str) -> str:
-        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. OntologyError when it is none of
-        them."""
+        """The IRI for `prefix:name`, `<iri>` or an IRI as it is. Else OntologyError."""
         text = name.strip()
         if text.startswith("<") and text.endswith(">"):
             return _whole(text[1:-1], name)
         prefix, colon, rest = text.partition(":")
         if not colon:
-            raise OntologyError(
-                f"{name!r} is no IRI and no prefix:name: write one of them, as in rdfs:label"
-            )
+            what = f"{name!r} is no IRI and no prefix:name"
+            raise OntologyError(f"{what}: write one of them, as in rdfs:label")
         if rest.startswith("//"):
             return _whole(text, name)
         if prefix in self:
             return _whole(self[prefix] + _ESCAPED.sub(r"\1", rest), name)
         if prefix.lower() in _SCHEMES:
             return _whole(text, name)
-        raise OntologyError(
-            f"the prefix {prefix + ':'!r} of {name!r} is not bound{self._nearest(prefix)}"
-        )
+        what = f"the prefix {prefix + ':'!r} of {name!r} is not bound"
+        raise OntologyError(what + self._nearest(prefix))
 
     def _nearest(self, prefix: str) -> str:
         import difflib  # the engine's worker does without it
 
         by_lower = {known.lower(): known for known in reversed(list(self))}
-        near = [
-            by_lower[found]
-            for found in difflib.get_close_matches(prefix.lower(), by_lower, n=3, cutoff=0.5)
-        ]
+        near = difflib.get_close_matches(prefix.lower(), by_lower, n=3, cutoff=0.5)
         if near:
-            return (
-                ": did you mean "
-                + " or ".join(f"{known}: (<{self[known]}>)" for known in near)
-                + "?"
-            )
-        return (
-            f"; bound are {', '.join(f'{known}:' for known in list(self)[:12])} … or write the"
-            " whole <iri>"
-        )
+            shown = (f"{by_lower[known]}: (<{self[by_lower[known]]}>)" for known in near)
+            return f": did you mean {' or '.join(shown)}?"
+        bound = ", ".join(f"{known}:" for known in list(self)[:12])
+        return f"; bound are {bound} … or write the whole <iri>"
 
     def shrink(self, iri: str) -> str:
-        """`prefix:name` by the longest namespace that fits and leaves a plain name, else `<iri>`."""
+        """`prefix:name` by the longest namespace that leaves a plain name, else `<iri>`."""
         if self._by_namespace is None:
             self._index()
         assert self._by_namespace is not None
@@ -153,10 +126,8 @@ class Prefixes(dict[str, str]):
         for prefix, namespace in self.items():
             if namespace and (namespace not in found or prefix in _FIRM):
                 found[namespace] = prefix
-        self._by_namespace, self._lengths = (
-            found,
-            tuple(sorted({len(namespace) for namespace in found}, reverse=True)),
-        )
+        self._by_namespace = found
+        self._lengths = tuple(sorted({len(namespace) for namespace in found}, reverse=True))
 
     # Whatever is bound anew may change what `shrink` takes.
 
@@ -180,8 +151,7 @@ class Prefixes(dict[str, str]):
 
 
 def local_name(iri: str) -> str:
-    """What follows the last `#`, else the last `/`, else the last `:`; the IRI itself when nothing
-    does."""
+    """What follows the last `#`, else `/`, else `:`; the IRI itself when nothing does."""
     bare = iri.rstrip("/#")
     for mark in "#/:":
         head, found, tail = bare.rpartition(mark)
@@ -191,8 +161,7 @@ def local_name(iri: str) -> str:
 
 
 def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
-    """A term in Turtle's notation, on one line: `ex:a`, `_:b0`, `"text"@en`, `12`,
-    `"2020-01-01"^^xsd:date`."""
+    """A term as Turtle has it: `ex:a`, `_:b0`, `"text"@en`, `12`, `"2020-01-01"^^xsd:date`."""
     prefixes = _DEFAULT if prefixes is None else prefixes
     kind, value = term["t"], term["v"]
     if kind == "iri":
@@ -211,8 +180,7 @@ def term_text(term: Term, prefixes: Prefixes | None = None) -> str:
 
 
 def term_plain(term: Term) -> str:
-    """A term as a spreadsheet wants it: the IRI, the label of a blank node, the text without
-    quotes."""
+    """A term for a spreadsheet: the IRI, a blank node's label, the text without quotes."""
     if term["t"] == "bnode":
         return f"_:{term['v']}"
     return term_text(term, _NONE) if term["t"] == "triple" else str(term["v"])
@@ -238,9 +206,8 @@ def _whole(iri: str, given: str) -> str:
     if found:
         raise OntologyError(f"{given!r} is no IRI: it may not contain {found.group()!r}")
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", iri):
-        raise OntologyError(
-            f"{given!r} is no absolute IRI: it must start with a scheme, as http: or urn:"
-        )
+        todo = "it must start with a scheme, as http: or urn:"
+        raise OntologyError(f"{given!r} is no absolute IRI: {todo}")
     return iri
 
 

@@ -1,5 +1,4 @@
-"""The names that RDF, RDFS and OWL give their own machinery, and where people put labels and
-definitions.
+"""The terms of RDF, RDFS and OWL themselves, and where people put labels and definitions.
 
 A term of the machinery (owl:Class, rdf:first, rdfs:comment) is never what an ontology is about:
 counts of properties leave it out unless the file declares it, and no card or root list names it.
@@ -48,40 +47,23 @@ PROPERTY_KINDS = {
 OBJECT_ONLY = frozenset(
     ("inverse functional", "transitive", "symmetric", "asymmetric", "reflexive", "irreflexive")
 )
-OTHER_TYPES = frozenset(
-    OWL + name
-    for name in (
-        "AllDifferent",
-        "AllDisjointClasses",
-        "AllDisjointProperties",
-        "Annotation",
-        "Axiom",
-        "DataRange",
-        "NegativePropertyAssertion",
-        "Ontology",
-        "Restriction",
-    )
-) | {RDFS + "Datatype", RDFS + "ContainerMembershipProperty", RDF + "List", RDF + "Statement"}
+_OWL_TYPES = (
+    *("AllDifferent", "AllDisjointClasses", "AllDisjointProperties", "Annotation", "Axiom"),
+    *("DataRange", "NegativePropertyAssertion", "Ontology", "Restriction"),
+)
+OTHER_TYPES = {RDFS + "Datatype", RDFS + "ContainerMembershipProperty", RDF + "List"}
+OTHER_TYPES |= {RDF + "Statement", *(OWL + name for name in _OWL_TYPES)}
 META_TYPES = CLASS_TYPES | PROPERTY_KINDS.keys() | OTHER_TYPES
 NAMED_INDIVIDUAL = OWL + "NamedIndividual"
 
 LABELS = (
-    RDFS + "label",
-    SKOS + "prefLabel",
-    DCTERMS + "title",
-    DC + "title",
-    FOAF + "name",
+    *(RDFS + "label", SKOS + "prefLabel", DCTERMS + "title", DC + "title", FOAF + "name"),
     *(base + "name" for base in SCHEMA),
 )
 ALTERNATIVES = (
-    SKOS + "altLabel",
-    SKOS + "hiddenLabel",
-    DCTERMS + "alternative",
+    *(SKOS + "altLabel", SKOS + "hiddenLabel", DCTERMS + "alternative"),
     *(base + "alternateName" for base in SCHEMA),
-    OIO + "hasExactSynonym",
-    OIO + "hasRelatedSynonym",
-    OBO + "IAO_0000118",
-    FOAF + "nick",
+    *(OIO + "hasExactSynonym", OIO + "hasRelatedSynonym", OBO + "IAO_0000118", FOAF + "nick"),
 )
 SYNONYMS = {name: f"{OIO}has{name.capitalize()}Synonym" for name in ("related", "narrow", "broad")}
 """How near a name is that is not the very name of a term → the predicate that gives it."""
@@ -89,9 +71,7 @@ DEFINITIONS = (SKOS + "definition", OBO + "IAO_0000115", OIO + "hasDefinition")
 DEFINITION_NAMES = frozenset(("definition", "has definition"))
 """A predicate that is called so is one that defines, whoever made it."""
 COMMENTS = (
-    RDFS + "comment",
-    DCTERMS + "description",
-    DC + "description",
+    *(RDFS + "comment", DCTERMS + "description", DC + "description"),
     *(base + "description" for base in SCHEMA),
 )
 REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001")

@@ -10,7 +10,7 @@ import threading
 
 from rlm.errors import RLMError, ValidationError
 from rlm.ontology.engine.protocol import Answer, Engine
-from rlm.ontology.query.shape import Pattern, pattern_of
+from rlm.ontology.query.shape import QueryPattern, pattern_of
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN
@@ -27,7 +27,7 @@ _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE
 
 
 def procedure(
-    pattern: Pattern, ontology: str, *, words: str = "", session: str | None = None
+    pattern: QueryPattern, ontology: str, *, words: str = "", session: str | None = None
 ) -> MemoryItem:
     """The procedure that a pattern makes; `words` say what it is about."""
     named = ", ".join(clip(term, TITLE_TERM_CHARS) for term in pattern.terms[:TITLE_TERMS])

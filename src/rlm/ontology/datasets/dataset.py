@@ -1,20 +1,16 @@
-"""The small working data of a session: facts, where they came from, scratch graphs, and ontologies
-beside them.
+"""The small working data of a session: facts and their provenance, scratch graphs, ontologies.
 
 A dataset is a store in memory with the named graphs `urn:rlm:{name}:mem` (facts), `:prov` (who said
 each fact, when, in which session), `:work/<task>` (scratch) and `:onto/<name>` (copies of
-ontologies). `rlm.ontology.datasets.snapshot` keeps it in a file. It is bounded in every direction, so that
-whatever fits in also fits into a snapshot and back.
+ontologies). It is bounded, so that whatever fits in also fits into a snapshot and back.
 
-What runs where: the store has no timeout and a crafted query can take its process down, so in this
-process it is only asked for patterns (`quads`), which reads each statement at most once. SPARQL and
-foreign files go to a worker that can be killed (`rlm.ontology.engine.local`). The data is handed over in
-a private file, anew after each change.
+The store has no timeout and a crafted query can take its process down, so in this process it is
+only asked for patterns (`quads`). SPARQL and foreign files go to a worker that can be killed, which
+gets the data in a private file, anew after each change.
 
-Blank nodes are called n1, n2, … in the order in which they came, and keep their names for life.
-They are not made canonical: that takes exponential time where somebody wants it to. Numbers and
-times are kept by value, as the engine has them: "01" is 1 and "1.50" is 1.5. A language tag is in
-lower case.
+Blank nodes are called n1, n2, … in the order in which they came, and keep their names. They are not
+made canonical: that can take exponential time. Numbers and times are kept by value, as the engine
+has them: "01" is 1. A language tag is in lower case.
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ import pyoxigraph as ox
 from rlm import clock
 from rlm.errors import OntologyError
 from rlm.ontology.datasets.graphs import Fact, Graphs, graph_of
-from rlm.ontology.datasets.handover import MAX_ROWS, QUERY_S, Handed, read_file
+from rlm.ontology.datasets.handover import MAX_ROWS, QUERY_S, HandedDataset, read_file
 from rlm.ontology.datasets.statements import Value, line_of, object_of, predicate_of, subject_of
 from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.guard import check_query
@@ -41,9 +37,10 @@ MAX_ID_CHARS = 200
 """Of a session id, and of the name of who said something."""
 OURS = "urn:rlm:vocab#"
 _PROV, _RDF = WELL_KNOWN["prov"], WELL_KNOWN["rdf"]
+_DATE_TIME = ox.NamedNode(XSD + "dateTime")
 
 
-class Saved(NamedTuple):
+class SavedSnapshot(NamedTuple):
     """The snapshot that was last loaded or saved, and the version of the dataset that it holds."""
 
     path: Path
@@ -52,30 +49,26 @@ class Saved(NamedTuple):
 
 
 class DatasetMeta:
-    """One dataset. Safe to share between threads: one call at a time. Each change happens whole or
-    not at all.
+    """One dataset, safe to share between threads. Each change happens whole or not at all.
 
     Subjects and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An
-    object that is a str is a text, an int, float or bool a number or truth value; for an IRI give
-    the term `iri(…)`.
+    object that is a str is a text; for an IRI give the term `iri(…)`.
     """
 
     def __init__(self, name: str, *, session_id: str | None = None) -> None:
-        """An empty dataset; without a session id it gets a fresh one. OntologyError for a name that
-        cannot be used."""
+        """An empty dataset, with a fresh session id. OntologyError for an unusable name."""
         self._graphs = Graphs(name)
         self.name = name
-        self.session_id = (
-            clock.new_uuid() if session_id is None else _check_id(session_id, "session id")
-        )
+        given = clock.new_uuid() if session_id is None else session_id
+        self.session_id = _check_id(given, "session id")
         self.prefixes = Prefixes()
-        self.saved: Saved | None = None
+        self.saved: SavedSnapshot | None = None
         self._lock = threading.RLock()
         self._blanks = 0
-        self._handed: Handed | None = None
+        self._handed: HandedDataset | None = None
 
     @classmethod
-    def restored(
+    def restore(
         cls, name: str, session_id: str, graphs: Iterable[str], quads: Iterable[ox.Quad]
     ) -> DatasetMeta:
         """A dataset as it was, unchanged. OntologyError for names or sizes that no dataset has."""
@@ -84,9 +77,8 @@ class DatasetMeta:
             dataset._graphs.make(dataset._graphs.label(iri))
         dataset._graphs.apply(quads)
         terms = (term for quad in quads for term in (quad.subject, quad.object))
-        dataset._blanks = max(
-            (int(term.value[1:]) for term in terms if isinstance(term, ox.BlankNode)), default=0
-        )
+        blanks = (int(term.value[1:]) for term in terms if isinstance(term, ox.BlankNode))
+        dataset._blanks = max(blanks, default=0)
         dataset._graphs.version = 0
         return dataset
 
@@ -108,8 +100,7 @@ class DatasetMeta:
         return None if self.saved is None else str(self.saved.path)
 
     def iri(self, graph: str) -> str:
-        """The IRI of the graph `mem`, `prov`, `work/<task>` or `onto/<name>`, whether it is there
-        or not."""
+        """The IRI of the graph `mem`, `prov`, `work/<task>` or `onto/<name>`, there or not."""
         return self._graphs.node(graph).value
 
     def graphs(self) -> dict[str, int]:
@@ -120,24 +111,29 @@ class DatasetMeta:
     def stats(self) -> dict[str, Any]:
         with self._lock:
             return {
-                "name": self.name, "session_id": self.session_id, "version": self.version, "changed": self.changed,
-                "statements": len(self), "bytes": self._graphs.bytes, "graphs": self.graphs(),
+                "name": self.name,
+                "session_id": self.session_id,
+                "version": self.version,
+                "changed": self.changed,
+                "statements": len(self),
+                "bytes": self._graphs.bytes,
+                "graphs": self.graphs(),
                 "snapshot_path": self.snapshot_path,
-            }  # fmt: skip
+            }
 
     def summary(self, *, graphs: int = 12) -> str:
         """One line for a prompt: nothing of the data but counts, and at most so many graphs."""
-        counts = sorted(
-            self.graphs().items(),
-            key=lambda one: (one[0] != "mem", one[0] != "prov", -one[1], one[0]),
-        )
+
+        def rank(one: tuple[str, int]) -> tuple[bool, bool, int, str]:
+            return one[0] != "mem", one[0] != "prov", -one[1], one[0]
+
+        counts = sorted(self.graphs().items(), key=rank)
         shown = ", ".join(f"{label} {count:,}" for label, count in counts[:graphs])
         more = f" and {len(counts) - graphs} more graphs" if len(counts) > graphs else ""
         return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
 
     def image(self) -> tuple[int, str]:
-        """The version and all graphs as TriG, of the same moment; for the same data and labels the
-        same text."""
+        """The version and all graphs as TriG, of one moment; the same text for the same data."""
         with self._lock:
             return self.version, self._graphs.trig()
 
@@ -156,8 +152,7 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, and in which session. False when it was
-        known already.
+        """Add a fact, and to `prov` who said it, when, in which session. False when it was known.
 
         A fact that is known keeps its first provenance.
         """
@@ -182,9 +177,9 @@ class DatasetMeta:
             return self.iri(f"work/{task}")
 
     def work_add(self, task: str, s: str | Term, p: str | Term, o: Value) -> bool:
-        """Add a statement to a task's graph, without provenance. False when it was there already."""
+        """Add a statement to a task's graph, without provenance. False when it was there."""
         with self._lock:
-            self._graphs.known(f"work/{task}")
+            self._graphs.require(f"work/{task}")
             quad = self._quad(s, p, o, f"work/{task}")
             if quad in self._graphs.store:
                 return False
@@ -194,43 +189,40 @@ class DatasetMeta:
     def work_clear(self, task: str) -> int:
         """Remove a task's graph; how many statements it had."""
         with self._lock:
-            self._graphs.known(f"work/{task}")
+            self._graphs.require(f"work/{task}")
             return self._graphs.drop(f"work/{task}")
 
     def onto_mount(
         self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
     ) -> int:
-        """Copy an RDF file into `onto/<name>`, in place of what was there; how many statements the
-        graph has now.
+        """Copy an RDF file into `onto/<name>`, in place of what was there; its size.
 
-        The graphs of a TriG or N-Quads file become one. A file whose content is mounted already
-        changes nothing. Raises NotRDF, QueryTimeout or OntologyError, also when the file is too
-        large; then nothing has changed.
+        The graphs of a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or
+        OntologyError, also when the file is too large; then nothing has changed.
         """
         label = f"onto/{name}"
         about = self._graphs.node(label)
         rows, digest = read_file(Path(path).expanduser(), format)
         with self._lock:
-            record = list(
-                self._graphs.store.quads_for_pattern(about, None, None, self._graphs.node("prov"))
-            )
+            prov = self._graphs.node("prov")
+            record = list(self._graphs.store.quads_for_pattern(about, None, None, prov))
             if any(quad.object == ox.Literal(digest) for quad in record):
                 return len(self._graphs.statements(label))
             try:
                 self._graphs.check_room(label)
                 said = {OURS + "source": object_of(str(path)), OURS + "sha256": object_of(digest)}
-                new = [*self._adopted(rows, label), *self._record(about.value, said, who)]
+                new = [*self._adopt_rows(rows, label), *self._record(about.value, said, who)]
                 self._graphs.apply(new, self._graphs.statements(label) + record)
             except OntologyError as exc:
                 raise OntologyError(f"{path} cannot be mounted: {exc}") from exc
             self._graphs.make(label)
             return len(self._graphs.statements(label))
 
-    def _adopted(self, rows: Iterable[Mapping[str, Term]], label: str) -> Iterator[ox.Quad]:
+    def _adopt_rows(self, rows: Iterable[Mapping[str, Term]], label: str) -> Iterator[ox.Quad]:
         """Statements of a file, its blank nodes under names of this dataset."""
         names: dict[str, Term] = {}
 
-        def adopted(term: Term) -> Term:
+        def adopt(term: Term) -> Term:
             if term["t"] != "bnode":
                 return term
             if term["v"] not in names:
@@ -238,34 +230,28 @@ class DatasetMeta:
             return names[term["v"]]
 
         for row in rows:
-            yield self._quad(adopted(row["s"]), row["p"], adopted(row["o"]), label)
+            yield self._quad(adopt(row["s"]), row["p"], adopt(row["o"]), label)
 
     def _quad(self, s: str | Term, p: str | Term, o: Value, label: str) -> ox.Quad:
         subject, value = subject_of(s, self.prefixes), object_of(o)
         for term in (subject, value):
             if isinstance(term, ox.BlankNode) and int(term.value[1:]) > self._blanks:
-                raise OntologyError(
-                    f"{term} is no blank node of this dataset: take one from blank() or quads()"
-                )
+                what = f"{term} is no blank node of this dataset"
+                raise OntologyError(f"{what}: take one from blank() or quads()")
         return ox.Quad(subject, predicate_of(p, self.prefixes), value, self._graphs.node(label))
 
     def _record(self, about: str, said: Mapping[str, Any], who: str) -> list[ox.Quad]:
         """What `prov` says of a fact or a graph."""
         start, who = f"urn:rlm:{self.name}", quote(_check_id(who, "who"), safe="")
-        time = ox.Literal(clock.now_iso(), datatype=ox.NamedNode(XSD + "dateTime"))
+        session = quote(self.session_id, safe="")
         said = {
             **said,
-            _PROV + "generatedAtTime": time,
+            _PROV + "generatedAtTime": ox.Literal(clock.now_iso(), datatype=_DATE_TIME),
             _PROV + "wasAttributedTo": ox.NamedNode(f"{start}:agent/{who}"),
-            _PROV + "wasGeneratedBy": ox.NamedNode(
-                f"{start}:session/{quote(self.session_id, safe='')}"
-            ),
+            _PROV + "wasGeneratedBy": ox.NamedNode(f"{start}:session/{session}"),
         }
-        graph = self._graphs.node("prov")
-        return [
-            ox.Quad(ox.NamedNode(about), ox.NamedNode(word), value, graph)
-            for word, value in said.items()
-        ]
+        node, graph = ox.NamedNode(about), self._graphs.node("prov")
+        return [ox.Quad(node, ox.NamedNode(word), value, graph) for word, value in said.items()]
 
     # -- asking it
 
@@ -278,11 +264,10 @@ class DatasetMeta:
         *,
         limit: int = 100,
     ) -> list[Fact]:
-        """At most `limit` statements (and no more than MAX_ROWS) that match, in no order. None
-        matches anything."""
+        """At most `limit` statements that match, in no order. None matches anything."""
         with self._lock:
             return self._graphs.find(
-                None if graph is None else self._graphs.known(graph),
+                None if graph is None else self._graphs.require(graph),
                 None if s is None else subject_of(s, self.prefixes),
                 None if p is None else predicate_of(p, self.prefixes),
                 None if o is None else object_of(o),
@@ -299,24 +284,21 @@ class DatasetMeta:
     ) -> Answer:
         """A query over all graphs as one, or over one by GRAPH <urn:rlm:{name}:mem> { … }.
 
-        At most `limit` rows and no more than MAX_ROWS, at most `timeout_s` and no more than
-        QUERY_S. The labels of blank nodes hold for this answer only. Raises QueryRefused,
-        QueryTimeout or OntologyError.
+        At most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer
+        only. Raises QueryRefused, QueryTimeout or OntologyError.
         """
         check_query(sparql)  # no worker is started for what is refused anyway
         with self._lock:
             if self._handed is None or self._handed.version != self.version:
                 self.close()
                 version, text = self.image()
-                self._handed = Handed(text, self.name, version)
-            wait_s = max(0.0, min(timeout_s, QUERY_S))
-            return self._handed.engine.query(
-                sparql, limit=min(limit, MAX_ROWS), timeout_s=wait_s, bindings=bindings
-            )
+                self._handed = HandedDataset(text, self.name, version)
+            rows, wait_s = min(limit, MAX_ROWS), max(0.0, min(timeout_s, QUERY_S))
+            engine = self._handed.engine
+            return engine.query(sparql, limit=rows, timeout_s=wait_s, bindings=bindings)
 
     def close(self) -> None:
-        """End the worker, if there is one, and remove what it was given. The dataset can still be
-        used."""
+        """End the worker and remove what it was given. The dataset can still be used."""
         with self._lock:
             handed, self._handed = self._handed, None
             if handed is not None:
@@ -331,7 +313,6 @@ class DatasetMeta:
 
 def _check_id(text: str, what: str) -> str:
     if not isinstance(text, str) or not 0 < len(text) <= MAX_ID_CHARS or not text.isprintable():
-        raise OntologyError(
-            f"{str(text)[:80]!a} is no {what}: use 1 to {MAX_ID_CHARS} characters that can be shown"
-        )
+        todo = f"use 1 to {MAX_ID_CHARS} characters that can be shown"
+        raise OntologyError(f"{str(text)[:80]!a} is no {what}: {todo}")
     return text

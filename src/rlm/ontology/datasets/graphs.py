@@ -1,5 +1,4 @@
-"""A bounded store in memory whose named graphs are `urn:rlm:{name}:mem`, `:prov`, `:work/<task>`
-and `:onto/<name>`.
+"""A bounded store in memory with the graphs `urn:rlm:{name}:mem`, `:prov`, `:work/…` and `:onto/…`.
 
 A graph is called by its label, the part behind the last colon. Names are letters, digits, dots,
 dashes and underscores, so that nothing in them can end an IRI or mean another graph. A change
@@ -18,7 +17,7 @@ import pyoxigraph as ox
 
 from rlm.errors import OntologyError
 from rlm.ontology.datasets.statements import Node, Object, line_of, size_of
-from rlm.ontology.engine.child import to_term
+from rlm.ontology.engine.ox_terms import to_term
 from rlm.ontology.terms import Term
 
 MAX_STATEMENTS = 100_000
@@ -55,8 +54,7 @@ def graph_of(quad: ox.Quad) -> str:
 
 
 class Graphs:
-    """The graphs of one dataset. `version` grows with each change, `count` and `bytes` are those of
-    all lines."""
+    """The graphs of one dataset. `version` grows with each change, `bytes` is their size."""
 
     def __init__(self, name: str) -> None:
         self.name = check_name(name, "dataset")
@@ -71,21 +69,18 @@ class Graphs:
         """The IRI of a graph, whether it is there or not. OntologyError for what is no label."""
         found = _LABEL.fullmatch(label)
         if found is None:
-            raise OntologyError(
-                f"no graph {label[:80]!a}: there are mem, prov, work/<task> and onto/<name>"
-            )
+            there = "mem, prov, work/<task> and onto/<name>"
+            raise OntologyError(f"no graph {label[:80]!a}: there are {there}")
         if found[1] is not None:
             check_name(found[1], "graph")
         return ox.NamedNode(f"urn:rlm:{self.name}:{label}")
 
     def label(self, iri: str) -> str:
-        """The label for the IRI of a graph. OntologyError for a graph of another dataset, or of
-        none."""
+        """The label for the IRI of a graph. OntologyError for one that is not of this dataset."""
         start = f"urn:rlm:{self.name}:"
         if not iri.startswith(start):
-            raise OntologyError(
-                f"<{iri[:200]}> is no graph of the dataset {self.name}: those begin with {start}"
-            )
+            what = f"<{iri[:200]}> is no graph of the dataset {self.name}"
+            raise OntologyError(f"{what}: those begin with {start}")
         label = iri[len(start) :]
         self.node(label)
         return label
@@ -93,7 +88,7 @@ class Graphs:
     def labels(self) -> list[str]:
         return sorted(self.label(graph.value) for graph in self.store.named_graphs())
 
-    def known(self, label: str) -> ox.NamedNode:
+    def require(self, label: str) -> ox.NamedNode:
         """The IRI of a graph that is there. OntologyError, with those that are, when it is not."""
         node = self.node(label)
         if not self.store.contains_named_graph(node):
@@ -117,25 +112,15 @@ class Graphs:
     ) -> list[Fact]:
         """At most so many statements that match, in no order."""
         found = islice(self.store.quads_for_pattern(s, p, o, graph), max(0, limit))
-        return [
-            Fact(
-                to_term(one.subject),
-                to_term(one.predicate),
-                to_term(one.object),
-                self.label(graph_of(one)),
-            )
-            for one in found
-        ]
+        parts = ((one.subject, one.predicate, one.object, graph_of(one)) for one in found)
+        return [Fact(to_term(s), to_term(p), to_term(o), self.label(g)) for s, p, o, g in parts]
 
     def check_room(self, label: str) -> None:
         """OntologyError when a graph is not there and no more graphs may be."""
-        if (
-            not self.store.contains_named_graph(self.node(label))
-            and len(self.labels()) >= MAX_GRAPHS
-        ):
-            raise OntologyError(
-                f"a dataset has at most {MAX_GRAPHS} graphs: clear those of tasks that are done"
-            )
+        there = self.store.contains_named_graph(self.node(label))
+        if not there and len(self.labels()) >= MAX_GRAPHS:
+            todo = "clear those of tasks that are done"
+            raise OntologyError(f"a dataset has at most {MAX_GRAPHS} graphs: {todo}")
 
     def make(self, label: str) -> None:
         """Have a graph, empty if it was not there."""
@@ -152,22 +137,20 @@ class Graphs:
         return len(gone)
 
     def apply(self, new: Iterable[ox.Quad], gone: Sequence[ox.Quad] = ()) -> None:
-        """Remove some statements and add others. OntologyError, and no change, when that would be
-        too much."""
+        """Remove and add statements. OntologyError, and no change, when that would be too much."""
         coming = ox.Store()  # what the store will make of them: it writes numbers in its own way
         coming.extend(new)
         leaving = set(gone) - set(coming)
         added = [quad for quad in coming if quad not in self.store]
         count = self.count - len(leaving) + len(added)
         size = self.bytes - size_of(leaving) + size_of(added)
-        if count > MAX_STATEMENTS:
-            raise OntologyError(
-                f"a dataset holds at most {MAX_STATEMENTS:,} statements, this would make {count:,}"
-            )
-        if size > MAX_BYTES:
-            raise OntologyError(
-                f"a dataset holds at most {MAX_BYTES:,} bytes, this would make {size:,}"
-            )
+        for would, most, what in (
+            (count, MAX_STATEMENTS, "statements"),
+            (size, MAX_BYTES, "bytes"),
+        ):
+            if would > most:
+                allowed = f"a dataset holds at most {most:,} {what}"
+                raise OntologyError(f"{allowed}, this would make {would:,}")
         for quad in leaving:
             self.store.remove(quad)
         self.store.extend(added)
@@ -175,8 +158,7 @@ class Graphs:
         self.version += 1
 
     def trig(self) -> str:
-        """Every graph, also an empty one, as TriG: graphs and statements sorted, a statement to a
-        line."""
+        """Every graph, also an empty one, as TriG: sorted, a statement to a line."""
         parts: list[str] = []
         for label in self.labels():
             lines = sorted(line_of(quad) for quad in self.statements(label))

@@ -1,5 +1,4 @@
-"""Data on its way to and from a worker that can be killed: a text to be queried, a foreign file to
-be read.
+"""Data on its way to and from a worker that can be killed: a text to query, a foreign file to read.
 
 Both are loaded into the memory of the worker: a file takes the place of the folder for the cache,
 so none is built and nothing stays on disk.
@@ -7,6 +6,7 @@ so none is built and nothing stays on disk.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import weakref
@@ -27,9 +27,8 @@ MOUNT_LIMITS = EngineLimits(
 )
 
 
-class Handed:
-    """One TriG text in a private file, and the engine over it. The file goes with `close`, or with
-    this object."""
+class HandedDataset:
+    """One TriG text in a private file that goes with this object, and the engine over it."""
 
     def __init__(self, text: str, name: str, version: int) -> None:
         self.version = version
@@ -45,9 +44,8 @@ class Handed:
         except BaseException as exc:
             self._forget()
             if isinstance(exc, OSError):
-                raise OntologyError(
-                    f"the dataset {name} cannot be handed to a worker: {exc}"
-                ) from exc
+                what = f"the dataset {name} cannot be handed to a worker: {exc}"
+                raise OntologyError(what) from exc
             raise
 
     def close(self) -> None:
@@ -58,25 +56,17 @@ class Handed:
 def read_file(path: Path, format: str | None) -> tuple[list[dict[str, Term]], str]:
     """All statements of an RDF file, as rows with s, p and o, and the hash of the file.
 
-    Raises NotRDF, QueryTimeout or OntologyError, also when there is more of it than a dataset
-    holds.
+    Raises NotRDF, QueryTimeout or OntologyError, also for more than a dataset holds.
     """
-    try:
-        size = (
-            path.stat().st_size if path.is_file() else 0
-        )  # what is no file, the engine says better
-    except (OSError, ValueError):
-        size = 0
+    size = 0  # what cannot be read, the engine says better
+    with contextlib.suppress(OSError, ValueError):
+        size = path.stat().st_size if path.is_file() else 0
     if size > MAX_MOUNT_BYTES:
-        raise OntologyError(
-            f"{path} has {size:,} bytes, at most {MAX_MOUNT_BYTES:,} can be mounted: query it"
-            " instead"
-        )
+        most = f"at most {MAX_MOUNT_BYTES:,} can be mounted: query it instead"
+        raise OntologyError(f"{path} has {size:,} bytes, {most}")
     with LocalEngine(path, format=format, cache_dir=path, limits=MOUNT_LIMITS) as engine:
         answer = engine.query("SELECT ?s ?p ?o { ?s ?p ?o }", limit=MAX_STATEMENTS)
         if answer.truncated:
-            raise OntologyError(
-                f"{path} has {engine.triples:,} statements, which is too much for a dataset (at"
-                f" most {MAX_STATEMENTS:,}): query it instead"
-            )
+            most = f"which is too much for a dataset (at most {MAX_STATEMENTS:,}): query it instead"
+            raise OntologyError(f"{path} has {engine.triples:,} statements, {most}")
         return answer.rows, engine.content_hash

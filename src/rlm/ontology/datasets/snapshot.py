@@ -26,8 +26,8 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from rlm.errors import OntologyError
-from rlm.ontology.datasets.dataset import OURS, DatasetMeta, Saved
-from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS
+from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
+from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, graph_of
 from rlm.ontology.datasets.statements import check
 from rlm.ontology.terms import XSD
 
@@ -44,29 +44,27 @@ _HEAD = ("format", "name", "session")
 
 
 def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
-    """Write a dataset, whole or not at all; the path, made absolute. OntologyError when it cannot
-    be written."""
+    """Write a dataset, whole or not at all; its absolute path. OntologyError when it cannot be."""
     target = Path(path).expanduser().absolute()
     version, graphs = dataset.image()
     body = (_about(dataset) + graphs).encode()
     digest = sha256(body).hexdigest()
     _replace(target, f"# rlm dataset snapshot {FORMAT} sha256:{digest}\n".encode() + body)
-    dataset.saved = Saved(target, digest, version)
+    dataset.saved = SavedSnapshot(target, digest, version)
     return target
 
 
 def load_snapshot(path: str | Path) -> DatasetMeta:
-    """The dataset of a snapshot, with its name and session id. OntologyError, and no dataset, for
-    any other file."""
+    """The dataset of a snapshot, with its name and session id. OntologyError for any other file."""
     target = Path(path).expanduser().absolute()
     raw = _bytes_of(target)
     try:
-        digest, text = _checked(raw)
-        name, session_id, graphs, quads = _parsed(text)
-        dataset = DatasetMeta.restored(name, session_id, graphs, quads)
+        digest, text = _verify(raw)
+        name, session_id, graphs, quads = _parse(text)
+        dataset = DatasetMeta.restore(name, session_id, graphs, quads)
     except OntologyError as exc:
         raise OntologyError(f"{target}: {exc}") from exc
-    dataset.saved = Saved(target, digest, dataset.version)
+    dataset.saved = SavedSnapshot(target, digest, dataset.version)
     return dataset
 
 
@@ -74,23 +72,18 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 def persisted(
     path: str | Path, name: str, *, session_id: str | None = None
 ) -> Iterator[DatasetMeta]:
-    """A dataset for one run: loaded before, if its snapshot is there, and saved after, if it was
-    changed.
+    """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed.
 
-    Nothing is saved when the block raises, or when it changed nothing. A snapshot that cannot be
-    loaded raises before the block and is left as it is; so does one of another dataset.
-    `session_id` is for a new dataset: a loaded one has its own. When another run saved to the same
-    path meanwhile, this raises instead of undoing its work; save the dataset elsewhere then.
-    Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage: None when there is no
-    snapshot.
+    Nothing is saved when the block raises. A snapshot that cannot be loaded, or is of another
+    dataset, raises before the block. `session_id` is for a new dataset: a loaded one has its own.
+    When another run saved to the same path meanwhile, this raises instead of undoing its work.
+    Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage.
     """
     target = Path(path).expanduser().absolute()
     dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
     if dataset.name != name:
-        raise OntologyError(
-            f"{target} holds the dataset {dataset.name}, not {name}: name it so, or use another"
-            " file"
-        )
+        what = f"{target} holds the dataset {dataset.name}, not {name}"
+        raise OntologyError(f"{what}: name it so, or use another file")
     first = dataset.saved
     with dataset:
         yield dataset
@@ -124,9 +117,8 @@ def _replace(target: Path, data: bytes) -> None:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=".rlm-", suffix=".part"
-        )  # mode 0600
+        # mode 0600
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".rlm-", suffix=".part")
         part = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -138,9 +130,8 @@ def _replace(target: Path, data: bytes) -> None:
             with contextlib.suppress(OSError):
                 part.unlink()
         if isinstance(exc, OSError | ValueError):
-            raise OntologyError(
-                f"the snapshot {target} cannot be written ({exc}): what was there stays"
-            ) from exc
+            what = f"the snapshot {target} cannot be written ({exc}): what was there stays"
+            raise OntologyError(what) from exc
         raise
     with contextlib.suppress(OSError):  # the new name, too, is to survive a power cut
         folder = os.open(target.parent, os.O_RDONLY)
@@ -155,9 +146,8 @@ def _replace(target: Path, data: bytes) -> None:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        handle = os.open(
-            path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        )  # a pipe must not make us wait
+        # A pipe must not make us wait.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OntologyError(f"{path} is no regular file, so no snapshot")
@@ -167,13 +157,12 @@ def _bytes_of(path: Path) -> bytes:
     except (OSError, ValueError) as exc:
         raise OntologyError(f"the snapshot {path} cannot be read: {exc}") from exc
     if len(raw) > MAX_SNAPSHOT_BYTES:
-        raise OntologyError(
-            f"{path} is too large for a snapshot: at most {MAX_SNAPSHOT_BYTES:,} bytes"
-        )
+        most = f"at most {MAX_SNAPSHOT_BYTES:,} bytes"
+        raise OntologyError(f"{path} is too large for a snapshot: {most}")
     return raw
 
 
-def _checked(raw: bytes) -> tuple[str, str]:
+def _verify(raw: bytes) -> tuple[str, str]:
     """The sum and the text that it stands for."""
     first = _FIRST.match(raw)
     if first is None:
@@ -181,10 +170,8 @@ def _checked(raw: bytes) -> tuple[str, str]:
             "this is no snapshot of a dataset, or its first line is damaged; other RDF is mounted"
         )
     if int(first[1]) != FORMAT:
-        raise OntologyError(
-            f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}: use the rlm of"
-            " its age"
-        )
+        what = f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}"
+        raise OntologyError(f"{what}: use the rlm of its age")
     body, digest = raw[first.end() :], first[2].decode()
     if sha256(body).hexdigest() != digest:
         raise OntologyError(
@@ -196,9 +183,8 @@ def _checked(raw: bytes) -> tuple[str, str]:
         raise OntologyError(f"the snapshot is not UTF-8 (byte {exc.start})") from exc
 
 
-def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
-    """Name, session id, graphs and statements. Every line is looked at before the parser sees any
-    of them."""
+def _parse(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
+    """Name, session id, graphs, statements. Every line is checked before the parser sees any."""
     graphs, statements = [], 0
     for number, line in enumerate(text.split("\n"), 2):
         if _STATEMENT.fullmatch(line):
@@ -213,28 +199,25 @@ def _parsed(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
         quads = list(ox.parse(input=text, format=ox.RdfFormat.TRIG))
     except (SyntaxError, ValueError) as exc:
         raise OntologyError(f"not valid TriG: {' '.join(str(exc).split())[:300]}") from exc
-    about = [quad for quad in quads if isinstance(quad.graph_name, ox.DefaultGraph)]
-    inside = [quad for quad in quads if not isinstance(quad.graph_name, ox.DefaultGraph)]
+    about = [quad for quad in quads if not graph_of(quad)]
+    inside = [quad for quad in quads if graph_of(quad)]
     for quad in inside:
         for term in (quad.subject, quad.predicate, quad.object):
             check(term)
-    name, session_id = _head(about)
+    name, session_id = _read_head(about)
     return name, session_id, graphs, inside
 
 
-def _head(about: list[ox.Quad]) -> tuple[str, str]:
+def _read_head(about: list[ox.Quad]) -> tuple[str, str]:
     said = {str(quad.predicate.value): quad.object for quad in about}
     values = [said.get(OURS + word) for word in _HEAD]
     texts = [value.value for value in values if isinstance(value, ox.Literal)]
     if len(about) != len(_HEAD) or len(texts) != len(_HEAD) or texts[0] != str(FORMAT):
-        raise OntologyError(
-            f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its"
-            " graphs"
-        )
+        what = f"a snapshot says its {', '.join(_HEAD)}, once each"
+        raise OntologyError(f"{what}, and nothing else outside its graphs")
     if {str(quad.subject) for quad in about} != {f"<urn:rlm:{texts[1]}>"}:
-        raise OntologyError(
-            f"the snapshot says its name is {texts[1][:80]!a}, but speaks of another dataset"
-        )
+        what = f"the snapshot says its name is {texts[1][:80]!a}"
+        raise OntologyError(f"{what}, but speaks of another dataset")
     return texts[1], texts[2]
 
 

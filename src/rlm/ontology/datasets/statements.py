@@ -1,5 +1,4 @@
-"""Statements of a dataset: what callers give becomes the store's terms, and those become lines of
-text.
+"""Statements of a dataset: what callers give becomes the store's terms, and those lines of text.
 
 Every term is checked here on its way in: an IRI that is none, a text that cannot be written in
 UTF-8, a term that is too long. So each statement is one line of TriG that can be read back, and
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from rlm.errors import OntologyError
+from rlm.ontology.engine.ox_terms import from_term
 from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, Term
 
 MAX_TERM_CHARS = 64_000
@@ -27,28 +27,26 @@ Object: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 
 
 def subject_of(value: str | Term, prefixes: Prefixes) -> Node:
-    """An IRI, `prefix:name` or the term of an IRI or blank node. OntologyError for anything else."""
-    found = named(value, prefixes) if isinstance(value, str) else object_of(value)
+    """An IRI, `prefix:name`, or the term of an IRI or blank node. Else OntologyError."""
+    found = named_node(value, prefixes) if isinstance(value, str) else object_of(value)
     if isinstance(found, ox.Literal):
-        raise OntologyError(
-            f"a subject is an IRI or a blank node, not the text {found.value[:80]!r}"
-        )
+        what = f"not the text {found.value[:80]!r}"
+        raise OntologyError(f"a subject is an IRI or a blank node, {what}")
     return found
 
 
 def predicate_of(value: str | Term, prefixes: Prefixes) -> ox.NamedNode:
-    found = named(value, prefixes) if isinstance(value, str) else object_of(value)
+    found = named_node(value, prefixes) if isinstance(value, str) else object_of(value)
     if not isinstance(found, ox.NamedNode):
         raise OntologyError(f"a predicate is an IRI, not {str(found)[:80]}")
     return found
 
 
 def object_of(value: Value) -> Object:
-    """A term as it is, a str as a text, an int, float or bool as what it is. OntologyError for
-    anything else."""
+    """A term as it is, a str as a text, an int, float or bool as what it is. Else OntologyError."""
     try:
         if isinstance(value, Mapping):
-            return check(_from_term(value))
+            return check(from_term(value))
         if isinstance(value, bool | float):
             return ox.Literal(value)
         if isinstance(value, int):
@@ -64,7 +62,7 @@ def object_of(value: Value) -> Object:
     )
 
 
-def named(value: str, prefixes: Prefixes) -> ox.NamedNode:
+def named_node(value: str, prefixes: Prefixes) -> ox.NamedNode:
     """The node for an IRI or `prefix:name`."""
     if len(value) > MAX_TERM_CHARS:
         raise _too_long(len(value))
@@ -75,7 +73,7 @@ def named(value: str, prefixes: Prefixes) -> ox.NamedNode:
 
 
 def check(term: Any) -> Object:
-    """The term, when a dataset may hold it. OntologyError when it is of another kind, or too long."""
+    """The term. OntologyError when it is too long, or of a kind that a dataset cannot hold."""
     if not isinstance(term, ox.NamedNode | ox.BlankNode | ox.Literal):
         raise OntologyError("statements about statements are not kept in a dataset")
     if len(term.value) > MAX_TERM_CHARS:
@@ -87,35 +85,16 @@ def check(term: Any) -> Object:
         )
     if isinstance(term, ox.Literal):
         if term.language is None and term.datatype.value in _NEEDS_LANGUAGE:
-            raise OntologyError(
-                f"the text {term.value[:80]!r} has the type of a text with a language, but no"
-                " language"
-            )
+            what = f"the text {term.value[:80]!r} has the type of a text with a language"
+            raise OntologyError(f"{what}, but no language")
         if len(term.datatype.value) > MAX_TERM_CHARS:
             raise _too_long(len(term.datatype.value))
     return term
 
 
 def _too_long(chars: int) -> OntologyError:
-    return OntologyError(
-        f"a term of {chars:,} characters is too long for a dataset: at most {MAX_TERM_CHARS:,}"
-    )
-
-
-def _from_term(term: Mapping[str, Any]) -> Any:
-    kind, value = term.get("t"), term.get("v")
-    if not isinstance(value, str):
-        raise ValueError("a term has its text at 'v'")
-    if kind == "iri":
-        return ox.NamedNode(value)
-    if kind == "bnode":
-        return ox.BlankNode(value.removeprefix("_:"))
-    if kind != "lit":
-        raise ValueError("a term has 'iri', 'bnode' or 'lit' at 't'")
-    if term.get("lang"):
-        direction = ox.BaseDirection(term["dir"]) if term.get("dir") else None
-        return ox.Literal(value, language=term["lang"], direction=direction)
-    return ox.Literal(value, datatype=ox.NamedNode(term["dt"]) if term.get("dt") else None)
+    what = f"a term of {chars:,} characters is too long for a dataset"
+    return OntologyError(f"{what}: at most {MAX_TERM_CHARS:,}")
 
 
 # -- text

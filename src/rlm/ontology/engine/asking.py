@@ -10,7 +10,7 @@ from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
 from rlm.ontology.query.guard import Checked
-from rlm.ontology.query.prefixing import unbound
+from rlm.ontology.query.prefixes import unbound
 from rlm.ontology.terms import Prefixes
 
 

@@ -20,7 +20,7 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +28,16 @@ import orjson
 
 from rlm._version import __version__
 
-CACHE_VERSION = 6
+CACHE_VERSION = 7
 """Raise it when what is stored, or how a file is read, changes."""
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
 """A building folder that is older was left by a process that died."""
-SEEN_BYTES = 4 << 20
-"""Smaller files are hashed at each opening; for larger ones the hash is remembered with the file's
-times."""
-SETTLED_NS = 2_000_000_000
 _BUILDING, _DROPPED = ".building-", ".dropped-"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """One parsed ontology."""
 
     folder: Path
@@ -67,44 +63,17 @@ class Entry:
 
 
 class Cache:
-    """The entries under one folder. Methods that only read never raise; `begin` and `keep` raise
-    OSError."""
+    """The entries under one folder. Reading never raises; `begin` and `keep` raise OSError."""
 
     def __init__(self, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
         self.folder = folder / "ontologies"
         self.max_bytes = max_bytes
 
-    # -- keys
-
     @staticmethod
     def key(content_hash: str, format: str) -> str:
         return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
 
-    def content_hash(self, path: Path) -> str:
-        """The SHA-256 of a file. A large file whose times and place did not change is not read
-        again."""
-        now = path.stat()
-        mark = [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
-        if now.st_size < SEEN_BYTES:
-            return hash_file(path)
-        note = (
-            self.folder / ".seen" / f"{sha256(os.fsencode(path.resolve())).hexdigest()[:40]}.json"
-        )
-        known = _read_json(note)
-        if known is not None and known.get("mark") == mark and isinstance(known.get("sha256"), str):
-            return str(known["sha256"])
-        found = hash_file(path)
-        if time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS:
-            # A file that was written just now may be written again within the same tick of its
-            # clock.
-            with contextlib.suppress(OSError):
-                note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _write_json(note, {"mark": mark, "sha256": found})
-        return found
-
-    # -- entries
-
-    def find(self, key: str) -> Entry | None:
+    def find(self, key: str) -> CacheEntry | None:
         """The entry, marked as used now; None when there is none, or none that is whole."""
         folder = self.folder / key
         facts = _read_json(folder / "entry.json")
@@ -112,7 +81,7 @@ class Cache:
             return None
         with contextlib.suppress(OSError):
             os.utime(folder / "entry.json")
-        return Entry(folder, facts)
+        return CacheEntry(folder, facts)
 
     def begin(self) -> Path:
         """A folder to build in; it belongs to the caller until `keep` or `discard`."""
@@ -120,14 +89,10 @@ class Cache:
         self._sweep()
         return Path(tempfile.mkdtemp(prefix=f"{_BUILDING}{os.getpid()}-", dir=self.folder))
 
-    def keep(self, building: Path, key: str, facts: dict[str, Any]) -> Entry:
+    def keep(self, building: Path, key: str, facts: dict[str, Any]) -> CacheEntry:
         """Put what was built into its place, or take what another process put there first."""
-        facts = {
-            **facts,
-            "key": key,
-            "bytes": _size(building),
-            "digest": _digest(building / "store"),
-        }
+        facts = {**facts, "key": key, "bytes": _size(building)}
+        facts["digest"] = _digest(building / "store")
         (building / "entry.json").write_text(json.dumps(facts), "utf-8")
         place = self.folder / key
         for _ in range(3):
@@ -142,11 +107,10 @@ class Cache:
                 return found
             self.drop(key)
         self.evict(keep=key)
-        return Entry(place, facts)
+        return CacheEntry(place, facts)
 
     def drop(self, key: str) -> None:
-        """Remove an entry. Who has it open keeps it until the end of the process, or builds it
-        again."""
+        """Remove an entry. Who has it open keeps it, or builds it again."""
         gone = self.folder / f"{_DROPPED}{os.getpid()}-{time.monotonic_ns()}"
         with contextlib.suppress(OSError):
             (self.folder / key).rename(gone)
@@ -156,20 +120,14 @@ class Cache:
         shutil.rmtree(building, ignore_errors=True)
 
     def evict(self, *, keep: str | None = None) -> list[str]:
-        """Remove the entries that were not used for longest until the rest fits; the keys of those
-        removed."""
+        """Remove the entries not used for longest until the rest fits; their keys."""
         found: list[tuple[float, str, int]] = []
-        for folder in self._folders():
-            facts = _read_json(folder / "entry.json")
+        for folder in self.folder.glob("[!.]*/"):
+            facts = _read_json(folder / "entry.json") or {}
             with contextlib.suppress(OSError):
                 used = (folder / "entry.json").stat().st_mtime if facts else 0.0
-                found.append(
-                    (
-                        used,
-                        folder.name,
-                        int(facts["bytes"]) if facts and "bytes" in facts else _size(folder),
-                    )
-                )
+                size = int(facts["bytes"]) if "bytes" in facts else _size(folder)
+                found.append((used, folder.name, size))
         over = sum(size for _, _, size in found) - self.max_bytes
         gone = []
         for _, key, size in sorted(found):
@@ -178,16 +136,6 @@ class Cache:
                 gone.append(key)
                 over -= size
         return gone
-
-    def _folders(self) -> list[Path]:
-        try:
-            return [
-                path
-                for path in self.folder.iterdir()
-                if not path.name.startswith(".") and path.is_dir()
-            ]
-        except OSError:
-            return []
 
     def _sweep(self) -> None:
         for path in self.folder.iterdir():
@@ -199,15 +147,12 @@ class Cache:
 
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
-    found = sha256()
     with path.open("rb", buffering=0) as file:
-        while part := file.read(1 << 20):
-            found.update(part)
-    return found.hexdigest()
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _digest(store: Path) -> str:
-    """A hash over the names and contents of the tables of a store; empty when one cannot be read."""
+    """A hash over the names and contents of a store's tables; '' when one cannot be read."""
     found = sha256()
     try:
         for path in sorted(store.glob("*.sst")):

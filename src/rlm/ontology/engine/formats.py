@@ -3,7 +3,7 @@
 A file that is plainly something else than its extension says is read as what it is, and a note says
 so. What is no RDF (a web page, OWL in another syntax, an archive) is refused with its kind named.
 The parser has the last word: this looks only at the first bytes. How the bytes are then read safely
-is `rlm.ontology.engine.reading`.
+is `rlm.ontology.engine.safe_input`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,16 @@ TITLES = {
     "json-ld": "JSON-LD",
 }
 EXTENSIONS = {
-    ".ttl": "turtle", ".turtle": "turtle", ".nt": "n-triples", ".ntriples": "n-triples", ".nq": "n-quads",
-    ".nquads": "n-quads", ".trig": "trig", ".rdf": "rdf-xml", ".rdfs": "rdf-xml", ".xml": "rdf-xml",
-    ".owl": "rdf-xml", ".jsonld": "json-ld", ".json": "json-ld",
-}  # fmt: skip
-QUADS = frozenset({"n-quads", "trig", "json-ld"})
+    ".turtle": "turtle",
+    ".ttl": "turtle",
+    ".ntriples": "n-triples",
+    ".nt": "n-triples",
+    ".nquads": "n-quads",
+    ".nq": "n-quads",
+    ".trig": "trig",
+    **dict.fromkeys((".rdf", ".rdfs", ".xml", ".owl"), "rdf-xml"),
+    **dict.fromkeys((".jsonld", ".json"), "json-ld"),
+}
 _READS_TOO = {"turtle": {"n-triples"}, "trig": {"turtle", "n-triples"}, "n-quads": {"n-triples"}}
 """A format whose parser also reads these: no reason to doubt an extension."""
 HEAD_BYTES = 64 << 10
@@ -48,6 +53,8 @@ _XML_BLANK = re.compile(
     r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL | re.I
 )
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
+_ELEMENT = re.compile(r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*")
+_IS_HTML = "this is an HTML page, no RDF: was a web address saved instead of the file?"
 _HTML = re.compile(r"<!doctype\s+html\b|<html\b", re.I)
 _DIRECTIVE = re.compile(r"@prefix\s|@base\s|(?:prefix\s+[\w.-]*:\s*<|base\s+<)", re.I)
 _NODE = r"(?:<[^<>\s]*>|_:[^\s<>\"]+)"
@@ -63,6 +70,7 @@ _QUOTED = re.compile(
 _STATEMENT = re.compile(
     r"(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\w+|\[[^\]]*\])\s+(?:a\s|<[^<>\s]*>\s|[\w.-]*:[\w.-]*\s)"
 )
+_GRAPH = re.compile(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{")
 _OTHERS = (
     (re.compile(r"(?:Prefix|Ontology)\s*\("), "OWL in functional syntax"),
     (re.compile(r"(?:Prefix:\s|Ontology:\s)"), "OWL in Manchester syntax"),
@@ -71,8 +79,8 @@ _OTHERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file that can be tried: its format, whether it is gzipped, and what a person should know."""
+class RDFFile:
+    """A file that can be tried. `notes`: what a person should know."""
 
     path: Path
     format: str
@@ -80,9 +88,8 @@ class Source:
     notes: tuple[str, ...] = field(default=())
 
 
-def format_named(name: str) -> str:
-    """The format for a name a person gives: `turtle`, `ttl`, `.owl`, `RDF/XML`. OntologyError when
-    there is none."""
+def find_format(name: str) -> str:
+    """The format a person means by `turtle`, `ttl`, `.owl` or `RDF/XML`. Else OntologyError."""
     bare = re.sub(r"[^a-z0-9]", "", name.lower())
     for known in TITLES:
         if bare == known.replace("-", ""):
@@ -92,28 +99,26 @@ def format_named(name: str) -> str:
     raise OntologyError(f"no RDF format {name!r}; known: {', '.join(TITLES)}")
 
 
-def detect(path: str | Path, format: str | None = None) -> Source:
-    """How to read a file. NotRDF when it is plainly something else, OntologyError when there is
-    nothing to read.
+def detect(path: str | Path, format: str | None = None) -> RDFFile:
+    """How to read a file. NotRDF when it is plainly something else, OntologyError without a file.
 
     A format that is given is believed; the parser will object if it is wrong.
     """
     path = Path(path)
-    wanted = None if format is None else format_named(format)
+    wanted = None if format is None else find_format(format)
     raw = _first_bytes(path)
     if not raw:
         raise NotRDF("the file is empty (0 bytes)", path=str(path))
     gzipped = raw.startswith(_GZIP)
-    head = _unpacked(raw, path) if gzipped else raw
+    head = _unpack_head(raw, path) if gzipped else raw
     if not head.strip():
         raise NotRDF("there is nothing in it but blanks", path=str(path))
     for magic, what in _ARCHIVES.items():
         if head.startswith(magic):
             raise NotRDF(f"this is {what}", path=str(path))
     if b"\0" in head:
-        raise NotRDF(
-            "this is a binary file, or text in UTF-16: RDF is text in UTF-8", path=str(path)
-        )
+        what = "this is a binary file, or text in UTF-16: RDF is text in UTF-8"
+        raise NotRDF(what, path=str(path))
     notes: list[str] = []
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".gzip"):
@@ -121,49 +126,38 @@ def detect(path: str | Path, format: str | None = None) -> Source:
         if not gzipped:
             notes.append(f"{path.name} is named like a gzip file but is none: read as it is")
     if wanted is not None:
-        return Source(path, wanted, gzipped, tuple(notes))
+        return RDFFile(path, wanted, gzipped, tuple(notes))
     named = EXTENSIONS.get(suffixes[-1]) if suffixes else None
     found = sniff(head.decode("utf-8", "replace"), path)
     if named is None and found is None:
-        known = ", ".join(TITLES)
-        raise NotRDF(
-            f"this is no RDF that is known here; if it is, name its format ({known})",
-            path=str(path),
-        )
+        todo = f"if it is, name its format ({', '.join(TITLES)})"
+        raise NotRDF(f"this is no RDF that is known here; {todo}", path=str(path))
     chosen = named or found
     assert chosen is not None
     if named is not None and found is not None and _contradicts(named, found, head):
-        notes.append(
-            f"{path.name} is named like {TITLES[named]} but holds {TITLES[found]}: read as"
-            f" {TITLES[found]}"
-        )
+        holds = f"holds {TITLES[found]}: read as {TITLES[found]}"
+        notes.append(f"{path.name} is named like {TITLES[named]} but {holds}")
         chosen = found
-    return Source(path, chosen, gzipped, tuple(notes))
+    return RDFFile(path, chosen, gzipped, tuple(notes))
 
 
 def _contradicts(named: str, found: str, head: bytes) -> bool:
     if found == named or found in _READS_TOO.get(named, ()):
         return False
-    if (
-        named in ("n-triples", "n-quads") and found == "turtle"
-    ):  # long lines, or terms that RDF 1.2 brought
+    # Long lines, or terms that RDF 1.2 brought.
+    if named in ("n-triples", "n-quads") and found == "turtle":
         return re.search(rb"(?mi)^\s*@?(?:prefix|base)\s", head) is not None
     return True
 
 
 def sniff(head: str, path: Path | None = None) -> str | None:
-    """The format of a text by its beginning, None when it cannot be told. NotRDF for what is known
-    and no RDF."""
+    """The format of a text by its beginning, None when unclear. NotRDF for a known other kind."""
     where = None if path is None else str(path)
     text = head.removeprefix("\ufeff")
     text = text[_end(_BLANK, text, 0) :]
     if _HTML.match(text):
-        raise NotRDF(
-            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
-        )
-    if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or re.match(
-        r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*", text
-    ):
+        raise NotRDF(_IS_HTML, path=where)
+    if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or _ELEMENT.match(text):
         found = _sniff_xml(text, where)
         if found is not None:
             return found
@@ -179,11 +173,7 @@ def sniff(head: str, path: Path | None = None) -> str | None:
     matches = [_LINE.fullmatch(line) for line in lines[:200] if len(line) <= _LINE_CHARS]
     if matches and all(matches):
         return "n-quads" if any(match and match.group(1) for match in matches) else "n-triples"
-    if (
-        _DIRECTIVE.match(text)
-        or _STATEMENT.match(text)
-        or re.match(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{", text)
-    ):
+    if _DIRECTIVE.match(text) or _STATEMENT.match(text) or _GRAPH.match(text):
         return "trig" if "{" in _QUOTED.sub(" ", text) else "turtle"
     return None
 
@@ -194,9 +184,7 @@ def _sniff_xml(text: str, where: str | None) -> str | None:
         return "rdf-xml" if text.startswith("<?xml") else None
     name = root.group(1).lower()
     if name == "html":
-        raise NotRDF(
-            "this is an HTML page, no RDF: was a web address saved instead of the file?", path=where
-        )
+        raise NotRDF(_IS_HTML, path=where)
     if name == "rdf" or "http://www.w3.org/1999/02/22-rdf-syntax-ns#" in text:
         return "rdf-xml"
     if name == "ontology":
@@ -225,7 +213,7 @@ def _first_bytes(path: Path) -> bytes:
         raise OntologyError(f"{str(path)!r} cannot be read: {exc}") from exc
 
 
-def _unpacked(raw: bytes, path: Path) -> bytes:
+def _unpack_head(raw: bytes, path: Path) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     try:
         head = unpacker.decompress(raw, HEAD_BYTES)

@@ -1,5 +1,4 @@
-"""SPARQL over a file: pyoxigraph in a worker that can be killed, over a store in memory or in the
-cache on disk.
+"""SPARQL over a file: pyoxigraph in a worker that can be killed, over a store in memory or on disk.
 
 The engine has no timeout of its own and a crafted query can take its process down, so it never runs
 in ours. When a query takes too long, takes too much memory or crashes the worker, the worker is
@@ -24,14 +23,13 @@ import orjson
 
 from rlm import config
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
-from rlm.ontology.engine import loading
+from rlm.ontology.engine import loader
 from rlm.ontology.engine.asking import Damaged, Killed, ask, refused
 from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.formats import detect
-from rlm.ontology.engine.labelling import BlankNodes
-from rlm.ontology.engine.loading import Loader
+from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
-from rlm.ontology.engine.worker import Gone, Worker
+from rlm.ontology.engine.worker import Worker
 from rlm.ontology.query.bind import bind_hidden
 from rlm.ontology.query.guard import Checked, check_query
 from rlm.ontology.query.limit import enforce_limit
@@ -59,14 +57,13 @@ class LocalEngine:
         cache_dir: Path | None = None,
         limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
     ) -> None:
-        """Loads the file, or opens what the cache has of it. Raises NotRDF, OntologyError or
-        QueryTimeout."""
+        """Loads the file, or opens it from the cache. NotRDF, OntologyError, QueryTimeout."""
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self._closed = False
         self._meta: GraphMeta | None = None
         self._naming: str | None = None
-        self._blanks = BlankNodes()
+        self._blanks = BlankNodeLabels()
         self.limits = limits
         file = detect(Path(path).expanduser(), format)
         cache = Cache(Path(cache_dir or config.load().cache_dir).expanduser())
@@ -85,7 +82,6 @@ class LocalEngine:
     def _start(self, *, with_meta: bool = False) -> None:
         self._worker, said = self._loader.start(with_meta=with_meta)
         self._can_meta, self.in_memory = bool(said["with_meta"]), bool(said["in_memory"])
-        self._asked = self._copied = False
         self._facts: dict[str, Any] = said["facts"]
         if self._facts["naming"] != self._naming:  # the blank nodes have other names than before
             self._blanks.forget()
@@ -95,25 +91,7 @@ class LocalEngine:
     @property
     def triples(self) -> int:
         """How many there are, each once."""
-        with self._lock:
-            if self._facts.get("later"):
-                counted = (
-                    self._meta.triple_count
-                    if self._meta is not None
-                    else self._tried(self._counted)
-                )
-                self._facts |= {"triples": counted, "later": False}
-            return int(self._facts["triples"])
-
-    def _counted(self) -> int:
-        worker, wait_s = self._alive(), self.limits.timeout_s
-        with contextlib.closing(
-            ask(worker, {"op": "size", "timeout_s": wait_s}, wait_s, self.limits)
-        ) as messages:
-            for message in messages:
-                if message["op"] == "done":
-                    return int(message["triples"])
-        raise OntologyError(f"{self.source} cannot be counted")
+        return int(self._facts["triples"])
 
     @property
     def loaded_from_cache(self) -> bool:
@@ -138,12 +116,11 @@ class LocalEngine:
         return self._worker
 
     def close(self) -> None:
-        """End the worker. A closed engine answers nothing more. A cache that is being written gets
-        a moment to end."""
+        """End the worker. A cache that is being written gets a moment to end."""
         with self._lock:
             self._closed = True
             self._stop()
-            self._loader.close(loading.CLOSE_S)
+            self._loader.close(loader.CLOSE_S)
 
     def __enter__(self) -> Self:
         return self
@@ -157,8 +134,7 @@ class LocalEngine:
             self._loader.close()
 
     def __repr__(self) -> str:
-        size = "" if self._facts.get("later") else f", {self.triples:,} triples"
-        return f"LocalEngine({self.source!r}{size})"
+        return f"LocalEngine({self.source!r}, {self.triples:,} triples)"
 
     # -- asking
 
@@ -172,8 +148,8 @@ class LocalEngine:
     ) -> Answer:
         """At most `limit` rows or triples, and no more than the engine's own limits.
 
-        `bindings` gives variables their value (`rlm.ontology.query.bind`). The file's prefixes and the
-        well-known ones need not be declared. Raises QueryRefused, QueryTimeout or OntologyError.
+        `bindings` gives variables their value (`rlm.ontology.query.bind`). The file's prefixes and
+        the well-known ones need not be declared. Raises QueryRefused, QueryTimeout, OntologyError.
         """
         checked = check_query(sparql)
         if limit < 0:
@@ -182,45 +158,42 @@ class LocalEngine:
         text, bound = bind_hidden(checked, bindings or {})
         text = enforce_limit(text, rows + 1) if checked.kind == "SELECT" else text
         wait_s = self.limits.timeout_s if timeout_s is None else timeout_s
+        order = {"op": "query", "text": text, "rows": rows, "bytes": self.limits.answer_bytes}
         with self._lock:
-            order = {
-                "op": "query", "text": text, "rows": rows, "bytes": self.limits.answer_bytes, "timeout_s": wait_s,
+            order |= {
+                "timeout_s": wait_s,
                 "prefixes": dict(self.prefixes),
-                "bindings": {name: self._blanks.raw(term) for name, term in bound.items()},
-            }  # fmt: skip
-            return self._tried(lambda: self._answer(order, checked, wait_s))
+                "bindings": {name: self._blanks.to_raw(term) for name, term in bound.items()},
+            }
+            return self._retry(lambda: self._answer(order, checked, wait_s))
 
-    def _tried(self, act: Callable[[], T]) -> T:
-        """Once more when the reason for a failure lay in the cache, or somebody killed the worker."""
+    def _retry(self, act: Callable[[], T]) -> T:
+        """Once more where the cache was to blame, or somebody killed the worker."""
         try:
             return act()
         except Killed:
-            return self._tried_again(act)
+            return self._try_again(act)
         except Damaged as exc:
             if self._loader.entry is None:
                 raise OntologyError(f"{self.source} cannot be asked: {exc}") from exc
-        except (
-            QueryTimeout
-        ):  # over a damaged store some queries do not fail but go round in circles
+        except QueryTimeout:  # over a damaged store some queries do not fail but never end
             if self.in_memory or self._loader.whole():
                 raise
         self._stop()
         self._loader.drop()
-        return self._tried_again(act)
+        return self._try_again(act)
 
-    def _tried_again(self, act: Callable[[], T]) -> T:
+    def _try_again(self, act: Callable[[], T]) -> T:
         try:
             return act()
         except Killed as exc:
             raise QueryTimeout(str(exc)) from exc
         except Damaged as exc:
-            raise OntologyError(
-                f"the cache of {self.source} is damaged: delete it ({exc})"
-            ) from exc
+            what = f"the cache of {self.source} is damaged: delete it ({exc})"
+            raise OntologyError(what) from exc
 
     def _answer(self, order: dict[str, Any], checked: Checked, wait_s: float) -> Answer:
         worker, started = self._alive(), time.monotonic()
-        self._bring_near(worker)
         rows: list[list[Any]] = []
         head: dict[str, Any] = {}
         with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
@@ -237,38 +210,23 @@ class LocalEngine:
                 f" {self.limits.answer_bytes:,} are allowed: ask for SUBSTR(STR(?x), 1, 1000)"
                 " instead of the whole text"
             )
-        self.in_memory, self._asked = bool(head["in_memory"]), True
-        kind, names, cut, seconds = (
+        self.in_memory = bool(head["in_memory"])
+        names, shown = head["variables"], self._blanks.to_public
+        answer = Answer(
             head["kind"],
-            head["variables"],
-            head["truncated"],
-            time.monotonic() - started,
+            names,
+            boolean=head["boolean"],
+            truncated=head["truncated"],
+            seconds=time.monotonic() - started,
         )
-        if kind == "graph":
-            return Answer(
-                kind,
-                triples=[self._blanks.triple(row) for row in rows],
-                truncated=cut,
-                seconds=seconds,
+        if answer.kind == "graph":
+            answer.triples.extend((shown(s), shown(p), shown(o)) for s, p, o in rows)
+        else:
+            pairs = (zip(names, row, strict=True) for row in rows)
+            answer.rows.extend(
+                {n: shown(term) for n, term in row if term is not None} for row in pairs
             )
-        found = [
-            {
-                name: self._blanks.shown(term)
-                for name, term in zip(names, row, strict=True)
-                if term is not None
-            }
-            for row in rows
-        ]
-        return Answer(kind, names, found, head["boolean"], truncated=cut, seconds=seconds)
-
-    def _bring_near(self, worker: Worker) -> None:
-        """Who asks a second time will ask more: let the worker copy a small graph from the disk
-        into memory."""
-        if self._asked and not self.in_memory and not self._copied:
-            self._copied = True
-            if self._loader.may_copy():
-                with contextlib.suppress(Gone):  # whoever asks next finds that out
-                    worker.send({"op": "copy"})
+        return answer
 
     # -- what is in it
 
@@ -282,36 +240,76 @@ class LocalEngine:
                 with contextlib.suppress(OntologyError, ValueError, TypeError, KeyError):
                     self._meta = None if kept is None else GraphMeta.from_dict(kept)
                 if self._meta is None:
-                    found = self._tried(self._gathered)
+                    found = self._retry(self._scan)
                     self._meta = GraphMeta.from_dict(found)
                     self._loader.keep_meta(found)
                 for prefix, namespace in self._meta.namespaces.items():
                     self.prefixes.setdefault(prefix, namespace)
             return self._meta
 
-    def _gathered(self) -> dict[str, Any]:
-        from rlm.ontology.meta.build_meta import completed
-        from rlm.ontology.meta.graph_meta import INDIVIDUALS
+    def _scan(self) -> dict[str, Any]:
+        from rlm.ontology.meta.graph_meta import INDIVIDUALS, complete_scan
 
         self._alive()
-        if (
-            not self._can_meta
-        ):  # it was started without what this needs, and cannot load it any more
+        if not self._can_meta:  # it was started without what this needs, and cannot load it now
             self._stop()
             self._start(with_meta=True)
-        worker = self._alive()
         wait_s = self.limits.load_timeout_s
         order = {"op": "meta", "individuals": INDIVIDUALS, "timeout_s": wait_s}
         parts: list[str] = []
-        with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
+        with contextlib.closing(ask(self._alive(), order, wait_s, self.limits)) as messages:
             for message in messages:
                 if message["op"] == "part" and len(parts) < META_PARTS:
                     parts.append(str(message["text"]))
                 elif message["op"] == "damaged":
                     raise Damaged(message["message"])
                 elif message["op"] != "done":
-                    raise OntologyError(
-                        f"{self.source} cannot be described: {message.get('message', 'too large')}"
-                    )
+                    why = message.get("message", "too large")
+                    raise OntologyError(f"{self.source} cannot be described: {why}")
         found, preferred = orjson.loads("".join(parts))
-        return completed(found, self._facts["prefixes"], preferred)
+        return complete_scan(found, self._facts["prefixes"], preferred)
+
+
+class BlankNodeLabels:
+    """Short names for blank nodes: b0, b1, … in the order in which they are first answered.
+
+    The store's own names are long and change when a file is parsed again. Labels hold as long as
+    the engine, also when its worker is replaced, and can be given back as the value of a variable.
+    """
+
+    def __init__(self) -> None:
+        self._labels: dict[str, str] = {}
+        self._raw: dict[str, str] = {}
+        self._next = 0
+
+    def to_public(self, term: Any) -> Term:
+        """A term of the worker's as callers see it."""
+        if term["t"] == "bnode":
+            return {"t": "bnode", "v": self._label(str(term["v"]))}
+        if term["t"] == "triple":
+            return {"t": "triple", "v": [self.to_public(part) for part in term["v"]]}
+        return dict(term)
+
+    def to_raw(self, term: Term) -> Term:
+        """A caller's term as the worker knows it. QueryRefused for an unknown label."""
+        if term.get("t") != "bnode":
+            return dict(term)
+        label = str(term.get("v")).removeprefix("_:")
+        if label not in self._raw:
+            raise QueryRefused(
+                f"there is no blank node {label!r} in any answer of this engine; ask for it first"
+            )
+        return {"t": "bnode", "v": self._raw[label]}
+
+    def forget(self) -> None:
+        """The store was built again: its names are others now. Labels are not used twice."""
+        self._labels.clear()
+        self._raw.clear()
+
+    def _label(self, raw: str) -> str:
+        label = self._labels.get(raw)
+        if label is None:
+            label = self._labels[raw] = f"b{self._next}"
+            self._raw[label] = raw
+            self._next += 1
+        return label

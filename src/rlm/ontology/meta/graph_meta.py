@@ -14,20 +14,29 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar, SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
+from rlm.ontology.meta.namespaces import name_namespaces
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.vocabulary import TOPS, is_machinery
 
 INDIVIDUALS = 2_000
+NAMED_INDIVIDUALS = 500
+"""So many individuals have a say in which namespaces are named."""
 EXPANDED_DISJOINT = 100
 VERSION = 1
+_SETS = ("declared", "deprecated", "guessed")
+_MAPS = (
+    *("supers", "subs", "equivalents", "super_properties"),
+    *("inverses", "doms", "rngs", "replaced_by"),
+)
+_LABELS = ("labels", "alternatives")
 
 
 class IRISet(frozenset[str]):
-    """A set of IRIs that is read in alphabetical order and can be sliced: same graph, same answer."""
+    """A set of IRIs that is read in alphabetical order and can be sliced."""
 
     __slots__ = ()
 
@@ -77,18 +86,10 @@ class GraphMeta:
     classes: dict[str, int] = field(default_factory=dict)  # → direct instances
     declared: IRISet = NONE  # the classes that the file says are classes
     properties: dict[str, int] = field(default_factory=dict)  # → statements
-    kinds: dict[str, str] = field(
-        default_factory=dict
-    )  # property → object | datatype | annotation | property
-    guessed: IRISet = (
-        NONE  # the properties whose kind is no more than a guess, by their range or use
-    )
-    traits: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # property → functional, transitive, …
-    pred_freq: dict[str, int] = field(
-        default_factory=dict
-    )  # every predicate, the machinery included
+    kinds: dict[str, str] = field(default_factory=dict)  # property → object, datatype, …
+    guessed: IRISet = NONE  # the properties whose kind is a guess, by their range or use
+    traits: dict[str, list[str]] = field(default_factory=dict)  # → functional, transitive, …
+    pred_freq: dict[str, int] = field(default_factory=dict)  # the machinery included
     individuals: Individuals = field(default_factory=Individuals)
     examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
     labels: dict[str, list[Label]] = field(default_factory=dict)
@@ -103,8 +104,7 @@ class GraphMeta:
     inverses: Map = field(default_factory=dict)
     doms: Map = field(default_factory=dict)
     rngs: Map = field(default_factory=dict)
-    # Every domain must hold, and of a union one member: [[A], [B, C]] is A and (B or C). Not for a
-    # single class.
+    # Where there are several classes: [[A], [B, C]] is A and (B or C).
     dom_groups: dict[str, list[list[str]]] = field(default_factory=dict)
     rng_groups: dict[str, list[list[str]]] = field(default_factory=dict)
     disjoint_groups: list[list[str]] = field(default_factory=list)
@@ -117,19 +117,6 @@ class GraphMeta:
     description: str = ""
     sampled: bool = False  # counts are of a part (a remote endpoint)
 
-    _MAPS: ClassVar[frozenset[str]] = frozenset(
-        (
-            "supers",
-            "subs",
-            "equivalents",
-            "super_properties",
-            "inverses",
-            "doms",
-            "rngs",
-            "replaced_by",
-        )
-    )
-
     # -- names
 
     @cached_property
@@ -141,14 +128,12 @@ class GraphMeta:
         return self.prefixes.shrink(iri)
 
     def label(self, iri: str, lang: str | None = None) -> str:
-        """The label to show: the language asked for (else English), then none, then any, then the
-        local name."""
+        """The label in the language asked for (or English), without one, any; or the local name."""
         return pick(self.labels.get(iri, ()), lang) or name_of(iri)
 
     @cached_property
     def by_label(self) -> dict[str, list[str]]:
-        """Lower-case label → IRIs, alternative labels included; terms without labels by their local
-        names."""
+        """Lower-case label or alternative → IRIs; terms without labels by their local names."""
         found: dict[str, set[str]] = {}
         for source in (self.labels, self.alternatives):
             for iri, labels in source.items():
@@ -197,8 +182,7 @@ class GraphMeta:
         return {iri: IRISet(others) for iri, others in sorted(found.items())}
 
     def closure(self, iri: str, edges: Mapping[str, IRISet]) -> list[str]:
-        """Everything that `edges` (subs or supers) leads to, nearest first, without the start; safe
-        in a cycle."""
+        """All that `edges` (subs or supers) lead to, nearest first, without the start."""
         seen, found, level = {iri}, list[str](), [iri]
         while level:
             level = sorted({next_ for node in level for next_ in edges.get(node, NONE)} - seen)
@@ -209,12 +193,12 @@ class GraphMeta:
     @cached_property
     def domain_of(self) -> Map:
         """Class → the properties that name it in their domain."""
-        return _turned(self.doms)
+        return _invert(self.doms)
 
     @cached_property
     def range_of(self) -> Map:
         """Class → the properties that name it in their range."""
-        return _turned(self.rngs)
+        return _invert(self.rngs)
 
     def is_union(self, prop: str, side: str = "domain") -> bool:
         """Whether the property's domain (or range) is, or contains, a union."""
@@ -223,40 +207,34 @@ class GraphMeta:
 
     def subject_terms(self) -> list[str]:
         """The classes that the graph is about: no machinery of RDF and OWL, nothing deprecated."""
-        return [
-            iri
-            for iri in self.classes
-            if not is_machinery(iri) and iri not in TOPS and iri not in self.deprecated
-        ]
+        left_out = TOPS | self.deprecated
+        return [iri for iri in self.classes if not is_machinery(iri) and iri not in left_out]
 
     # -- as text and as JSON
 
     def about(self) -> str:
-        """The ontology's own title and first sentence in one line; its IRI, or nothing, when it has
-        none."""
+        """The ontology's title and first sentence, or its IRI, in one line; '' when it has none."""
         name = " ".join(self.title.split()) or "".join(self.ontology_iris[:1])
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said
 
+    def counts(self) -> str:
+        """How many triples, classes, properties by kind, and individuals, in one line."""
+        kinds = Counter(self.kinds.values())
+        named = [kind for kind in ("object", "datatype", "annotation") if kinds[kind]]
+        split = ", ".join(f"{kinds[kind]} {kind}" for kind in named)
+        return (
+            f"{self.triple_count:,} triples{' (sampled)' if self.sampled else ''},"
+            f" {len(self.classes):,} classes, {len(self.properties):,} properties"
+            f"{f' ({split})' if split else ''}, {self.individuals.count:,} individuals"
+        )
+
     def summary(self) -> str:
         """A few lines for people and prompts: what it is, how large, the roots."""
-        kinds = Counter(self.kinds.values())
-        split = ", ".join(
-            f"{kinds[kind]} {kind}" for kind in ("object", "datatype", "annotation") if kinds[kind]
-        )
-        lines = [
-            cut(self.about() or "Graph", 240),
-            f"{self.triple_count:,} triples, {len(self.classes):,} classes,"
-            f" {len(self.properties):,} properties"
-            + (f" ({split})" if split else "")
-            + f", {self.individuals.count:,} individuals",
-        ]
+        lines = [cut(self.about() or "Graph", 240), self.counts()]
         if self.roots:
-            shown = ", ".join(map(self.curie, self.roots[:8]))
-            lines.append(
-                f"Roots: {shown}"
-                + (f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else "")
-            )
+            more = f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else ""
+            lines.append(f"Roots: {', '.join(map(self.curie, self.roots[:8]))}{more}")
         if self.imports:
             lines.append(f"Imports that were not fetched: {len(self.imports)}")
         return "\n".join(cut(line, 400) for line in lines)
@@ -266,13 +244,13 @@ class GraphMeta:
         found: dict[str, Any] = {"version": VERSION}
         for each in fields(self):
             value = getattr(self, each.name)
-            if each.name in self._MAPS:
+            if each.name in _MAPS:
                 value = {iri: list(others) for iri, others in value.items()}
             elif isinstance(value, IRISet):
                 value = list(value)
             elif isinstance(value, Individuals):
                 value = {"count": value.count, "sample": list(value.sample)}
-            elif each.name in ("labels", "alternatives"):
+            elif each.name in _LABELS:
                 value = {iri: [list(label) for label in labels] for iri, labels in value.items()}
             found[each.name] = value
         return found
@@ -281,34 +259,37 @@ class GraphMeta:
     def from_dict(cls, data: Mapping[str, Any]) -> GraphMeta:
         """Raises OntologyError when the dictionary is of another version or is none of ours."""
         if data.get("version") != VERSION:
-            raise OntologyError(
-                f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}: build it"
-                " again"
-            )
-        values: dict[str, Any] = {
-            each.name: data[each.name] for each in fields(cls) if each.name in data
-        }
+            found = f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}"
+            raise OntologyError(f"{found}: build it again")
+        values = {each.name: data[each.name] for each in fields(cls) if each.name in data}
         try:
-            for name in cls._MAPS & values.keys():
-                values[name] = {iri: IRISet(others) for iri, others in values[name].items()}
-            for name in {"declared", "deprecated", "guessed"} & values.keys():
-                values[name] = IRISet(values[name])
-            for name in {"labels", "alternatives"} & values.keys():
-                values[name] = {
-                    iri: [(text, lang) for text, lang in pairs]
-                    for iri, pairs in values[name].items()
-                }
-            if "individuals" in values:
-                found = values["individuals"]
-                values["individuals"] = Individuals(found["count"], tuple(found["sample"]))
+            for name, value in values.items():
+                if name in _MAPS:
+                    values[name] = {iri: IRISet(others) for iri, others in value.items()}
+                elif name in _SETS:
+                    values[name] = IRISet(value)
+                elif name in _LABELS:
+                    pairs = ((iri, [(text, lang) for text, lang in v]) for iri, v in value.items())
+                    values[name] = dict(pairs)
+                elif name == "individuals":
+                    values[name] = Individuals(value["count"], tuple(value["sample"]))
         except (AttributeError, KeyError, TypeError, ValueError) as exc:
             raise OntologyError("this is no stored GraphMeta: build it again") from exc
         return cls(**values)
 
 
-def _turned(edges: Mapping[str, Iterable[str]]) -> Map:
+def _invert(edges: Mapping[str, Iterable[str]]) -> Map:
     found: dict[str, set[str]] = {}
     for start, ends in edges.items():
         for end in ends:
             found.setdefault(end, set()).add(start)
     return {iri: IRISet(others) for iri, others in sorted(found.items())}
+
+
+def complete_scan(
+    found: dict[str, Any], prefixes: Mapping[str, str], preferred: Mapping[str, str]
+) -> dict[str, Any]:
+    """What `builder.scan_store` found, with all that `GraphMeta.from_dict` needs."""
+    sample = found["individuals"]["sample"][:NAMED_INDIVIDUALS]
+    in_use = (*found["classes"], *found["properties"], *sample, *found["pred_freq"])
+    return {**found, "version": VERSION, "namespaces": name_namespaces(prefixes, preferred, in_use)}

@@ -22,22 +22,13 @@ _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]
 _LANG = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_ESCAPES = {
-    "\\": "\\\\",
-    '"': '\\"',
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\b": "\\b",
-    "\f": "\\f",
-}
+_ESCAPES = dict(zip('\\"\n\r\t\b\f', '\\"nrtbf', strict=True))
 _MODIFIERS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 
 
 @dataclass(slots=True)
 class _Group:
-    """A brace: where its content starts, what its first token is, and the variables named directly
-    in it."""
+    """A brace: where its content starts, its first token, the variables named directly in it."""
 
     start: int
     parens: int
@@ -47,24 +38,18 @@ class _Group:
 
 
 def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
-    """The query with these variables fixed. Raises QueryRefused for what cannot be written into a
-    query."""
+    """The query with these variables fixed. QueryRefused for what a query cannot hold."""
     values = {_variable(name): term_source(term) for name, term in (bindings or {}).items()}
     if not values:
         return query
     groups, named, made, bare = _groups(query)
     if set(values) & made:
-        name = min(set(values) & made)
-        raise QueryRefused(
-            f"?{name} gets its value in the query (AS ?{name}): compare it there, FILTER(?{name}"
-            " = …)"
-        )
-    missing = sorted(set(values) - named)
-    if missing:
-        raise QueryRefused(
-            f"the query has no variable ?{missing[0]} to bind: name it in the query, or do not"
-            " bind it"
-        )
+        name = f"?{min(set(values) & made)}"
+        todo = f"compare it there, FILTER({name} = …)"
+        raise QueryRefused(f"{name} gets its value in the query (AS {name}): {todo}")
+    if missing := sorted(set(values) - named):
+        todo = "name it in the query, or do not bind it"
+        raise QueryRefused(f"the query has no variable ?{missing[0]} to bind: {todo}")
     places = [group for group in groups if not group.template and group.first != "SELECT"]
     outermost = next((group for group in places if group.parens == 0), None)
     inserts: list[tuple[int, str]] = []
@@ -75,12 +60,8 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
     for group in places:
         wanted = set(values) if group is outermost else group.variables & set(values)
         if wanted:
-            inserts.append(
-                (
-                    group.start,
-                    f" {_block({name: values[name] for name in values if name in wanted})}",
-                )
-            )
+            chosen = {name: term for name, term in values.items() if name in wanted}
+            inserts.append((group.start, f" {_block(chosen)}"))
     parts, at = [], 0
     for place, text in sorted(inserts):
         parts += [query[at:place], text]
@@ -89,24 +70,21 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
 
 
 def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, dict[str, Term]]:
-    """The query with those values in its text that a SELECT does not return, and the values that
-    are left.
+    """The query with the values that a SELECT does not return in its text, and the other values.
 
-    An engine of our own takes values beside the query, whatever is in them, but only for what is
-    returned. `SELECT *` is left alone: a value in the text would become one more column. So are
-    blank nodes, which have no text.
+    The local engine takes values beside the query, but only for what is returned. `SELECT *` is
+    left alone: a value in the text would become one more column. So are blank nodes.
     """
     left = {name.lstrip("?$"): term for name, term in bindings.items()}
-    returned = _returned(checked)
+    returned = _returned_variables(checked)
     if returned is None:
         return checked.text, left
-    hidden = [
-        name for name, term in left.items() if name not in returned and term.get("t") != "bnode"
-    ]
-    return bind_values(checked.text, {name: left.pop(name) for name in hidden}), left
+    unlisted = [name for name in left if name not in returned]
+    hidden = {name: left.pop(name) for name in unlisted if left[name].get("t") != "bnode"}
+    return bind_values(checked.text, hidden), left
 
 
-def _returned(checked: Checked) -> set[str] | None:
+def _returned_variables(checked: Checked) -> set[str] | None:
     """The variables that a SELECT lists; None for `*` and for the other forms."""
     names: set[str] = set()
     parens, before, listing = 0, "", False
@@ -129,26 +107,25 @@ def term_source(term: Term) -> str:
     """A term as SPARQL writes it. Raises QueryRefused for a blank node and for what is no term."""
     kind, value = term.get("t"), term.get("v")
     if not isinstance(value, str):
-        raise QueryRefused(f"a bound value needs its text at 'v': {_shown(str(term))}")
+        raise QueryRefused(f"a bound value needs its text at 'v': {_shorten(str(term))}")
     if kind == "iri":
         return _iri_source(value)
     if kind == "bnode":
-        raise QueryRefused(
-            f"a blank node cannot be bound (_:{_shown(value)}): ask by an IRI or a literal"
-        )
+        what = f"a blank node cannot be bound (_:{_shorten(value)})"
+        raise QueryRefused(f"{what}: ask by an IRI or a literal")
     if kind != "lit":
-        raise QueryRefused(f"a bound value is an 'iri' or a 'lit', not {_shown(str(kind))!r}")
+        raise QueryRefused(f"a bound value is an 'iri' or a 'lit', not {_shorten(str(kind))!r}")
     lang, datatype = term.get("lang"), term.get("dt")
     if lang:
         if not isinstance(lang, str) or not _LANG.fullmatch(lang):
-            raise QueryRefused(f"no language tag: {_shown(lang)!r}")
+            raise QueryRefused(f"no language tag: {_shorten(lang)!r}")
         return f"{_string_source(value)}@{lang}"
     return _string_source(value) + (f"^^{_iri_source(datatype)}" if datatype else "")
 
 
 def _iri_source(iri: object) -> str:
     if not isinstance(iri, str) or not _IRI.fullmatch(iri):
-        raise QueryRefused(f"not an absolute IRI: {_shown(str(iri))!r}")
+        raise QueryRefused(f"not an absolute IRI: {_shorten(str(iri))!r}")
     return f"<{iri}>"
 
 
@@ -156,15 +133,13 @@ def _string_source(text: str) -> str:
     parts, before = [], ""
     for char in text:
         if _CONTROL.match(char):
-            raise QueryRefused(
-                f"a bound text holds U+{ord(char):04X}, which cannot stand in a query: remove it"
-            )
+            what = f"a bound text holds U+{ord(char):04X}"
+            raise QueryRefused(f"{what}, which cannot stand in a query: remove it")
         if before == "\\" and char in "uU":
-            # Some servers read \uXXXX before anything else and do not see that the backslash is
-            # escaped.
+            # Some servers read \uXXXX first and do not see that the backslash is escaped.
             parts.append(f"\\u{ord(char):04X}")
         else:
-            parts.append(_ESCAPES.get(char, char))
+            parts.append(f"\\{_ESCAPES[char]}" if char in _ESCAPES else char)
         before = char
     return f'"{"".join(parts)}"'
 
@@ -172,7 +147,7 @@ def _string_source(text: str) -> str:
 def _variable(name: str) -> str:
     bare = name[1:] if name[:1] in ("?", "$") else name
     if not _NAME.fullmatch(bare):
-        raise QueryRefused(f"no name of a variable: {_shown(name)!r}")
+        raise QueryRefused(f"no name of a variable: {_shorten(name)!r}")
     return bare
 
 
@@ -181,8 +156,7 @@ def _block(values: Mapping[str, str]) -> str:
 
 
 def _groups(query: str) -> tuple[list[_Group], set[str], set[str], int | None]:
-    """Every brace, every variable, those that are made by AS, and where a DESCRIBE without one
-    could have its WHERE."""
+    """Braces, variables, those made by AS, and where a DESCRIBE could have its WHERE."""
     groups: list[_Group] = []
     open_groups: list[_Group] = []
     named: set[str] = set()
@@ -218,6 +192,6 @@ def _groups(query: str) -> tuple[list[_Group], set[str], set[str], int | None]:
     return groups, named, made, len(query) if describe and bare is None else bare
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"

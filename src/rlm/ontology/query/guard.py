@@ -1,5 +1,4 @@
-"""Which queries may run: one that reads, of a bounded size, that stays inside the data it is asked
-of.
+"""Which queries may run: one that reads, of a bounded size, and stays inside its data.
 
 A query is refused when it is an update, calls another server (SERVICE), chooses its own data
 (FROM), is several queries, or is so large or so deep that an engine may fall over: pyoxigraph dies
@@ -33,20 +32,20 @@ _UPDATES = frozenset(
     ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH", "USING")
 )
 _VOCABULARY = """
-DISTINCT REDUCED AS WHERE GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET VALUES UNDEF OPTIONAL GRAPH UNION MINUS
-FILTER BIND NOT IN EXISTS SEPARATOR A TRUE FALSE LATERAL
+DISTINCT REDUCED AS WHERE GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET VALUES UNDEF OPTIONAL
+GRAPH UNION MINUS FILTER BIND NOT IN EXISTS SEPARATOR A TRUE FALSE LATERAL
 COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT
-STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS CEIL FLOOR ROUND CONCAT STRLEN UCASE LCASE
-ENCODE_FOR_URI CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER YEAR MONTH DAY HOURS MINUTES SECONDS TIMEZONE TZ NOW
-UUID STRUUID MD5 SHA1 SHA256 SHA384 SHA512 COALESCE IF STRLANG STRDT SAMETERM ISIRI ISURI ISBLANK ISLITERAL
-ISNUMERIC REGEX SUBSTR REPLACE
+STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS CEIL FLOOR ROUND CONCAT STRLEN UCASE
+LCASE ENCODE_FOR_URI CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER YEAR MONTH DAY HOURS MINUTES
+SECONDS TIMEZONE TZ NOW UUID STRUUID MD5 SHA1 SHA256 SHA384 SHA512 COALESCE IF STRLANG STRDT
+SAMETERM ISIRI ISURI ISBLANK ISLITERAL ISNUMERIC REGEX SUBSTR REPLACE
 TRIPLE SUBJECT PREDICATE OBJECT ISTRIPLE LANGDIR HASLANG HASLANGDIR STRLANGDIR ADJUST
 """
 _WORDS = frozenset(_VOCABULARY.split())
 _CLOSES = {"}": "{", ")": "(", "]": "[", ">>": "<<"}
-_OPERATORS = frozenset(
-    ("+", "-", "*", "/", "|", "||", "&&", "!", "^", "=", "!=", "<", ">", "<=", ">=", "?")
-)
+_SIGNS = "+ - * / | || && ! ^ = != < > <= >= ?"
+_OPERATORS = frozenset(_SIGNS.split())
+_BEGIN = "SELECT, ASK, CONSTRUCT or DESCRIBE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,7 @@ def check_query(text: str, *, max_chars: int = MAX_CHARS, max_depth: int = MAX_D
         )
     tokens = tokenize(text)
     if not tokens:
-        raise QueryRefused(
-            "query refused: there is no query in it; write SELECT, ASK, CONSTRUCT or DESCRIBE"
-        )
+        raise QueryRefused(f"query refused: there is no query in it; write {_BEGIN}")
     form = _skip_prologue(text, tokens)
     _check_body(text, tokens, form, max_depth)
     if len(tokens) > MAX_TOKENS:
@@ -85,29 +82,21 @@ def _skip_prologue(text: str, tokens: list[Token]) -> int:
         declaration = tokens[index]
         kinds = expected[declaration.upper]
         found = tokens[index + 1 : index + 1 + len(kinds)]
-        if tuple(token.kind for token in found) != kinds or (
-            len(kinds) == 2 and not found[0].text.endswith(":")
-        ):
-            todo = (
-                "write PREFIX name: <iri>"
-                if len(kinds) == 2
-                else f"write {declaration.upper} and its value"
-            )
-            raise refusal(text, declaration.start, f"{declaration.upper} is not complete", todo)
+        is_prefix = declaration.upper == "PREFIX"
+        complete = tuple(token.kind for token in found) == kinds
+        if not complete or (is_prefix and not found[0].text.endswith(":")):
+            wanted = "PREFIX name: <iri>" if is_prefix else f"{declaration.upper} and its value"
+            what = f"{declaration.upper} is not complete"
+            raise refusal(text, declaration.start, what, f"write {wanted}")
         index += 1 + len(kinds)
     if index == len(tokens):
-        raise refusal(
-            text,
-            len(text),
-            "there is no query after the prefixes",
-            "write SELECT, ASK, CONSTRUCT or DESCRIBE",
-        )
+        raise refusal(text, len(text), "there is no query after the prefixes", f"write {_BEGIN}")
     form = tokens[index]
     if form.upper in _UPDATES:
         raise _update(text, form)
     if form.upper not in FORMS:
         what = f"{form.text[:40]!r} does not begin a query"
-        raise refusal(text, form.start, what, "begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
+        raise refusal(text, form.start, what, f"begin with {_BEGIN}")
     return index
 
 
@@ -126,9 +115,7 @@ def _check_body(text: str, tokens: list[Token], form: int, max_depth: int) -> No
             _check_sign(text, token, nesting, max_depth)
             if token.text == "{":
                 _count(text, token, counts, "groups", MAX_GROUPS)
-            elif token.text in (".", ";") or (
-                token.text == "," and nesting and nesting[-1].text != "("
-            ):
+            elif token.text in ".;" or (token.text == "," and nesting and nesting[-1].text != "("):
                 _count(text, token, counts, "statements", MAX_STATEMENTS)
             elif token.text in _OPERATORS:
                 _count(text, token, counts, "operators", MAX_OPERATORS)
@@ -138,30 +125,24 @@ def _check_body(text: str, tokens: list[Token], form: int, max_depth: int) -> No
 
 def _check_word(text: str, token: Token, *, top: bool) -> None:
     word = token.upper
-    if word == "SERVICE":
-        todo = "ask each endpoint by itself, by its name in the settings, and join the answers"
-        raise refusal(text, token.start, "SERVICE would call another server", todo)
-    if word == "FROM":
-        todo = "leave FROM out, or use GRAPH for a named graph of this data"
-        raise refusal(text, token.start, "FROM would choose other data", todo)
     if word in _UPDATES:
         raise _update(text, token)
-    if word in _PROLOGUE:
-        raise refusal(
-            text, token.start, f"{word} in the middle of a query", "put it before the query form"
-        )
-    if word in FORMS and top:
-        raise refusal(
-            text, token.start, f"a second query begins with {word}", "send one query at a time"
-        )
-    if word not in _WORDS and word not in FORMS:
+    if word == "SERVICE":
+        what = "SERVICE would call another server"
+        todo = "ask each endpoint by itself, by its name in the settings, and join the answers"
+    elif word == "FROM":
+        what = "FROM would choose other data"
+        todo = "leave FROM out, or use GRAPH for a named graph of this data"
+    elif word in _PROLOGUE:
+        what, todo = f"{word} in the middle of a query", "put it before the query form"
+    elif word in FORMS and top:
+        what, todo = f"a second query begins with {word}", "send one query at a time"
+    elif word not in _WORDS and word not in FORMS:
         what = f"{token.text[:40]!r} is no word of SPARQL"
-        raise refusal(
-            text,
-            token.start,
-            what,
-            "check the spelling, put spaces around keywords, or name its prefix",
-        )
+        todo = "check the spelling, put spaces around keywords, or name its prefix"
+    else:
+        return
+    raise refusal(text, token.start, what, todo)
 
 
 def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
@@ -171,21 +152,17 @@ def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> Non
     followed by "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more
     term.
     """
-    name = tokens[index].text.lower()
-    if "service" in name:
-        after = [
-            token.text if token.kind == PUNCT else token.kind
-            for token in tokens[index + 1 : index + 3]
-        ]
+    name, start = tokens[index].text, tokens[index].start
+    if "service" in name.lower():
+        following = tokens[index + 1 : index + 3]
+        after = [token.text if token.kind == PUNCT else token.kind for token in following]
         called = after[:1] == ["{"] and tokens[index - 1].upper != "GRAPH"
         if called or (after[1:] == ["{"] and after[0] in (IRI, PNAME, VAR)):
-            what = f"{tokens[index].text[:60]!r} before {{ can be read as SERVICE"
-            raise refusal(
-                text, tokens[index].start, what, "put a dot before the {, or write the IRI in full"
-            )
-    if top and "from" in name:
-        what = f"{tokens[index].text[:60]!r} can be read as FROM here"
-        raise refusal(text, tokens[index].start, what, "write the IRI in full")
+            what = f"{name[:60]!r} before {{ can be read as SERVICE"
+            raise refusal(text, start, what, "put a dot before the {, or write the IRI in full")
+    if top and "from" in name.lower():
+        what = f"{name[:60]!r} can be read as FROM here"
+        raise refusal(text, start, what, "write the IRI in full")
 
 
 def _check_sign(text: str, token: Token, nesting: list[Token], max_depth: int) -> None:
@@ -193,25 +170,19 @@ def _check_sign(text: str, token: Token, nesting: list[Token], max_depth: int) -
     if sign in ("{", "(", "[", "<<"):
         nesting.append(token)
         if len(nesting) > max_depth:
-            raise refusal(
-                text,
-                token.start,
-                f"nested deeper than {max_depth} levels",
-                "write it flatter, or split it",
-            )
+            what = f"nested deeper than {max_depth} levels"
+            raise refusal(text, token.start, what, "write it flatter, or split it")
     elif sign in _CLOSES:
         if not nesting:
-            raise refusal(
-                text, token.start, f"{sign} closes nothing", "remove it, or open it before"
-            )
+            todo = "remove it, or open it before"
+            raise refusal(text, token.start, f"{sign} closes nothing", todo)
         opened = nesting.pop()
         if opened.text != _CLOSES[sign]:
             what = f"{sign} does not close the {opened.text} before it"
             raise refusal(text, token.start, what, f"close {opened.text} first")
     elif sign == ";" and not nesting:
-        raise refusal(
-            text, token.start, "; between operations", "send one query at a time, without ;"
-        )
+        todo = "send one query at a time, without ;"
+        raise refusal(text, token.start, "; between operations", todo)
 
 
 def _count(text: str, token: Token, counts: dict[str, int], what: str, most: int) -> None:
@@ -221,9 +192,8 @@ def _count(text: str, token: Token, counts: dict[str, int], what: str, most: int
 
 
 def _too_many(text: str, token: Token, what: str, most: int) -> QueryRefused:
-    return refusal(
-        text, token.start, f"more than {most:,} {what}", "ask for less, or split the query"
-    )
+    todo = "ask for less, or split the query"
+    return refusal(text, token.start, f"more than {most:,} {what}", todo)
 
 
 def _update(text: str, token: Token) -> QueryRefused:

@@ -41,8 +41,7 @@ class Token(NamedTuple):
 
     @property
     def upper(self) -> str:
-        """The word in capitals, empty for everything that is no word. ASCII only: no engine folds
-        other letters."""
+        """The word in capitals, '' for anything else. ASCII only: no engine folds other letters."""
         return self.text.upper() if self.kind == WORD and self.text.isascii() else ""
 
 
@@ -82,12 +81,13 @@ _STRINGS = {
 _CODEPOINT = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _ESCAPED_STRING = re.compile(rf"""[^\\]*(?:(?:\\[tbnrf"'\\]|{_CODEPOINT})[^\\]*)*""")
 _IRI = re.compile(rf'<(?:[^\x00-\x20<>"{{}}|^`\\]|{_CODEPOINT})*>')
-_TO_ANGLE = re.compile(
-    r"[^\x00-\x20<>]*>"
-)  # what a careless engine might take for the rest of an IRI
+# what a careless engine might take for the rest of an IRI
+_TO_ANGLE = re.compile(r"[^\x00-\x20<>]*>")
 _SCHEME = re.compile(r"<[A-Za-z][A-Za-z0-9+.\-]*://")
 _AMBIGUOUS = re.compile(r"[#'()\\]")
 _PUNCT = re.compile(r"\^\^|&&|\|\||!=|<=|>=|<<|>>|[{}()\[\].,;*/|^!=<>+\-?~]")
+
+_OTHERS = ((VAR, _VAR), (BNODE, _BNODE), (LANG, _LANG), (NUMBER, _NUMBER), (PUNCT, _PUNCT))
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _CODEPOINTS = re.compile(_CODEPOINT)
@@ -95,8 +95,7 @@ _LONE_CR_AFTER_COMMENT = re.compile(r"\r(?!\n)")
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of a query, without comments and white space. Raises QueryRefused where it cannot
-    be read safely."""
+    """The tokens without comments and white space. QueryRefused where it cannot be read safely."""
     _check_characters(text)
     tokens: list[Token] = []
     position, size, no_prefix_before = 0, len(text), 0
@@ -106,49 +105,45 @@ def tokenize(text: str) -> list[Token]:
             position = _end(_SPACE, text, position)
             continue
         if char == "#":
-            position = _end(_COMMENT, text, position)
-            if _LONE_CR_AFTER_COMMENT.match(text, position):
-                raise refusal(
-                    text,
-                    position,
-                    "a comment that ends in a carriage return alone",
-                    "end the line with LF",
-                )
+            position = _comment(text, position)
             continue
         if char in "\"'":
             kind, position = STRING, _string(text, position)
         elif char == "<":
             kind, position = _angle(text, position, tokens)
-        elif char in "{}()[],;*/|&^!=>+-~" and (match := _PUNCT.match(text, position)):
-            kind, position = PUNCT, match.end()
-        elif match := _VAR.match(text, position):
-            kind, position = VAR, match.end()
-        elif match := _BNODE.match(text, position):
-            kind, position = BNODE, match.end()
-        elif char == "@" and (match := _LANG.match(text, position)):
-            kind, position = LANG, match.end()
-        elif match := _NUMBER.match(text, position):
-            kind, position = NUMBER, match.end()
-            if _BARE.match(text, position):
-                raise refusal(
-                    text, position, "a word right after a number", "put a space between them"
-                )
         elif char == ":":
-            kind, position = PNAME, _local(text, position + 1)
+            kind, position = PNAME, _end(_PNAME_LOCAL, text, position + 1)
         elif _BARE.match(text, position):
             # A run is scanned once: what starts inside one without a colon has none either.
             run = _end(_RUN, text, position) if position >= no_prefix_before else no_prefix_before
             if text[run : run + 1] == ":" and text[run - 1] != ".":
-                kind, position = PNAME, _local(text, run + 1)
+                kind, position = PNAME, _end(_PNAME_LOCAL, text, run + 1)
             else:
                 no_prefix_before = run
                 kind, position = WORD, _end(_BARE, text, position)
-        elif match := _PUNCT.match(text, position):
-            kind, position = PUNCT, match.end()
         else:
-            raise _unreadable(text, position)
+            kind, position = _other(text, position)
         tokens.append(Token(kind, text[start:position], start))
     return tokens
+
+
+def _other(text: str, position: int) -> tuple[str, int]:
+    """A variable, blank node, language tag, number or sign. A number goes before a dot alone."""
+    for kind, pattern in _OTHERS:
+        if match := pattern.match(text, position):
+            if kind == NUMBER and _BARE.match(text, match.end()):
+                what = "a word right after a number"
+                raise refusal(text, match.end(), what, "put a space between them")
+            return kind, match.end()
+    raise _unreadable(text, position)
+
+
+def _comment(text: str, position: int) -> int:
+    end = _end(_COMMENT, text, position)
+    if _LONE_CR_AFTER_COMMENT.match(text, end):
+        what = "a comment that ends in a carriage return alone"
+        raise refusal(text, end, what, "end the line with LF")
+    return end
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -156,17 +151,11 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _local(text: str, position: int) -> int:
-    return _end(_PNAME_LOCAL, text, position)
-
-
 def _check_characters(text: str) -> None:
-    """Refuse control characters, and codepoint escapes that stand for anything but a letter, a
-    digit or `-_.:,/`.
+    """Refuse control characters, and escapes for anything but letters, digits and `-_.:,/`.
 
     The grammar has these escapes replaced before anything else is read, also in comments; engines
-    do not. An escaped quote, line end or bracket therefore means one thing here and another there.
-    So does one behind a backslash.
+    do not. So an escaped quote, line end or bracket means one thing here and another there.
     """
     if bad := _CONTROL.search(text):
         what = f"the character U+{ord(bad.group()):04X} is not text"
@@ -176,12 +165,8 @@ def _check_characters(text: str) -> None:
         plain = code < 0x80 and (chr(code).isalnum() or chr(code) in "-_.:,/")
         if not (plain or 0xA0 <= code < 0xD800 or 0xDFFF < code <= 0x10FFFF):
             what = f"the escape {escape.group()} can be read in two ways"
-            raise refusal(
-                text,
-                escape.start(),
-                what,
-                "write the character itself, or \\n, \\t, \\\", \\', \\\\ in a string",
-            )
+            todo = "write the character itself, or \\n, \\t, \\\", \\', \\\\ in a string"
+            raise refusal(text, escape.start(), what, todo)
 
 
 def _string(text: str, position: int) -> int:
@@ -190,12 +175,8 @@ def _string(text: str, position: int) -> int:
         quote = text[position]
     match = _STRINGS[quote].match(text, position)
     if match is None:
-        raise refusal(
-            text,
-            position,
-            f"a string that begins with {quote} does not end",
-            "close it with the same quotes",
-        )
+        what = f"a string that begins with {quote} does not end"
+        raise refusal(text, position, what, "close it with the same quotes")
     if "\\" in match.group() and not _ESCAPED_STRING.fullmatch(match.group()):
         todo = "use only \\t \\b \\n \\r \\f \\\" \\' \\\\ and \\uXXXX"
         raise refusal(text, position, "a string with an escape that SPARQL does not have", todo)
@@ -208,33 +189,23 @@ def _angle(text: str, position: int, before: list[Token]) -> tuple[str, int]:
         # After an operand an engine may take `<` for less-than. What follows then can only be read
         # as something else when it holds a quote, a comment or a parenthesis; behind `scheme://`
         # nothing can be read at all.
-        if (
-            _may_be_less_than(before)
-            and not _SCHEME.match(match.group())
-            and _AMBIGUOUS.search(match.group())
-        ):
-            what = f"{match.group()[:60]} can be read as an IRI and as less-than"
-            raise refusal(
-                text,
-                position,
-                what,
-                "write the IRI in full or with a prefix, or put spaces around <",
-            )
+        iri = match.group()
+        if _may_be_less_than(before) and not _SCHEME.match(iri) and _AMBIGUOUS.search(iri):
+            what = f"{iri[:60]} can be read as an IRI and as less-than"
+            todo = "write the IRI in full or with a prefix, or put spaces around <"
+            raise refusal(text, position, what, todo)
         return IRI, match.end()
     if _TO_ANGLE.match(text, position + 1):
-        raise refusal(
-            text, position, "<…> that is no IRI", "put spaces around < and >, or mend the IRI"
-        )
+        todo = "put spaces around < and >, or mend the IRI"
+        raise refusal(text, position, "<…> that is no IRI", todo)
     if text.startswith("<<", position) and _TO_ANGLE.match(text, position + 2):
-        raise refusal(
-            text, position, "<< with no space after it", "put a space after <<, or between < and <"
-        )
+        todo = "put a space after <<, or between < and <"
+        raise refusal(text, position, "<< with no space after it", todo)
     return PUNCT, position + (2 if text[position : position + 2] in ("<<", "<=") else 1)
 
 
 def _may_be_less_than(before: list[Token]) -> bool:
-    """Whether the last token can end an operand. `PREFIX name:` cannot: an IRI must follow (the
-    guard keeps PREFIX in its place)."""
+    """Whether the last token can end an operand. After `PREFIX name:` an IRI must follow."""
     if not before:
         return False
     last = before[-1]
@@ -249,8 +220,7 @@ def _may_be_less_than(before: list[Token]) -> bool:
 
 def _unreadable(text: str, position: int) -> QueryRefused:
     if text[position] == "\\":
-        return refusal(
-            text, position, "a backslash outside of strings and IRIs", "write the character itself"
-        )
+        what = "a backslash outside of strings and IRIs"
+        return refusal(text, position, what, "write the character itself")
     what = f"the character {text[position]!r} (U+{ord(text[position]):04X}) has no meaning here"
     return refusal(text, position, what, "remove it, or put it in a string")

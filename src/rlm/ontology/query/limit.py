@@ -14,8 +14,7 @@ from rlm.ontology.query.lexer import PUNCT, Token, refusal
 
 
 def enforce_limit(text: str, limit: int) -> str:
-    """The same query with at most `limit` solutions. Checks it first: raises QueryRefused as
-    `check_query` does."""
+    """The same query with at most `limit` solutions. Raises QueryRefused as `check_query` does."""
     if limit < 0:
         raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
     checked = check_query(text, max_chars=max(MAX_CHARS, len(text)))
@@ -28,12 +27,8 @@ def enforce_limit(text: str, limit: int) -> str:
     if places:
         number = outer[places[0] + 1] if places[0] + 1 < len(outer) else outer[places[0]]
         if not number.text.isdigit():
-            raise refusal(
-                text,
-                outer[places[0]].start,
-                "LIMIT without a whole number",
-                "write LIMIT and a number",
-            )
+            what = "LIMIT without a whole number"
+            raise refusal(text, outer[places[0]].start, what, "write LIMIT and a number")
         if _at_most(number.text, limit):
             return text
         return f"{text[: number.start]}{limit}{text[number.end :]}"

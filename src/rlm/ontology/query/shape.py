@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rlm.errors import RLMError
-from rlm.ontology.query.guard import check_query
+from rlm.ontology.query.guard import Checked, check_query
 from rlm.ontology.query.lexer import (
     BNODE,
     IRI,
@@ -44,7 +44,7 @@ _SPACED = frozenset(("SELECT", "DISTINCT", "REDUCED", "BY", "HAVING", "VALUES", 
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class QueryPattern:
     """A query without its specifics, on one line."""
 
     kind: str
@@ -58,7 +58,7 @@ class Pattern:
 
 def pattern_of(
     query: str, prefixes: Mapping[str, str], *, terms: Container[str] = (), by_place: bool = True
-) -> Pattern | None:
+) -> QueryPattern | None:
     """The pattern of a query; None when there is none worth keeping.
 
     `terms` are IRIs of the schema: they stay, and so does the machinery of RDF. `by_place`: so does
@@ -67,32 +67,28 @@ def pattern_of(
     pattern itself. Raises QueryRefused for what may not run.
     """
     checked = check_query(query)
-    tokens = checked.tokens
-    form = next(place for place, token in enumerate(tokens) if token.upper == checked.kind)
-    head = tokens[:form]
-    if any(token.upper == "BASE" for token in head):
+    head, body = split_prologue(checked)
+    unfilled = (t.kind == VAR and _PLACEHOLDER.fullmatch(t.text) for t in checked.tokens)
+    if any(token.upper == "BASE" for token in head) or any(unfilled):
         return None
-    if any(token.kind == VAR and _PLACEHOLDER.fullmatch(token.text) for token in tokens):
-        return None
-    made = Writer(
-        tokens[form:], Prefixes(prefixes), declared_prefixes(head), terms, by_place=by_place
-    )
+    own = declared_prefixes(head)
+    made = QueryWriter(body, Prefixes(prefixes), own, terms, by_place=by_place)
     try:
-        text = joined(list(made.words()))
-    except (
-        RLMError
-    ):  # a name without a prefix that is known: the engine took it, so it knows more than we do
+        text = join_tokens(list(made.words()))
+    except RLMError:  # a prefix that the engine knows and we do not
         return None
     if not made.kept or "{" not in text or len(text) > PATTERN_CHARS:
         return None
     named = [*made.classes, *(name for name in made.kept if name not in made.classes)]
-    return Pattern(
-        checked.kind,
-        text,
-        tuple(named),
-        made.slots,
-        any(token.upper == "COUNT" for token in tokens),
-    )
+    counts = any(token.upper == "COUNT" for token in body)
+    return QueryPattern(checked.kind, text, tuple(named), made.slots, counts)
+
+
+def split_prologue(checked: Checked) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """The tokens before the query form, and those from there on."""
+    tokens = checked.tokens
+    form = next(place for place, token in enumerate(tokens) if token.upper == checked.kind)
+    return tokens[:form], tokens[form:]
 
 
 def declared_prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:
@@ -101,7 +97,7 @@ def declared_prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:
     return {name.text[:-1]: iri.text[1:-1] for word, name, iri in threes if word.upper == "PREFIX"}
 
 
-class Writer:
+class QueryWriter:
     """One pass over the tokens of a query behind its prologue."""
 
     def __init__(
@@ -125,8 +121,7 @@ class Writer:
 
     def words(self) -> Iterator[Token]:
         """The tokens as the pattern has them; those that a placeholder swallowed are gone."""
-        until = ""
-        place = 0
+        until, place = "", 0
         while place < len(self._tokens):
             token = self._tokens[place]
             until = self._listed_until(token, until)
@@ -148,8 +143,7 @@ class Writer:
 
     @staticmethod
     def _listed_until(token: Token, until: str) -> str:
-        """The sign that ends a list of names, when this is in one: the head of a DESCRIBE, the data
-        of a VALUES."""
+        """The sign that ends a list of names (in a DESCRIBE or a VALUES), '' outside of one."""
         if token.upper in ("DESCRIBE", "VALUES"):
             return "{" if token.upper == "DESCRIBE" else "}"
         return "" if token.text == until else until
@@ -194,9 +188,8 @@ class Writer:
     def _text(self, place: int, token: Token) -> tuple[Token, int]:
         """What a string becomes, and the last token that belongs to it."""
         before, after = self._near(place - 1), self._near(place + 1)
-        if SHAPELY.fullmatch(token.text) or (
-            before.text == "=" and self._near(place - 2).upper == "SEPARATOR"
-        ):
+        separator = before.text == "=" and self._near(place - 2).upper == "SEPARATOR"
+        if SHAPELY.fullmatch(token.text) or separator:
             return token, place
         if after.kind == LANG:
             what = f"text, language {after.text[1:].lower()}"
@@ -207,11 +200,9 @@ class Writer:
         return self._slot("TEXT", token.text, "text", token), place
 
     def _number(self, place: int, token: Token) -> Token:
-        return (
-            token
-            if token.text in ("0", "1")
-            else self._slot("NUMBER", token.text, "a number", token)
-        )
+        if token.text in ("0", "1"):
+            return token
+        return self._slot("NUMBER", token.text, "a number", token)
 
     def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
         """The placeholder of a value: the same one each time."""
@@ -223,16 +214,15 @@ class Writer:
         return Token(VAR, name, token.start)
 
 
-def joined(words: list[Token]) -> str:
+def join_tokens(words: list[Token]) -> str:
     """One spelling for one list of tokens."""
     parts: list[str] = []
     before = Token("", "(", 0)
     for word in words:
         tight = before.text in _TIGHT_AFTER or word.text in _TIGHT_BEFORE or word.kind == LANG
         tight = tight or (word.text == "(" and before.kind == WORD and before.upper not in _SPACED)
-        tight = tight or (
-            word.text in ("*", "+", "?") and (before.kind in (IRI, PNAME) or before.text == ")")
-        )
+        repeated = before.kind in (IRI, PNAME) or before.text == ")"
+        tight = tight or (word.text in ("*", "+", "?") and repeated)
         parts += [word.text] if tight else [" ", word.text]
         before = word
     return "".join(parts)

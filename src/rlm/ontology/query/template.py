@@ -1,7 +1,6 @@
 """A query with the gaps that a question fills: what a procedure holds.
 
-Where `rlm.ontology.query.shape` decides by itself what is a specific, here it is known what the question
-named.
+Where `query.shape` decides by itself what is a specific, here it is known what the question named.
 """
 
 from __future__ import annotations
@@ -14,7 +13,13 @@ from dataclasses import dataclass
 from rlm.errors import RLMError
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.query.lexer import IRI, LANG, PNAME, VAR, Token
-from rlm.ontology.query.shape import SHAPELY, Writer, declared_prefixes, joined
+from rlm.ontology.query.shape import (
+    SHAPELY,
+    QueryWriter,
+    declared_prefixes,
+    join_tokens,
+    split_prologue,
+)
 from rlm.ontology.terms import XSD, Prefixes
 from rlm.ontology.vocabulary import SKOS, is_machinery
 
@@ -23,7 +28,7 @@ _WORDLESS = re.compile(r"[^A-Za-z\u0080-\U0010ffff'\"\\`]{0,12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class QueryTemplate:
     """A query in which what the question named is a gap, on one line and without double quotes."""
 
     kind: str
@@ -41,45 +46,38 @@ def template_of(
     *,
     entities: Mapping[str, str],
     texts: Mapping[str, str],
-) -> Template | None:
-    """The query with `entities` (IRI → placeholder) and `texts` (case-folded text → placeholder)
-    taken out.
+) -> QueryTemplate | None:
+    """The query without `entities` (IRI → placeholder) and `texts` (case-folded → placeholder).
 
     Numbers stay, and so do texts without letters; any other text becomes a gap that the question
-    does not fill. None for a query with a BASE or a name that cannot be expanded. Raises
-    QueryRefused for what may not run.
+    does not fill. None for a query with a BASE or an unknown prefix. Raises QueryRefused.
     """
     checked = check_query(query)
-    form = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
-    head = checked.tokens[:form]
+    head, body = split_prologue(checked)
     if any(token.upper == "BASE" for token in head):
         return None
-    made = _Filler(
-        checked.tokens[form:], Prefixes(prefixes), declared_prefixes(head), entities, texts
-    )
+    made = _Filler(body, Prefixes(prefixes), declared_prefixes(head), entities, texts)
     try:
-        text = joined(list(made.words())).strip()
+        text = join_tokens(list(made.words())).strip()
     except RLMError:
         return None
-    counts = any(token.upper == "COUNT" for token in checked.tokens)
-    return Template(checked.kind, text, tuple(made.kept), tuple(made.slots), counts)
+    counts = any(token.upper == "COUNT" for token in body)
+    return QueryTemplate(checked.kind, text, tuple(made.kept), tuple(made.slots), counts)
 
 
 def names_of(query: str, prefixes: Mapping[str, str]) -> list[str]:
-    """The IRIs that a query names, in order, each once; those of its prologue and those that nobody
-    knows left out."""
-    checked = check_query(query)
-    form = next(place for place, token in enumerate(checked.tokens) if token.upper == checked.kind)
-    known = Prefixes({**Prefixes(prefixes), **declared_prefixes(checked.tokens[:form])})
+    """The IRIs that a query names behind its prologue, in order, each once, as far as known."""
+    head, body = split_prologue(check_query(query))
+    known = Prefixes({**Prefixes(prefixes), **declared_prefixes(head)})
     found: dict[str, None] = {}
-    for token in checked.tokens[form:]:
+    for token in body:
         if token.kind in (IRI, PNAME):
             with suppress(RLMError):
                 found[known.expand(token.text)] = None
     return list(found)
 
 
-class _Filler(Writer):
+class _Filler(QueryWriter):
     """The same pass with gaps that were chosen before."""
 
     def __init__(
@@ -125,8 +123,7 @@ class _Filler(Writer):
 
     def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
         """A gap of its own, numbered behind those that were chosen."""
-        name = self._names.setdefault(
-            (kind, value), f"${kind}_{1 + len(self._texts) + len(self._names)}"
-        )
+        number = 1 + len(self._texts) + len(self._names)
+        name = self._names.setdefault((kind, value), f"${kind}_{number}")
         self.slots[name] = what
         return Token(VAR, name, token.start)

@@ -23,7 +23,7 @@ from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.bind import bind_values
 from rlm.ontology.query.guard import Checked, check_query
 from rlm.ontology.query.limit import enforce_limit
-from rlm.ontology.query.prefixing import declarations, unbound
+from rlm.ontology.query.prefixes import declarations, unbound
 from rlm.ontology.remote import addresses, results
 from rlm.ontology.remote.endpoints import Endpoint
 from rlm.ontology.terms import Prefixes, Term
@@ -137,6 +137,7 @@ class RemoteEngine:
         ).text
 
     # -- asking
+    # ------------------------------------------------------------------------------------------
 
     def _ask(self, text: str, accept: str, deadline: Deadline) -> Response:
         """A good answer, or one of our errors."""
@@ -194,6 +195,7 @@ class RemoteEngine:
         )
 
     # -- reading
+    # -----------------------------------------------------------------------------------------
 
     def _read(self, response: Response, kind: str, rows: int) -> Answer:
         if response.is_html:

@@ -1,5 +1,4 @@
-"""What an endpoint answers, read: SPARQL 1.1 JSON results, and N-Triples for CONSTRUCT and
-DESCRIBE.
+"""What an endpoint answers: SPARQL 1.1 JSON results, and N-Triples for CONSTRUCT and DESCRIBE.
 
 The bytes come from a stranger. They are capped before they get here; here they are either what the
 formats promise or an EndpointError that says what is wrong and where. N-Triples is read by a few
@@ -27,21 +26,20 @@ SHOWN_CHARS = 80
 RESULTS_JSON = "application/sparql-results+json, application/json;q=0.8"
 N_TRIPLES = "application/n-triples, text/plain;q=0.5, text/turtle;q=0.1"
 
-_IRI = r"<([^\x00-\x20<>\"{}|^`\\]*(?:\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})[^\x00-\x20<>\"{}|^`\\]*)*)>"
+_PLAIN = r"[^\x00-\x20<>\"{}|^`\\]*"
+_IRI = rf"<({_PLAIN}(?:\\(?:u[0-9A-Fa-f]{{4}}|U[0-9A-Fa-f]{{8}}){_PLAIN})*)>"
 _BNODE = r"_:([\w](?:[\w.·-]*[\w·-])?)"
 _STRING = r'"([^"\\\n\r]*(?:\\.[^"\\\n\r]*)*)"'
 _NODE = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE})")
-_OBJECT = re.compile(
-    rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^["
-    rf" \t]*{_IRI}|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)"
-)
+_TAG = r"@([A-Za-z]+(?:-[A-Za-z0-9]+)*)"
+_OBJECT = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^[ \t]*{_IRI}|{_TAG})?)")
 _END = re.compile(r"[ \t]*\.[ \t]*(?:#[^\n\r]*)?")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.?))", re.DOTALL)
 _ONE_CHAR = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 
 
-class Names:
+class BlankNames:
     """New names for the blank nodes of one answer."""
 
     def __init__(self) -> None:
@@ -62,17 +60,12 @@ def read_rows(body: bytes, max_rows: int) -> tuple[list[str], list[dict[str, Ter
     bindings = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(bindings, list):
         _wrong("has no list at results.bindings")
-    known, names, rows = set(variables), Names(), []
+    known, names, rows = set(variables), BlankNames(), []
     for number, binding in enumerate(bindings[:max_rows]):
         if not isinstance(binding, dict):
             _wrong(f"has a row {number} that is no object")
-        rows.append(
-            {
-                key: _json_term(value, names, key)
-                for key, value in binding.items()
-                if key in known and value
-            }
-        )
+        given = {key: value for key, value in binding.items() if key in known and value}
+        rows.append({key: _json_term(value, names, key) for key, value in given.items()})
     return variables, rows, len(bindings) > max_rows
 
 
@@ -90,9 +83,8 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(body)
     except ValueError as exc:
-        raise EndpointError(
-            f"the answer is not JSON: {str(exc)[:SHOWN_CHARS]}; it begins {_start(body)}"
-        ) from exc
+        what = f"the answer is not JSON: {str(exc)[:SHOWN_CHARS]}"
+        raise EndpointError(f"{what}; it begins {_start(body)}") from exc
     if not isinstance(found, dict):
         _wrong("is not an object")
     return found
@@ -108,7 +100,7 @@ def _variables(found: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _json_term(value: Any, names: Names, key: str, depth: int = 0) -> Term:
+def _json_term(value: Any, names: BlankNames, key: str, depth: int = 0) -> Term:
     if not isinstance(value, dict):
         _wrong(f"has a value of ?{_cut(key)} that is no object")
     kind, text = value.get("type"), value.get("value")
@@ -133,23 +125,20 @@ def _json_term(value: Any, names: Names, key: str, depth: int = 0) -> Term:
 
 def _literal(text: str, datatype: str | None, lang: str | None) -> Term:
     """Language tags in lower case, as the local engine has them."""
-    return terms.literal(
-        text,
-        datatype=None if datatype == LANG_STRING else datatype,
-        lang=lang.lower() if lang else None,
-    )
+    datatype = None if datatype == LANG_STRING else datatype
+    return terms.literal(text, datatype=datatype, lang=lang.lower() if lang else None)
 
 
 # -- N-Triples
 
 
 def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
-    """The first triples of an N-Triples document, without repetitions, and whether there were more."""
+    """The first triples of an N-Triples document, each once, and whether there were more."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as exc:
         raise EndpointError(f"the answer is not UTF-8 (byte {exc.start})") from exc
-    names = Names()
+    names = BlankNames()
     triples: dict[tuple[tuple[tuple[str, str], ...], ...], Triple] = {}
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if _BLANK.fullmatch(line):
@@ -164,51 +153,43 @@ def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
     return list(triples.values()), False
 
 
-def _triple(line: str, names: Names, number: int) -> Triple:
+def _triple(line: str, names: BlankNames, number: int) -> Triple:
     subject = _NODE.match(line)
     predicate = subject and _NODE.match(line, subject.end())
     found = predicate and _OBJECT.match(line, predicate.end())
-    if (
-        not (subject and predicate and found and _END.fullmatch(line, found.end()))
-        or predicate[1] is None
-    ):
+    ended = found and _END.fullmatch(line, found.end())
+    if not (subject and predicate and found and ended) or predicate[1] is None:
         raise EndpointError(f"the answer is not N-Triples at its line {number}: {_cut(line)!r}")
     iri, bnode, string, datatype, lang = found.groups()
     if string is not None:
-        dt = None if datatype is None else _unescaped(datatype, number)
-        value = _literal(_unescaped(string, number), dt, lang)
+        dt = None if datatype is None else _unescape(datatype, number)
+        value = _literal(_unescape(string, number), dt, lang)
     else:
         value = _node(iri, bnode, names, number)
-    return (
-        _node(subject[1], subject[2], names, number),
-        _node(predicate[1], None, names, number),
-        value,
-    )
+    start = _node(subject[1], subject[2], names, number)
+    return start, _node(predicate[1], None, names, number), value
 
 
-def _node(iri: str | None, bnode: str | None, names: Names, number: int) -> Term:
+def _node(iri: str | None, bnode: str | None, names: BlankNames, number: int) -> Term:
     if iri is not None:
-        return terms.iri(_unescaped(iri, number))
+        return terms.iri(_unescape(iri, number))
     return names.term(bnode or "")
 
 
-def _unescaped(text: str, number: int) -> str:
+def _unescape(text: str, number: int) -> str:
     if "\\" not in text:
         return text
+    where = f"at its line {number}"
 
     def one(match: re.Match[str]) -> str:
         code = match[1] or match[2]
         if code is None:
             if match[3] not in _ONE_CHAR:
-                raise EndpointError(
-                    f"the answer has an unknown escape at its line {number}: {match[0]!r}"
-                )
+                raise EndpointError(f"the answer has an unknown escape {where}: {match[0]!r}")
             return _ONE_CHAR[match[3]]
         point = int(code, 16)
         if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
-            raise EndpointError(
-                f"the answer has an escape for no character at its line {number}: {match[0]!r}"
-            )
+            raise EndpointError(f"the answer has an escape for no character {where}: {match[0]!r}")
         return chr(point)
 
     return _ESCAPE.sub(one, text)
@@ -218,7 +199,7 @@ def _unescaped(text: str, number: int) -> str:
 
 
 def readable_text(body: bytes, max_chars: int = 300) -> str:
-    """A stranger's words as one line: no controls, no marks that turn the direction of text, cut."""
+    """A stranger's words as one line: no controls, no marks of direction, cut."""
     text = body[: max_chars * 8].decode("utf-8", "replace")
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= max_chars else line[: max_chars - 1] + "…"

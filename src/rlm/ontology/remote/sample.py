@@ -18,7 +18,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Term
 
 if TYPE_CHECKING:
-    from pyoxigraph import BlankNode, Literal, NamedNode, Quad
+    from pyoxigraph import Quad
 
     from rlm.ontology.meta.graph_meta import GraphMeta
 
@@ -32,30 +32,16 @@ BATCH = 100
 
 COUNT = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
 CLASSES = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?s a ?t } GROUP BY ?t ORDER BY DESC(?n) ?t"
-SOME_CLASSES = (
-    "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s a ?t } LIMIT 20000 } } GROUP BY ?t"
-)
 PROPERTIES = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?s ?t ?o } GROUP BY ?t ORDER BY DESC(?n) ?t"
-SOME_PROPERTIES = (
-    "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { ?s ?t ?o } LIMIT 20000 } } GROUP BY ?t"
-)
-INDIVIDUALS = (
-    f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} ?s ?p ?o FILTER(isIRI(?s) &&"
-    " isIRI(?o)) }"
-)
-EDGES = (
-    *(v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE),
-    *(
-        v.OWL + name
-        for name in ("inverseOf", "equivalentClass", "disjointWith", "imports", "deprecated")
-    ),
-)
+_SOME = "SELECT ?t (COUNT(*) AS ?n) WHERE { { SELECT ?t WHERE { %s } LIMIT 20000 } } GROUP BY ?t"
+SOME_CLASSES, SOME_PROPERTIES = _SOME % "?s a ?t", _SOME % "?s ?t ?o"
+_OF_PREDICATES = "SELECT ?s ?p ?o WHERE { VALUES ?p { %s } ?s ?p ?o FILTER(isIRI(?s) && %s) }"
+INDIVIDUALS = _OF_PREDICATES % (f"<{v.TYPE}>", "isIRI(?o)")
+_OWL_EDGES = ("inverseOf", "equivalentClass", "disjointWith", "imports", "deprecated")
+EDGES = (v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, *(v.OWL + name for name in _OWL_EDGES))
 TEXTS = (
-    v.RDFS + "label",
-    v.SKOS + "prefLabel",
-    v.DCTERMS + "title",
-    v.RDFS + "comment",
-    v.SKOS + "definition",
+    *(v.RDFS + "label", v.SKOS + "prefLabel", v.DCTERMS + "title"),
+    *(v.RDFS + "comment", v.SKOS + "definition"),
 )
 
 
@@ -75,10 +61,9 @@ class _Sampler:
             left_s = self._ends - time.monotonic()
             if left_s <= 0:
                 break
+            wait_s = min(self._query_s, left_s)
             try:
-                answer = self._engine.query(
-                    query, limit=limit, timeout_s=min(self._query_s, left_s)
-                )
+                answer = self._engine.query(query, limit=limit, timeout_s=wait_s)
             except OntologyError:
                 continue
             if answer.truncated or place:
@@ -97,44 +82,40 @@ class _Sampler:
 
 
 def sample_meta(engine: Engine) -> GraphMeta:
-    """What there is to know of an endpoint's graph. Raises OntologyError only when it does not
-    answer at all."""
+    """GraphMeta of an endpoint. OntologyError only when it does not answer at all."""
     from pyoxigraph import Store
 
-    from rlm.ontology.meta.build_meta import build_meta
+    from rlm.ontology.meta.builder import build_meta
 
     engine.query("ASK { ?s ?p ?o }", timeout_s=query_s(engine))
     asked = _Sampler(engine)
     total = asked.rows("the number of triples", COUNT, limit=1)
     classes = asked.counts("the classes", CLASSES, SOME_CLASSES)
     properties = asked.counts("the properties", PROPERTIES, SOME_PROPERTIES)
-    schema = asked.rows("the hierarchy", _statements(EDGES), limit=MAX_STATEMENTS)
+    edges = _OF_PREDICATES % (_iri_list(EDGES), "!isBlank(?o)")
+    schema = asked.rows("the hierarchy", edges, limit=MAX_STATEMENTS)
     schema += asked.rows("the declarations", _declarations(), limit=MAX_STATEMENTS)
     schema += asked.rows("the individuals", INDIVIDUALS, limit=SAMPLE)
+    own = {iri: n for iri, n in classes.items() if not v.is_machinery(iri)}
     named = [row["s"]["v"] for row in schema if row.get("s", {}).get("t") == "iri"]
-    schema += _texts(
-        asked, [*(iri for iri in classes if not v.is_machinery(iri)), *properties, *named]
-    )
+    schema += _texts(asked, [*own, *properties, *named])
     store = Store()
     store.extend(_quads(schema))
     meta = build_meta(store)
     meta.sampled = True
     meta.triple_count = _number(total[0].get("n")) if total else sum(properties.values())
-    own = {iri: n for iri, n in classes.items() if not v.is_machinery(iri)}
     meta.classes = {**dict.fromkeys(meta.classes, 0), **own}
     meta.pred_freq = properties or meta.pred_freq
-    used = {
-        iri: n for iri, n in properties.items() if not v.is_machinery(iri) or iri in meta.properties
-    }
-    meta.properties = {**dict.fromkeys(meta.properties, 0), **used}
+    known = meta.properties
+    used = {i: n for i, n in properties.items() if not v.is_machinery(i) or i in known}
+    meta.properties = {**dict.fromkeys(known, 0), **used}
     meta.title = meta.title or engine.name
     meta.description = " ".join(part for part in (_note(engine, asked), meta.description) if part)
     return meta
 
 
 def query_s(engine: Engine) -> float:
-    """How long one of these queries may take: no longer than the config allows for any query at
-    this endpoint."""
+    """How long one of these queries may take: the endpoint's own limit at most."""
     endpoint = getattr(engine, "endpoint", None)
     return QUERY_S if endpoint is None else min(QUERY_S, endpoint.timeout_s)
 
@@ -148,41 +129,25 @@ def _note(engine: Engine, asked: _Sampler) -> str:
     return "; ".join(parts) + "."
 
 
-def _statements(predicates: Iterable[str]) -> str:
-    names = " ".join(f"<{iri}>" for iri in predicates)
-    return (
-        f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ {names} }} ?s ?p ?o FILTER(isIRI(?s) &&"
-        " !isBlank(?o)) }"
-    )
+def _iri_list(iris: Iterable[str]) -> str:
+    return " ".join(f"<{iri}>" for iri in iris)
 
 
 def _declarations() -> str:
-    kinds = " ".join(
-        f"<{iri}>" for iri in sorted(v.CLASS_TYPES | v.PROPERTY_KINDS.keys() | {v.OWL + "Ontology"})
-    )
-    return (
-        f"SELECT ?s ?p ?o WHERE {{ VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {kinds} }} ?s ?p ?o"
-        " FILTER(isIRI(?s)) }"
-    )
+    kinds = sorted(v.CLASS_TYPES | v.PROPERTY_KINDS.keys() | {v.OWL + "Ontology"})
+    values = f"VALUES ?p {{ <{v.TYPE}> }} VALUES ?o {{ {_iri_list(kinds)} }}"
+    return f"SELECT ?s ?p ?o WHERE {{ {values} ?s ?p ?o FILTER(isIRI(?s)) }}"
 
 
 def _texts(asked: _Sampler, iris: Iterable[str]) -> list[dict[str, Term]]:
     """Labels and comments of the first terms, asked for in batches."""
-    wanted = [
-        iri
-        for iri in dict.fromkeys(iris)
-        if not any(c in iri for c in ' <>"{}|^`\\') and iri.isprintable()
-    ]
-    predicates = " ".join(f"<{iri}>" for iri in TEXTS)
+    wanted = [i for i in dict.fromkeys(iris) if i.isprintable() and not set(' <>"{}|^`\\') & set(i)]
     rows: list[dict[str, Term]] = []
     for start in range(0, min(len(wanted), LABELLED), BATCH):
-        names = " ".join(
-            f"<{iri}>" for iri in wanted[start : min(start + BATCH, LABELLED)] if len(iri) <= 150
-        )
-        query = (
-            f"SELECT ?s ?p ?o WHERE {{ VALUES ?s {{ {names} }} VALUES ?p {{ {predicates} }} ?s ?p"
-            " ?o }"
-        )
+        batch = wanted[start : min(start + BATCH, LABELLED)]
+        names = _iri_list(iri for iri in batch if len(iri) <= 150)
+        values = f"VALUES ?s {{ {names} }} VALUES ?p {{ {_iri_list(TEXTS)} }}"
+        query = f"SELECT ?s ?p ?o WHERE {{ {values} ?s ?p ?o }}"
         rows += asked.rows("the labels", query, limit=MAX_STATEMENTS)
     return rows
 
@@ -191,28 +156,16 @@ def _quads(rows: Iterable[dict[str, Term]]) -> list[Quad]:
     """The statements that rows of ?s ?p ?o stand for, without those that no store would take."""
     from pyoxigraph import Quad
 
+    from rlm.ontology.engine.ox_terms import from_term
+
     found = []
     for row in rows:
         try:
-            subject, predicate, value = (_node(row[name]) for name in "spo")
+            subject, predicate, value = (from_term(row[name]) for name in "spo")
             found.append(Quad(subject, predicate, value))  # type: ignore[arg-type]
         except (KeyError, ValueError, TypeError):
             continue
     return found
-
-
-def _node(term: Term) -> NamedNode | BlankNode | Literal:
-    from pyoxigraph import BlankNode, Literal, NamedNode
-
-    if term["t"] == "iri":
-        return NamedNode(term["v"])
-    if term["t"] == "bnode":
-        return BlankNode(term["v"])
-    if "lang" in term:
-        return Literal(term["v"], language=term["lang"])
-    return (
-        Literal(term["v"], datatype=NamedNode(term["dt"])) if "dt" in term else Literal(term["v"])
-    )
 
 
 def _number(term: Term | None) -> int:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, defining, name_of, pick
+from rlm.ontology.labels import Label, cut, definition_predicates, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.links import counts, links, shown_name, source
 from rlm.ontology.views.resolve import resolve, resolve_property
-from rlm.ontology.views.search import bounded
+from rlm.ontology.views.search import check_limit
 
 MOST_LINKS = 25
 LISTED = 12
 COMMENT_CHARS = 400
 LABEL_CHARS = 120
 TEXTS = 1000
-DIRECTIONS = {
-    "both": ("out", "in"),
-    "out": ("out",),
-    "outgoing": ("out",),
-    "in": ("in",),
-    "incoming": ("in",),
-}
+DIRECTIONS = {"both": ("out", "in"), "out": ("out",), "in": ("in",)}
+DIRECTIONS |= {"outgoing": DIRECTIONS["out"], "incoming": DIRECTIONS["in"]}
 Texts = dict[str, list[Label]]
 _SIDES = {"out": "outgoing", "in": "incoming"}
 
@@ -40,21 +35,17 @@ def describe_entity(
     lang: str | None = None,
     comment_chars: int = COMMENT_CHARS,
 ) -> dict[str, Any]:
-    """Label, types, comment, a sample of what it points to, and its place in the schema when it is
-    a term.
+    """Label, types, comment, a sample of what it points to, and the place of a term in the schema.
 
-    A list has the first of what there is; `left_out` says how many more there are. A term of which
-    no label is stated goes by its local name, and is `unlabelled`.
+    `left_out` says how many more each list has. What has no stated label goes by its local name,
+    and is `unlabelled`.
     """
-    limit = bounded(limit, MOST_LINKS)
+    limit = check_limit(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
     texts = _texts(engine, meta, iri)
     label, comment = _label(texts, lang), _comment(meta, texts, lang)
-    query = (
-        f"SELECT DISTINCT ?t WHERE {{ {source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t)) }} ORDER"
-        " BY ?t"
-    )
-    types = engine.query(query, limit=TEXTS)
+    where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
+    types = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=TEXTS)
     told = {v.TYPE, *_text_predicates(meta)}
     listed = _Lists(meta, lang)
     incoming = counts(engine, iri, "in")
@@ -80,64 +71,53 @@ def describe_entity(
     found["outgoing_count"] = sum(counts(engine, iri, "out").values())
     found["incoming_count"] = sum(incoming.values())
     found["left_out"] = listed.left_out
-    return {
-        key: value
-        for key, value in found.items()
-        if value not in ([], {}) or key in ("types", "outgoing_sample")
-    }
+    always = ("types", "outgoing_sample")
+    return {key: value for key, value in found.items() if value not in ([], {}) or key in always}
+
+
+class LinkOptions(NamedTuple):
+    predicate: str | None = None
+    direction: str = "both"
+    limit: int = 20
+    lang: str | None = None
 
 
 def probe_relationships(
-    engine: Engine,
-    meta: GraphMeta,
-    uri: str,
-    *,
-    predicate: str | None = None,
-    direction: str = "both",
-    limit: int = 20,
-    lang: str | None = None,
+    engine: Engine, meta: GraphMeta, uri: str, asked: LinkOptions
 ) -> dict[str, Any]:
-    """Links in one or both directions: lists of at most `limit`, counts of all, in all and by
-    predicate."""
-    if direction not in DIRECTIONS:
-        raise OntologyError(f"direction is {direction!r}; it can be both, out or in")
-    limit = bounded(limit, MOST_LINKS)
-    iri = resolve(engine, meta, uri)
-    prop = None if predicate is None else resolve_property(engine, meta, predicate)
+    """Links in one or both directions: at most `limit` of each, and counts of all."""
+    if asked.direction not in DIRECTIONS:
+        raise OntologyError(f"direction is {asked.direction!r}; it can be both, out or in")
+    limit, lang = check_limit(asked.limit, MOST_LINKS), asked.lang
+    iri, prop = resolve(engine, meta, uri), None
+    if asked.predicate is not None:
+        prop = resolve_property(engine, meta, asked.predicate)
     label = cut(_label(_texts(engine, meta, iri), lang) or name_of(iri), LABEL_CHARS)
     found: dict[str, Any] = {"uri": iri, "curie": meta.curie(iri), "label": label}
-    for way in DIRECTIONS[direction]:
+    for way in DIRECTIONS[asked.direction]:
         side, by_predicate = _SIDES[way], counts(engine, iri, way, prop)
-        total = sum(by_predicate.values())
-        found[side] = (
-            links(engine, meta, iri, way, most=limit, predicate=prop, lang=lang) if total else []
-        )
-        found[f"{side}_count"] = total
-        found[f"{side}_predicates"] = {
-            meta.curie(p): n for p, n in list(by_predicate.items())[:MOST_LINKS]
-        }
+        total, some = sum(by_predicate.values()), []
+        if total:
+            some = links(engine, meta, iri, way, most=limit, predicate=prop, lang=lang)
+        most = list(by_predicate.items())[:MOST_LINKS]
+        found |= {side: some, f"{side}_count": total}
+        found[f"{side}_predicates"] = {meta.curie(p): n for p, n in most}
     return found
 
 
 def _text_predicates(meta: GraphMeta) -> list[str]:
     """Those that a description has a place of its own for."""
-    return [
-        *v.LABELS,
-        *v.ALTERNATIVES,
-        *v.SYNONYMS.values(),
-        *defining(meta.pred_freq, meta.labels),
-    ]
+    definitions = definition_predicates(meta.pred_freq, meta.labels)
+    return [*v.LABELS, *v.ALTERNATIVES, *v.SYNONYMS.values(), *definitions]
 
 
 def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
     """Predicate → texts, from the graph itself."""
     wanted = " ".join(f"<{p}>" for p in dict.fromkeys(_text_predicates(meta)))
-    query = (
-        f"SELECT DISTINCT ?p ?o WHERE {{ VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o ."
-        " FILTER(isLiteral(?o)) }"
-    )
+    where = f"VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o))"
     found: Texts = {}
-    for row in engine.query(f"{query} ORDER BY ?p ?o", limit=TEXTS).rows:
+    query = f"SELECT DISTINCT ?p ?o WHERE {{ {where} }} ORDER BY ?p ?o"
+    for row in engine.query(query, limit=TEXTS).rows:
         if row["o"]["v"].strip():
             found.setdefault(row["p"]["v"], []).append((row["o"]["v"], row["o"].get("lang", "")))
     return found
@@ -149,7 +129,7 @@ def _label(texts: Texts, lang: str | None) -> str:
 
 
 def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
-    places = defining(meta.pred_freq, meta.labels)
+    places = definition_predicates(meta.pred_freq, meta.labels)
     return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
 
 
@@ -161,9 +141,8 @@ class _Lists:
         self.left_out: dict[str, int] = {}
 
     def names(self, key: str, edges: Mapping[str, IRISet], iri: str) -> dict[str, list[str]]:
-        return self.kept(
-            key, [*edges.get(iri, NONE)], lambda other: shown_name(self.meta, other, self.lang)
-        )
+        others = [*edges.get(iri, NONE)]
+        return self.kept(key, others, lambda other: shown_name(self.meta, other, self.lang))
 
     def texts(self, texts: Texts) -> dict[str, list[str]]:
         """The other names of a term; those that are not quite its names by themselves."""
@@ -175,9 +154,7 @@ class _Lists:
             made |= self.kept(key, list(names), lambda text: cut(text, LABEL_CHARS))
         return made
 
-    def kept(
-        self, key: str, values: list[str], shown: Callable[[str], str]
-    ) -> dict[str, list[str]]:
+    def kept(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, Any]:
         if len(values) > LISTED:
             self.left_out[key] = len(values) - LISTED
         return {key: [shown(value) for value in values[:LISTED]]}
@@ -204,13 +181,10 @@ def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
 
 
 def _not_plain(meta: GraphMeta, iri: str, incoming: Mapping[str, int]) -> dict[str, Any]:
-    """How many of the properties do not have the class as such for a domain, or range, but as one
-    of several."""
+    """How many properties have the class as one of several in their domain or range."""
     found: dict[str, Any] = {}
-    for key, side, edges in (
-        ("properties", v.DOMAIN, meta.domain_of),
-        ("range_of", v.RANGE, meta.range_of),
-    ):
+    sides = (("properties", v.DOMAIN, meta.domain_of), ("range_of", v.RANGE, meta.range_of))
+    for key, side, edges in sides:
         others = {f"{base}{local_name(side)}Includes" for base in v.SCHEMA}
         ways = {meta.curie(p): incoming[p] for p in sorted(others) if p in incoming}
         named = edges.get(iri, NONE)

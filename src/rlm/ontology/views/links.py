@@ -36,11 +36,8 @@ def counts(engine: Engine, node: str, way: str, predicate: str | None = None) ->
     """Predicate → number of links, all of them, the most frequent first."""
     inner = f"SELECT DISTINCT ?p ?o WHERE {{ {_pattern(node, way, predicate)} }}"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }} GROUP BY ?p ORDER BY DESC(?n) ?p"
-    return {
-        row["p"]["v"]: int(row["n"]["v"])
-        for row in engine.query(query, limit=PREDICATES).rows
-        if "p" in row
-    }
+    rows = engine.query(query, limit=PREDICATES).rows
+    return {row["p"]["v"]: int(row["n"]["v"]) for row in rows if "p" in row}
 
 
 def links(
@@ -59,38 +56,28 @@ def links(
     if without:
         pattern += f" FILTER(?p NOT IN ({', '.join(f'<{iri}>' for iri in sorted(without))}))"
     query = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern} FILTER(!isBlank(?o)) }} ORDER BY ?p ?o"
-    found: list[Link] = [
-        (row["p"]["v"], row["o"]) for row in engine.query(query, limit=max(FETCHED, most)).rows
-    ]
+    rows = engine.query(query, limit=max(FETCHED, most)).rows
+    found: list[Link] = [(row["p"]["v"], row["o"]) for row in rows]
     found += _blanks(engine, meta, pattern)
     shown = list(_in_turn(found))[:most]
-    names = labels_of(
-        engine, meta, (end["v"] for _, end in shown if isinstance(end, dict) and end["t"] == "iri")
-    )
+    ends = (end for _, end in shown if isinstance(end, dict))
+    names = labels_of(engine, meta, (end["v"] for end in ends if end["t"] == "iri"))
     key = "object" if way == "out" else "subject"
-    return [
-        {"predicate": meta.curie(iri), **_end(meta, key, end, names, lang)} for iri, end in shown
-    ]
+    return [{"predicate": meta.curie(p), **_end(meta, key, end, names, lang)} for p, end in shown]
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
-    """Labels of these few IRIs, from GraphMeta, and from the engine for individuals that it did not
-    keep."""
+    """Labels of a few IRIs; the engine is asked for individuals that GraphMeta did not keep."""
     wanted = list(dict.fromkeys(iris))
     found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
     if meta.individuals.complete and not meta.sampled:
         return found
-    missing = [
-        iri for iri in wanted if iri not in found and not v.is_machinery(iri) and len(iri) < 300
-    ]
-    if missing:
+    unknown = (iri for iri in wanted if iri not in found and not v.is_machinery(iri))
+    if missing := [iri for iri in unknown if len(iri) < 300]:
         ends, predicates = " ".join(map(source, missing)), " ".join(map(source, v.LABELS))
-        pattern = (
-            f"VALUES ?s {{ {ends} }} VALUES ?p {{ {predicates} }} ?s ?p ?l FILTER(isLiteral(?l))"
-        )
-        for row in engine.query(
-            f"SELECT DISTINCT ?s ?l WHERE {{ {pattern} }} ORDER BY ?s ?l", limit=PREDICATES
-        ).rows:
+        where = f"VALUES ?s {{ {ends} }} VALUES ?p {{ {predicates} }} ?s ?p ?l"
+        query = f"SELECT DISTINCT ?s ?l WHERE {{ {where} FILTER(isLiteral(?l)) }} ORDER BY ?s ?l"
+        for row in engine.query(query, limit=PREDICATES).rows:
             found.setdefault(row["s"]["v"], []).append((row["l"]["v"], row["l"].get("lang", "")))
     return found
 
@@ -125,28 +112,22 @@ def _end(
 
 
 def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
-    query = (
-        f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v"
-        " } }"
-    )
+    where = f"{pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v }}"
+    query = f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {where} }}"
     found: dict[tuple[str, str], list[tuple[bool, str]]] = {}
     for row in engine.query(query, limit=BLANKS).rows:
         said = found.setdefault((row["p"]["v"], row["o"]["v"]), [])
         if "k" in row:
-            said.append((row["k"]["v"] != v.TYPE, _said(meta, row["k"]["v"], row["v"])))
-    texts = [
-        (iri, " ; ".join(text for _, text in sorted(said))) for (iri, _), said in found.items()
-    ]
+            said.append((row["k"]["v"] != v.TYPE, _statement_text(meta, row["k"]["v"], row["v"])))
+    sorted_texts = ((iri, [text for _, text in sorted(said)]) for (iri, _), said in found.items())
+    texts = [(iri, " ; ".join(parts)) for iri, parts in sorted_texts]
     return [(iri, f"[ {cut(text, VALUE_CHARS)} ]" if text else "[]") for iri, text in sorted(texts)]
 
 
-def _said(meta: GraphMeta, predicate: str, term: Term) -> str:
+def _statement_text(meta: GraphMeta, predicate: str, term: Term) -> str:
     name = "a" if predicate == v.TYPE else meta.curie(predicate)
-    return (
-        f"{name} […]"
-        if term["t"] == "bnode"
-        else f"{name} {cut(term_text(term, meta.prefixes), 60)}"
-    )
+    shown = "[…]" if term["t"] == "bnode" else cut(term_text(term, meta.prefixes), 60)
+    return f"{name} {shown}"
 
 
 def _in_turn(found: list[Link]) -> Iterator[Link]:

@@ -13,8 +13,7 @@ SUGGESTED = 3
 
 
 def distance(one: str, two: str, most: int) -> int:
-    """Edits between two words, a swap of neighbours being one; most + 1 when there are more than
-    that."""
+    """Edits between two words, a swap of neighbours being one; most + 1 for any more."""
     if one == two:
         return 0
     if abs(len(one) - len(two)) > most:
@@ -25,9 +24,8 @@ def distance(one: str, two: str, most: int) -> int:
     for i, left in enumerate(one, 1):
         row = [far] * (len(two) + 1)
         row[0] = i
-        for j in range(
-            max(1, i - most), min(len(two), i + most) + 1
-        ):  # further off the diagonal it is too far
+        # Further off the diagonal it is too far.
+        for j in range(max(1, i - most), min(len(two), i + most) + 1):
             best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != two[j - 1]))
             if i > 1 and j > 1 and left == two[j - 2] and one[i - 2] == two[j - 1]:
                 best = min(best, older[j - 2] + 1)
@@ -51,8 +49,7 @@ def squeezed(text: str) -> str:
 def nearest(
     meta: GraphMeta, name: str, among: Iterable[str] | None = None, most: int = SUGGESTED
 ) -> list[str]:
-    """The IRIs whose local name or label is nearest to the local name of `name`; the best first, or
-    none."""
+    """The IRIs whose name or label is nearest to the local name of `name`, the best first."""
     wanted = squeezed(local_name(name.strip("<> ")))
     if not wanted:
         return []
@@ -84,12 +81,12 @@ def not_found(
     meta: GraphMeta, given: str, what: str = "term", among: Iterable[str] | None = None
 ) -> OntologyError:
     """The error for a name that the graph does not have."""
-    near = [_shown(meta, iri) for iri in nearest(meta, given, among)]
+    near = [_show_term(meta, iri) for iri in nearest(meta, given, among)]
     todo = f"did you mean {' or '.join(near)}?" if near else "find its name with search_entity(…)"
     shown = given if len(given) <= 200 else given[:199] + "…"
     return OntologyError(f"there is no {what} {shown} in this graph; {todo}")
 
 
-def _shown(meta: GraphMeta, iri: str) -> str:
+def _show_term(meta: GraphMeta, iri: str) -> str:
     curie, label = meta.curie(iri), meta.label(iri)
     return curie if squeezed(label) == squeezed(local_name(iri)) else f"{curie} ({label})"

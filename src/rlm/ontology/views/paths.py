@@ -1,5 +1,4 @@
-"""Paths between two nodes: the shortest first, every statement followed in both directions, to the
-depth asked for.
+"""Paths between two nodes: the shortest first, every statement followed in both directions.
 
 Of the same length, those along the schema and its properties come first, then those with a hop by
 an annotation (a subset, a creator, rdfs:seeAlso), then those that say that two things have nothing
@@ -29,17 +28,15 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import source
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.views.search import bounded
+from rlm.ontology.views.search import check_limit
 
 MOST_PATHS = 25
 DEEPEST = 4
 SECONDS = 20.0
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
 _AVOIDED = v.RDFS + "isDefinedBy"
-_APART = frozenset(
-    v.OWL + name
-    for name in ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf")
-)
+_DIFFERENT = ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf")
+_APART = frozenset(v.OWL + name for name in _DIFFERENT)
 _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
 MOST_REMARKS = 60
 
@@ -55,51 +52,34 @@ def find_path(
     max_depth: int = 2,
     limit: int = 10,
 ) -> dict[str, Any]:
-    """The paths, `complete` (false when time ran out), and in `note` what to try when there is
-    none."""
-    if (
-        isinstance(max_depth, bool)
-        or not isinstance(max_depth, int)
-        or not 1 <= max_depth <= DEEPEST
-    ):
-        raise OntologyError(
-            f"max_depth is {max_depth!r}; it must be a whole number from 1 to {DEEPEST}"
-        )
-    limit = bounded(limit, MOST_PATHS)
+    """The paths, `complete` (false when time ran out), and a `note` when there is none."""
+    whole = isinstance(max_depth, int) and not isinstance(max_depth, bool)
+    if not whole or not 1 <= max_depth <= DEEPEST:
+        wanted = f"a whole number from 1 to {DEEPEST}"
+        raise OntologyError(f"max_depth is {max_depth!r}; it must be {wanted}")
+    limit = check_limit(limit, MOST_PATHS)
     start, end = resolve(engine, meta, source), resolve(engine, meta, target)
-    found: dict[str, Any] = {
-        "source": meta.curie(start),
-        "target": meta.curie(end),
-        "max_depth": max_depth,
-    }
+    found: dict[str, Any] = {"source": meta.curie(start), "target": meta.curie(end)}
+    found["max_depth"] = max_depth
     if start == end:
-        return found | {
-            "paths": [],
-            "complete": True,
-            "more": False,
-            "note": "source and target are the same",
-        }
+        note = "source and target are the same"
+        return found | {"paths": [], "complete": True, "more": False, "note": note}
     paths, searched, more = _search(engine, meta, start, end, max_depth, limit)
     found |= {"paths": paths[:limit], "complete": searched == max_depth, "more": more}
     if searched < max_depth:
-        found["note"] = (
-            f"time ran out: all paths up to length {searched} were looked at; ask for a smaller"
-            " max_depth"
-        )
+        seen = f"all paths up to length {searched} were looked at"
+        found["note"] = f"time ran out: {seen}; ask for a smaller max_depth"
     elif not paths:
         deeper = f"try max_depth={max_depth + 1}, or " if max_depth < DEEPEST else ""
-        found["note"] = (
-            f"no path of up to {max_depth} statements; {deeper}probe_relationships of both for what"
-            " they share"
-        )
+        todo = f"{deeper}probe_relationships of both for what they share"
+        found["note"] = f"no path of up to {max_depth} statements; {todo}"
     return found
 
 
 def _search(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int, limit: int
 ) -> tuple[list[dict[str, Any]], int, bool]:
-    """Paths, the depth that was searched to the end, and whether there are more of a length that
-    was listed."""
+    """Paths, the depth that was searched to the end, and whether more of a length exist."""
     deadline = time.monotonic() + SECONDS
     remarks = _remarks(meta)
     found: list[dict[str, Any]] = []
@@ -107,10 +87,9 @@ def _search(
         level: dict[str, dict[str, Any]] = {}
         for ways in product(("out", "in"), repeat=depth):
             left = deadline - time.monotonic()
+            query = _query(start, end, ways, remarks)
             try:
-                answer = engine.query(
-                    _query(start, end, ways, remarks), limit=limit + 1, timeout_s=max(left, 0.1)
-                )
+                answer = engine.query(query, limit=limit + 1, timeout_s=max(left, 0.1))
             except QueryTimeout:
                 left = 0.0
             else:
@@ -118,14 +97,14 @@ def _search(
                     path = _path(meta, start, end, ways, row)
                     level.setdefault(path["text"], path)
             if left <= 0.1:
-                return found + _ordered(meta, level), depth - 1, True
-        found += _ordered(meta, level)
+                return found + _order_paths(meta, level), depth - 1, True
+        found += _order_paths(meta, level)
         if len(found) > limit:
             return found, max_depth, True
     return found, max_depth, False
 
 
-def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _order_paths(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     apart, remarks = ({meta.curie(iri) for iri in iris} for iris in (_APART, _remarks(meta)))
 
     def rank(text: str) -> tuple[int, int, str]:
@@ -136,13 +115,9 @@ def _ordered(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str
 
 
 def _remarks(meta: GraphMeta) -> list[str]:
-    """The predicates in use that are remarks about a term, the most frequent ones: they join what
-    has little to do."""
-    found = (
-        iri
-        for iri in meta.pred_freq
-        if meta.kinds.get(iri) == "annotation" or iri.startswith(_REMARKS)
-    )
+    """The most used predicates that are remarks about a term: they join what is unrelated."""
+    kinds, used = meta.kinds, meta.pred_freq
+    found = (i for i in used if kinds.get(i) == "annotation" or i.startswith(_REMARKS))
     return list(islice(found, MOST_REMARKS))
 
 

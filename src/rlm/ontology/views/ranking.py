@@ -26,8 +26,7 @@ _NAMING = frozenset((*v.LABELS, *v.ALTERNATIVES, *v.DEFINITIONS, *v.COMMENTS))
 
 
 def _once(weigh: Callable[[GraphMeta], T]) -> Callable[[GraphMeta], T]:
-    """Weigh a graph once: its meta does not change after it was built, and every layer of a prompt
-    asks again."""
+    """Weigh a graph once: every layer of a prompt asks again."""
 
     @wraps(weigh)
     def kept(meta: GraphMeta) -> T:
@@ -68,9 +67,8 @@ def class_weights(meta: GraphMeta) -> dict[str, float]:
     found = {}
     for iri in meta.subject_terms():
         below = meta.subs.get(iri, NONE)
-        descendants = len(below) + sum(
-            len(meta.subs.get(sub, NONE)) for sub in frozenset.__iter__(below)
-        )
+        subs = frozenset.__iter__(below)  # in no order, which is quicker
+        descendants = len(below) + sum(len(meta.subs.get(sub, NONE)) for sub in subs)
         links = len(meta.domain_of.get(iri, NONE)) + len(meta.range_of.get(iri, NONE))
         weight = 2 * log1p(meta.classes[iri]) + log1p(descendants) + 2 * log1p(links)
         found[iri] = weight + (1.0 if iri.startswith(own) else 0.0)
@@ -80,19 +78,11 @@ def class_weights(meta: GraphMeta) -> dict[str, float]:
 @_once
 def property_weights(meta: GraphMeta) -> dict[str, float]:
     own, classes = own_namespace(meta), class_weights(meta)
-    below = Counter(
-        parent
-        for parents in meta.super_properties.values()
-        for parent in frozenset.__iter__(parents)
-    )
+    below = Counter(parent for parents in meta.super_properties.values() for parent in parents)
     found = {}
     for iri, uses in meta.properties.items():
-        if (
-            v.is_machinery(iri)
-            or iri in _NAMING
-            or iri in meta.deprecated
-            or meta.kinds.get(iri) == "annotation"
-        ):
+        remark = iri in _NAMING or meta.kinds.get(iri) == "annotation"
+        if remark or v.is_machinery(iri) or iri in meta.deprecated:
             continue
         ends = [
             max((classes.get(end, 0.0) for end in side.get(iri, NONE)), default=0.0)
@@ -106,10 +96,7 @@ def property_weights(meta: GraphMeta) -> dict[str, float]:
 
 @_once
 def own_namespace(meta: GraphMeta) -> str:
-    """The namespace that holds most of the classes and properties; the machinery's does not count."""
-    spaces = Counter(
-        v.namespace(iri)
-        for iri in (*meta.classes, *meta.properties)
-        if not v.is_machinery(iri) and v.namespace(iri)
-    )
+    """The namespace with most classes and properties, the machinery's aside."""
+    terms = (iri for iri in (*meta.classes, *meta.properties) if not v.is_machinery(iri))
+    spaces = Counter(space for space in map(v.namespace, terms) if space)
     return min(spaces, key=lambda space: (-spaces[space], space)) if spaces else "\0"

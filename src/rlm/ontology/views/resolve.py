@@ -1,5 +1,4 @@
-"""From what somebody wrote to an IRI that the graph has: CURIE, IRI, <IRI>, or a name that only one
-term has.
+"""From what somebody wrote to an IRI of the graph: CURIE, IRI, <IRI>, or a name of one term only.
 
 Classes and properties are known by their names. Individuals may be many, so they are asked for: by
 the local name in every namespace, and by labels that are just this text, in the languages that
@@ -35,14 +34,8 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     if _BARE.fullmatch(name):
         return _by_name(engine, meta, name)
     iri = meta.prefixes.expand(name)
-    if (
-        iri in meta.classes
-        or iri in meta.properties
-        or iri in meta.labels
-        or iri in meta.named_individuals
-    ):
-        return iri
-    if occurs(engine, iri):
+    known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    if any(iri in names for names in known) or occurs(engine, iri):
         return iri
     raise not_found(meta, name)
 
@@ -53,19 +46,16 @@ def occurs(engine: Engine, iri: str) -> bool:
 
 
 def called(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
-    """The terms whose local name or label is just this text; individuals only where no class or
-    property is."""
+    """The terms of just this name or label; individuals only where no class or property is."""
     return exact_names(meta, name) or _individuals(engine, meta, name)
 
 
 def _individuals(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
     if len(name) > MOST_CHARS or not name.isprintable():
         return []
-    spaces = (
-        []
-        if _NO_NAME.search(name)
-        else list(dict.fromkeys(meta.prefixes.values()))[:MOST_NAMESPACES]
-    )
+    spaces = list(dict.fromkeys(meta.prefixes.values()))[:MOST_NAMESPACES]
+    if _NO_NAME.search(name):
+        spaces = []
     wanted = " ".join(term_source(iri_term(space + name)) for space in spaces)
     if wanted and (found := _first(engine, f"VALUES ?x {{ {wanted} }} ?x ?p ?o")):
         return found
@@ -73,9 +63,8 @@ def _individuals(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
     tags = ["", *(tag for tag in list(meta.languages)[:MOST_LANGUAGES] if tag)]
     texts = " ".join(term_source(literal(form, lang=tag or None)) for form in forms for tag in tags)
     labels = " ".join(term_source(iri_term(iri)) for iri in (*LABELS, *ALTERNATIVES))
-    return _first(
-        engine, f"VALUES ?p {{ {labels} }} VALUES ?l {{ {texts} }} ?x ?p ?l FILTER(isIRI(?x))"
-    )
+    where = f"VALUES ?p {{ {labels} }} VALUES ?l {{ {texts} }} ?x ?p ?l FILTER(isIRI(?x))"
+    return _first(engine, where)
 
 
 def _first(engine: Engine, pattern: str) -> list[str]:
@@ -89,14 +78,13 @@ def _by_name(engine: Engine, meta: GraphMeta, name: str) -> str:
         return found[0]
     if found:
         names = ", ".join(map(meta.curie, found[:5]))
-        raise OntologyError(
-            f"{name!r} is the name of {len(found)} terms ({names}): write which one"
-        )
+        what = f"{name!r} is the name of {len(found)} terms ({names})"
+        raise OntologyError(f"{what}: write which one")
     raise not_found(meta, name)
 
 
 def resolve_property(engine: Engine, meta: GraphMeta, name: str) -> str:
-    """The IRI of a property. Raises OntologyError with the nearest properties when there is none."""
+    """The IRI of a property. OntologyError with the nearest ones when there is none."""
     properties: Collection[str] = meta.properties.keys() | meta.pred_freq.keys()
     if _BARE.fullmatch(name.strip()):
         found = [iri for iri in exact_names(meta, name.strip()) if iri in properties]
@@ -104,10 +92,7 @@ def resolve_property(engine: Engine, meta: GraphMeta, name: str) -> str:
             return found[0]
         raise not_found(meta, name, "property", sorted(properties))
     iri = meta.prefixes.expand(name)
-    if iri in properties or (meta.sampled and _in_use(engine, iri)):
+    in_use = f"ASK {{ ?s {term_source(iri_term(iri))} ?o }}"
+    if iri in properties or (meta.sampled and engine.query(in_use).boolean):
         return iri
     raise not_found(meta, name, "property", sorted(properties))
-
-
-def _in_use(engine: Engine, prop: str) -> bool:
-    return bool(engine.query(f"ASK {{ ?s {term_source(iri_term(prop))} ?o }}").boolean)

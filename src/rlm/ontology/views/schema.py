@@ -1,5 +1,4 @@
-"""Schema constraints for a prompt, in at most 400 characters: what may be linked with what, and
-what to avoid.
+"""Schema constraints for a prompt: what may be linked with what, and what to avoid.
 
 Domains and ranges of the properties that matter, one a line; what is disjoint; and the mistakes
 that this graph invites, as far as the graph itself shows them. Cut between lines and between names.
@@ -10,13 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.views.ranking import (
-    class_weights,
-    key_properties,
-    own_namespace,
-    property_weights,
-)
-from rlm.ontology.views.sense import joined, listed
+from rlm.ontology.views import ranking
+from rlm.ontology.views.sense import join_lines, list_line
 
 BUDGET = 400
 _MEMBERS = 4
@@ -25,14 +19,14 @@ _MEMBERS = 4
 def schema_constraints(meta: GraphMeta, budget: int = BUDGET) -> str:
     """The lines, never longer than `budget` characters; empty when the schema says nothing."""
     names = _Names(meta)
-    disjoint = listed("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
-    avoid = joined(list(_avoid(meta, names))[:2], budget * 45 // 100)
+    disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
+    avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
     tail = [line for line in (disjoint, *avoid.split("\n")) if line]
     room = budget - sum(len(line) + 1 for line in tail)
-    links = joined(_links(meta, names), room)
+    links = join_lines(_links(meta, names), room)
     if "\n" not in links:  # a heading alone
         links = ""
-    return joined([*links.split("\n"), *tail], budget)
+    return join_lines([*links.split("\n"), *tail], budget)
 
 
 class _Names:
@@ -40,7 +34,7 @@ class _Names:
 
     def __init__(self, meta: GraphMeta) -> None:
         self._meta = meta
-        self._own = own_namespace(meta)
+        self._own = ranking.own_namespace(meta)
         self.prefix = next(
             (p for p, space in meta.namespaces.items() if space == self._own and p), None
         )
@@ -53,50 +47,43 @@ class _Names:
         """`A`, `A | B` for a union, `A & (B | C)` where both must hold; `any` for nothing."""
         parts = []
         for group in groups or [[iri] for iri in plain]:
-            shown = [self(iri) for iri in group[:_MEMBERS]] + (
-                ["…"] if len(group) > _MEMBERS else []
-            )
-            parts.append(" | ".join(shown))
-        if not parts:
-            return "any"
-        return (
-            parts[0]
-            if len(parts) == 1
-            else " & ".join(f"({part})" if " | " in part else part for part in parts)
-        )
+            parts.append(" | ".join(self.some(group)))
+        if len(parts) < 2:
+            return parts[0] if parts else "any"
+        return " & ".join(f"({part})" if " | " in part else part for part in parts)
+
+    def some(self, group: list[str]) -> list[str]:
+        """The first of a group, and … where that is not all."""
+        return [*map(self, group[:_MEMBERS]), *(["…"] if len(group) > _MEMBERS else [])]
 
 
 def _links(meta: GraphMeta, names: _Names) -> Iterator[str]:
     yield "Domain → range" + (f" (no prefix: {names.prefix}:)" if names.prefix else "")
-    ranked = [iri for iri in key_properties(meta, 200) if iri in meta.doms or iri in meta.rngs]
-    for iri in sorted(ranked, key=lambda iri: meta.kinds.get(iri) != "object"):
+    ranked = ranking.key_properties(meta, 200)
+    stated = [iri for iri in ranked if iri in meta.doms or iri in meta.rngs]
+    for iri in sorted(stated, key=lambda iri: meta.kinds.get(iri) != "object"):
         domain = names.either(meta.dom_groups.get(iri), meta.doms.get(iri, NONE))
         range_ = names.either(meta.rng_groups.get(iri), meta.rngs.get(iri, NONE))
         yield f"{names(iri)}: {domain} → {range_}"
 
 
 def _disjoint(meta: GraphMeta, names: _Names) -> Iterator[str]:
-    weights = class_weights(meta)
+    weights = ranking.class_weights(meta)
 
     def rank(group: list[str]) -> tuple[float, list[str]]:
         return -sum(sorted((weights.get(iri, 0.0) for iri in group), reverse=True)[:2]), group
 
     for group in sorted(meta.disjoint_groups, key=rank):
-        shown = [names(iri) for iri in group[:_MEMBERS]] + (["…"] if len(group) > _MEMBERS else [])
-        yield " / ".join(shown)
+        yield " / ".join(names.some(group))
 
 
 def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     """Mistakes that this graph invites, the costliest first."""
     if meta.plain_forms:
-        weights = property_weights(meta)
-        qualified, plain = min(
-            meta.plain_forms.items(), key=lambda pair: (-weights.get(pair[1], 0.0), pair)
-        )
-        yield (
-            f"Avoid {names(qualified)} for a plain link (it leads to a node with details): use"
-            f" {names(plain)}"
-        )
+        weights, forms = ranking.property_weights(meta), meta.plain_forms.items()
+        qualified, plain = min(forms, key=lambda pair: (-weights.get(pair[1], 0.0), pair))
+        why = "for a plain link (it leads to a node with details)"
+        yield f"Avoid {names(qualified)} {why}: use {names(plain)}"
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
@@ -108,7 +95,5 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
         known = sorted(meta.deprecated, key=lambda iri: (not meta.replaced_by.get(iri), iri))
         uses = {iri: names(meta.replaced_by[iri][0]) for iri in known if meta.replaced_by.get(iri)}
         shown = (f"{names(iri)} (use {uses[iri]})" if iri in uses else names(iri) for iri in known)
-        yield (
-            listed(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
-            or "Avoid deprecated terms"
-        )
+        line = list_line(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
+        yield line or "Avoid deprecated terms"

@@ -43,7 +43,7 @@ _BY_LABEL = (
 _BY_IRI = "SELECT DISTINCT ?s WHERE {{ {triples} {test} }} ORDER BY STRLEN(STR(?s)) ?s"
 
 
-class Entry(NamedTuple):
+class NameEntry(NamedTuple):
     """One name of one term, made comparable once."""
 
     iri: str
@@ -54,22 +54,21 @@ class Entry(NamedTuple):
     stems: str  # " word word ", plural endings gone
 
     @classmethod
-    def of(cls, iri: str, field: str, name: str) -> Entry:
+    def of(cls, iri: str, field: str, name: str) -> NameEntry:
         if field == "iri":
             return cls(iri, field, name, iri.lower(), name.lower(), "")
         text = plain(name)
-        return cls(
-            iri, field, name, text, text.replace(" ", ""), f" {' '.join(map(stem, text.split()))} "
-        )
+        stems = f" {' '.join(map(stem, text.split()))} "
+        return cls(iri, field, name, text, text.replace(" ", ""), stems)
 
 
-class Hit(NamedTuple):
+class NameHit(NamedTuple):
     how: int
     edits: int
-    entry: Entry
+    entry: NameEntry
 
 
-class Wanted(NamedTuple):
+class SearchText(NamedTuple):
     """What is looked for, in the forms that it is compared in."""
 
     raw: str
@@ -78,41 +77,36 @@ class Wanted(NamedTuple):
     stems: tuple[str, ...]
 
     @classmethod
-    def of(cls, query: str) -> Wanted:
+    def of(cls, query: str) -> SearchText:
         if not query.strip():
             raise OntologyError("nothing to search for: give a name or a piece of one")
         raw = " ".join(query.split())[:QUERY_CHARS]
         text = plain(raw)
-        return cls(
-            raw.strip("<>").lower(), text, text.replace(" ", ""), tuple(map(stem, text.split()))
-        )
+        stems = tuple(map(stem, text.split()))
+        return cls(raw.strip("<>").lower(), text, text.replace(" ", ""), stems)
 
 
-class Index:
+class NameIndex:
     """Every name of every term that GraphMeta holds."""
 
     def __init__(self, meta: GraphMeta) -> None:
         self.meta = meta
-        iris = dict.fromkeys(
-            (*meta.classes, *meta.properties, *meta.ontology_iris, *meta.individuals, *meta.labels)
-        )
+        terms = (*meta.classes, *meta.properties, *meta.ontology_iris)
+        iris = dict.fromkeys((*terms, *meta.individuals, *meta.labels))
         self.entries = [entry for iri in iris for entry in self._names(iri)]
 
-    def _names(self, iri: str) -> Iterator[Entry]:
+    def _names(self, iri: str) -> Iterator[NameEntry]:
         for field, source in (("label", self.meta.labels), ("alternative", self.meta.alternatives)):
             for text, _ in source.get(iri, ()):
-                yield Entry.of(iri, field, text)
-        yield Entry.of(iri, "localname", name_of(iri))
-        yield Entry.of(iri, "iri", self.meta.curie(iri))
+                yield NameEntry.of(iri, field, text)
+        yield NameEntry.of(iri, "localname", name_of(iri))
+        yield NameEntry.of(iri, "iri", self.meta.curie(iri))
 
-    def find(self, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
+    def find(self, wanted: SearchText, fields: Collection[str]) -> list[NameHit]:
         """Every match but the fuzzy ones."""
-        entries = (entry for entry in self.entries if entry.field in fields)
-        return [
-            Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None
-        ]
+        return _find_matches(wanted, (entry for entry in self.entries if entry.field in fields))
 
-    def find_fuzzy(self, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
+    def find_fuzzy(self, wanted: SearchText, fields: Collection[str]) -> list[NameHit]:
         """Names whose words, or which as one word, are a slip or two away."""
         names = [entry for entry in self.entries if entry.field in fields and entry.field != "iri"]
         words = {word for entry in names for word in entry.stems.split()}
@@ -120,16 +114,14 @@ class Index:
         allowed, found = tolerance(wanted.joined), []
         for entry in names if near else ():
             own = entry.stems.split()
-            each = [
-                min((options[word] for word in own if word in options), default=-1)
-                for options in near
-            ]
+            each = [min((edits[w] for w in own if w in edits), default=-1) for edits in near]
             if min(each) >= 0:
-                found.append(Hit(_FUZZY, sum(each), entry))
-            elif (
-                edits := distance(wanted.joined, entry.joined, allowed)
-            ) <= allowed:  # a slip in a short word too
-                found.append(Hit(_FUZZY, edits, entry))
+                found.append(NameHit(_FUZZY, sum(each), entry))
+                continue
+            # As one word, with a slip in a short word too.
+            apart = distance(wanted.joined, entry.joined, allowed)
+            if apart <= allowed:
+                found.append(NameHit(_FUZZY, apart, entry))
         return found
 
 
@@ -139,9 +131,13 @@ def _near(word: str, words: Iterable[str]) -> dict[str, int]:
     return {other: edits for other, edits in measured if edits <= allowed}
 
 
-def match(wanted: Wanted, entry: Entry) -> int | None:
-    """How strongly a name matches, 0 the best; None when it does not (a slip in spelling is not
-    looked for here)."""
+def _find_matches(wanted: SearchText, entries: Iterable[NameEntry]) -> list[NameHit]:
+    hows = ((match(wanted, entry), entry) for entry in entries)
+    return [NameHit(how, 0, entry) for how, entry in hows if how is not None]
+
+
+def match(wanted: SearchText, entry: NameEntry) -> int | None:
+    """How strongly a name matches, 0 the best; None when it does not. No slips in spelling."""
     if entry.field == "iri":
         if wanted.raw in (entry.text, entry.joined):
             return 0
@@ -159,76 +155,65 @@ def match(wanted: Wanted, entry: Entry) -> int | None:
     return 3 if wanted.text in entry.text or wanted.joined in entry.joined else None
 
 
+class SearchOptions(NamedTuple):
+    limit: int = 10
+    search_in: str = "all"
+    lang: str | None = None
+
+
 def search_entity(
-    engine: Engine,
-    meta: GraphMeta,
-    query: str,
-    *,
-    limit: int = 10,
-    search_in: str = "all",
-    lang: str | None = None,
-    index: Index | None = None,
+    engine: Engine, index: NameIndex, query: str, how: SearchOptions
 ) -> list[dict[str, Any]]:
     """The best hits, each as uri, curie, label, kind, match_type and match_in; at most 25."""
-    if search_in not in SEARCH_IN:
-        raise OntologyError(f"search_in is {search_in!r}; it can be {', '.join(SEARCH_IN)}")
-    limit = bounded(limit, MOST_HITS)
-    wanted, fields = Wanted.of(query), SEARCH_IN[search_in]
-    index = index or Index(meta)
+    if how.search_in not in SEARCH_IN:
+        raise OntologyError(f"search_in is {how.search_in!r}; it can be {', '.join(SEARCH_IN)}")
+    limit, meta = check_limit(how.limit, MOST_HITS), index.meta
+    wanted, fields = SearchText.of(query), SEARCH_IN[how.search_in]
     hits = index.find(wanted, fields)
-    if (not meta.individuals.complete or meta.sampled) and sum(
-        hit.how == 0 for hit in hits
-    ) < limit:
+    partial = meta.sampled or not meta.individuals.complete
+    if partial and sum(hit.how == 0 for hit in hits) < limit:
         hits += _ask(engine, meta, wanted, fields)
     hits = hits or index.find_fuzzy(wanted, fields)
-    best: dict[str, Hit] = {}
+    best: dict[str, NameHit] = {}
     for hit in sorted(hits, key=lambda hit: _rank(meta, hit)):
         best.setdefault(hit.entry.iri, hit)
     shown = list(best.values())[:limit]
     labels = labels_of(engine, meta, (hit.entry.iri for hit in shown))
-    return [_shown(meta, hit, pick(labels.get(hit.entry.iri, ()), lang)) for hit in shown]
+    return [_show_hit(meta, hit, pick(labels.get(hit.entry.iri, ()), how.lang)) for hit in shown]
 
 
-def _ask(engine: Engine, meta: GraphMeta, wanted: Wanted, fields: Collection[str]) -> list[Hit]:
+def _ask(
+    engine: Engine, meta: GraphMeta, wanted: SearchText, fields: Collection[str]
+) -> list[NameHit]:
     """Hits among everything that the engine holds: labels, then the IRIs of what has a type."""
-    entries: list[Entry] = []
+    entries: list[NameEntry] = []
     for field, predicates in (("label", v.LABELS), ("alternative", v.ALTERNATIVES)):
         used = [iri for iri in predicates if iri in meta.pred_freq]
         if field in fields and used:
             test = _CONTAINS.format(name="l", text=term_source(literal(wanted.raw)))
             triples = " } UNION { ".join(f"?s <{iri}> ?l" for iri in used)
             rows = engine.query(_BY_LABEL.format(triples=triples, test=test), limit=CANDIDATES).rows
-            entries += [Entry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
+            entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
     if "iri" in fields or "localname" in fields:
         triples = f"?s <{v.TYPE}> ?c ." if v.TYPE in meta.pred_freq else "?s ?p ?o ."
-        test = _CONTAINS.format(
-            name="s", text=term_source(literal(wanted.joined if " " in wanted.raw else wanted.raw))
-        )
+        text = wanted.joined if " " in wanted.raw else wanted.raw
+        test = _CONTAINS.format(name="s", text=term_source(literal(text)))
         for row in engine.query(_BY_IRI.format(triples=triples, test=test), limit=CANDIDATES).rows:
             iri = row["s"]["v"]
             own = {"localname": name_of(iri), "iri": meta.curie(iri)}
-            entries += [
-                Entry.of(iri, field, name) for field, name in own.items() if field in fields
-            ]
-    return [Hit(how, 0, entry) for entry in entries if (how := match(wanted, entry)) is not None]
+            entries += [NameEntry.of(iri, field, own[field]) for field in own if field in fields]
+    return _find_matches(wanted, entries)
 
 
-def _rank(meta: GraphMeta, hit: Hit) -> tuple[Any, ...]:
+def _rank(meta: GraphMeta, hit: NameHit) -> tuple[Any, ...]:
     entry = hit.entry
     standing = 0 if entry.iri in meta.classes else 1 if entry.iri in meta.properties else 2
-    field = FIELDS.index(entry.field)
-    strength = (
-        hit.how,
-        hit.edits,
-        entry.iri in meta.deprecated,
-        field,
-        v.is_machinery(entry.iri),
-        standing,
-    )
-    return (*strength, len(entry.text), entry.text, entry.iri, entry.shown)
+    strength = (hit.how, hit.edits, entry.iri in meta.deprecated, FIELDS.index(entry.field))
+    name = (len(entry.text), entry.text, entry.iri, entry.shown)
+    return (*strength, v.is_machinery(entry.iri), standing, *name)
 
 
-def _shown(meta: GraphMeta, hit: Hit, label: str | None) -> dict[str, Any]:
+def _show_hit(meta: GraphMeta, hit: NameHit, label: str | None) -> dict[str, Any]:
     entry = hit.entry
     label = label or name_of(entry.iri)
     found: dict[str, Any] = {
@@ -248,7 +233,7 @@ def _shown(meta: GraphMeta, hit: Hit, label: str | None) -> dict[str, Any]:
     return found
 
 
-def bounded(limit: int, most: int) -> int:
+def check_limit(limit: int, most: int) -> int:
     """A limit within its cap. Raises OntologyError for what is no positive number."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise OntologyError(f"limit is {limit!r}; it must be a whole number from 1 to {most}")

@@ -23,19 +23,19 @@ _TITLE_CHARS = 170
 
 def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -> str:
     """The card, never longer than `budget` characters."""
-    title, counts = cut(_title(meta), min(_TITLE_CHARS, max(budget, 0))), _counts(meta)
+    title, counts = cut(_title(meta), min(_TITLE_CHARS, max(budget, 0))), meta.counts()
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
-    named = [_named(meta, iri, lang) for iri in key_classes(meta, 30)]
-    classes = listed("Key classes: ", named, room * 55 // 100)
+    named = [_name_term(meta, iri, lang) for iri in key_classes(meta, 30)]
+    classes = list_line("Key classes: ", named, room * 55 // 100)
     room -= len(classes) + 1 if classes else 0
-    named = [_named(meta, iri, lang) for iri in key_properties(meta, 30)]
-    properties = listed("Key properties: ", named, room - 1)
-    return joined([title, counts, classes, properties, prefixes, labels], budget)
+    named = [_name_term(meta, iri, lang) for iri in key_properties(meta, 30)]
+    properties = list_line("Key properties: ", named, room - 1)
+    return join_lines([title, counts, classes, properties, prefixes, labels], budget)
 
 
-def listed(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
+def list_line(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
     """A line with as many items as fit; empty when not even one does."""
     line = ""
     for item in items:
@@ -46,7 +46,7 @@ def listed(head: str, items: Iterable[str], room: int, separator: str = ", ") ->
     return line
 
 
-def joined(lines: Iterable[str], budget: int) -> str:
+def join_lines(lines: Iterable[str], budget: int) -> str:
     """The lines that fit, in order, each whole."""
     text = ""
     for line in lines:
@@ -61,21 +61,7 @@ def _title(meta: GraphMeta) -> str:
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
-def _counts(meta: GraphMeta) -> str:
-    kinds = list(meta.kinds.values())
-    some = [
-        f"{kinds.count(kind)} {kind}"
-        for kind in ("object", "datatype", "annotation")
-        if kind in kinds
-    ]
-    size = f"{meta.triple_count:,} triples" + (" (sampled)" if meta.sampled else "")
-    return (
-        f"{size}, {len(meta.classes):,} classes, {len(meta.properties):,} properties"
-        f"{' (' + ', '.join(some) + ')' if some else ''}, {meta.individuals.count:,} individuals"
-    )
-
-
-def _named(meta: GraphMeta, iri: str, lang: str | None) -> str:
+def _name_term(meta: GraphMeta, iri: str, lang: str | None) -> str:
     label = pick(meta.labels.get(iri, ()), lang)
     short = meta.curie(iri)
     return f'{short} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else short
@@ -86,16 +72,10 @@ def _prefixes(meta: GraphMeta) -> str:
     spaces: dict[str, None] = {}
     for iri in (*key_classes(meta, 12), *key_properties(meta, 12)):
         spaces[namespace(iri)] = None
-    by_space = {
-        space: prefix
-        for prefix, space in reversed(meta.namespaces.items())
-        if not is_machinery(space)
-    }
-    return listed(
-        "Prefixes: ",
-        (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space),
-        130,
-    )
+    named = reversed(meta.namespaces.items())
+    by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
+    known = (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space)
+    return list_line("Prefixes: ", known, 130)
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:
@@ -113,8 +93,8 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
     if terms and len(labelled) * 2 < len(terms):
         return line + f"; {len(terms) - len(labelled):,} terms have none: try the local name"
     example = next((iri for iri in key_classes(meta, 5) if iri in meta.labels), None)
-    if example is not None and squeezed(label := meta.label(example, lang)) != squeezed(
-        local_name(example)
-    ):
-        line += f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'
-    return line
+    if example is None:
+        return line
+    label = meta.label(example, lang)
+    same = squeezed(label) == squeezed(local_name(example))
+    return line if same else line + f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'

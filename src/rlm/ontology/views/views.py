@@ -32,8 +32,8 @@ class Views:
         self.lang = lang
 
     @cached_property
-    def _index(self) -> search.Index:
-        return search.Index(self.meta)
+    def _index(self) -> search.NameIndex:
+        return search.NameIndex(self.meta)
 
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
@@ -43,15 +43,8 @@ class Views:
         Each hit says how it matched: match_type exact, prefix, word, substring or fuzzy, and
         match_in.
         """
-        return search.search_entity(
-            self.engine,
-            self.meta,
-            query,
-            limit=limit,
-            search_in=search_in,
-            lang=self.lang,
-            index=self._index,
-        )
+        how = search.SearchOptions(limit, search_in, self.lang)
+        return search.search_entity(self.engine, self._index, query, how)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
         """Terms by their labels and alternative labels, the exact ones first."""
@@ -69,15 +62,8 @@ class Views:
         self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
     ) -> dict[str, Any]:
         """What it points to and what points to it, with true counts. direction: both, out or in."""
-        return describe.probe_relationships(
-            self.engine,
-            self.meta,
-            uri,
-            predicate=predicate,
-            direction=direction,
-            limit=limit,
-            lang=self.lang,
-        )
+        asked = describe.LinkOptions(predicate, direction, limit, self.lang)
+        return describe.probe_relationships(self.engine, self.meta, uri, asked)
 
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
@@ -100,9 +86,8 @@ class Views:
 def predicate_frequency(
     meta: GraphMeta, *, limit: int = 20, lang: str | None = None
 ) -> list[dict[str, Any]]:
-    """Every predicate counts, rdf:type and rdfs:label too: this is about the statements, not about
-    the schema."""
-    most = list(meta.pred_freq.items())[: search.bounded(limit, MOST_PREDICATES)]
+    """Every predicate, rdf:type and rdfs:label too: this is about statements, not the schema."""
+    most = list(meta.pred_freq.items())[: search.check_limit(limit, MOST_PREDICATES)]
     return [
         {"predicate": meta.curie(iri), "count": count, "label": cut(meta.label(iri, lang), 80)}
         | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
@@ -111,8 +96,7 @@ def predicate_frequency(
 
 
 def graph_stats(meta: GraphMeta) -> dict[str, Any]:
-    """Numbers first, then short lists, deprecated roots last; `more_roots` and `left_out` say what
-    is not listed."""
+    """Numbers, then short lists; `more_roots` and `left_out` say what is not listed."""
     kinds = ["property" if iri in meta.guessed else kind for iri, kind in meta.kinds.items()]
     roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
     lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}

@@ -1,10 +1,10 @@
 """From a file to a worker that can be asked.
 
 What the cache has is served from there, read-only, at once. What it does not have is parsed into
-memory and served, and written to the cache beside that (`rlm.ontology.engine.building`). A graph that is
-too large for memory is parsed into the cache first. Parsing to disk and serving from it are two
-workers with different rights: the one may write its folder and nothing else, the other may read its
-folder and nothing else. One that serves from memory may touch no file at all.
+memory and served, and written to the cache beside that (`cache_writer`). A graph that is too large
+for memory is parsed into the cache first. A worker that parses to disk may write its folder and
+nothing else, one that serves from it may only read it; one that serves from memory may touch no
+file at all.
 """
 
 from __future__ import annotations
@@ -14,53 +14,49 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine.building import Background
-from rlm.ontology.engine.cache import Cache, Entry
-from rlm.ontology.engine.formats import Source
+from rlm.ontology.engine.cache import Cache, CacheEntry, hash_file
+from rlm.ontology.engine.cache_writer import CacheWriter
+from rlm.ontology.engine.formats import RDFFile
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
 
 BYTES_PER_TRIPLE = 120
-"""A file of more bytes for each triple that memory is meant for is not tried there. N-Triples have
-about 110."""
+"""A file of more bytes for each triple that may be in memory is not tried there."""
 CLOSE_S = 2.0
-"""How long closing waits for the cache, so that a command that asks once and ends leaves something
-for the next."""
+"""How long closing waits for the cache, so that a command that asks once leaves it for the next."""
 
 
 class Loader:
-    """One file and its place in the cache. `entry` is None while the cache does not have it or
-    cannot be used.
+    """One file and its place in the cache; `entry` is None while the cache does not have it.
 
     `from_cache`: what is served was there before and did not have to be parsed.
     """
 
-    def __init__(self, file: Source, cache: Cache, limits: EngineLimits) -> None:
+    def __init__(self, file: RDFFile, cache: Cache, limits: EngineLimits) -> None:
         """Looks into the cache; parses nothing yet. OntologyError when the file cannot be read."""
         self._file, self._cache, self._limits = file, cache, limits
         self.source = str(file.path)
         self.notes = list(file.notes)
-        self._building: Background | None = None
+        self._building: CacheWriter | None = None
         self._meta: dict[str, Any] | None = None
         self._spare: Worker | None = self._new_worker()  # it starts up while the file is hashed
         try:
-            self.content_hash = cache.content_hash(file.path)
+            self.content_hash = hash_file(file.path)
             size = file.path.stat().st_size
         except OSError as exc:
             self._spare.kill()
             raise OntologyError(f"{self.source} cannot be read: {exc}") from exc
         self._key = cache.key(self.content_hash, file.format)
-        self.entry: Entry | None = cache.find(self._key)
+        self.entry: CacheEntry | None = cache.find(self._key)
         self.from_cache = self.entry is not None
         self._tried, self._whole = self.from_cache, False
         self._most_bytes = limits.memory_triples * BYTES_PER_TRIPLE
-        self._small = size <= self._most_bytes if self.entry is None else self._is_small(self.entry)
+        self._small = size <= self._most_bytes
 
     def start(self, *, with_meta: bool = False) -> tuple[Worker, dict[str, Any]]:
-        """A worker that can be asked, and what it said of itself. An entry that is damaged is built
-        again, once."""
+        """A worker that can be asked, and what it said. A damaged entry is built again, once."""
         for last in (False, True):
-            worker, answer = self._opened(with_meta)
+            worker, answer = self._open_worker(with_meta)
             if worker is not None and answer["op"] == "ready":
                 try:
                     self._check_content(answer["facts"])
@@ -73,19 +69,18 @@ class Loader:
             if last or self.entry is None:
                 break
             self.drop()
-        raise OntologyError(
-            f"{self.source} cannot be opened: {answer.get('message', answer['op'])}"
-        )
+        why = answer.get("message", answer["op"])
+        raise OntologyError(f"{self.source} cannot be opened: {why}")
 
-    def _opened(self, with_meta: bool) -> tuple[Worker | None, dict[str, Any]]:
+    def _open_worker(self, with_meta: bool) -> tuple[Worker | None, dict[str, Any]]:
         if self.entry is None and self._small:
             order = self._order("memory", meta=True, most_bytes=self._most_bytes)
             order["most_triples"] = self._limits.memory_triples
             try:
-                worker, answer = self._begun(order)
+                worker, answer = self._begin(order)
             except Gone as exc:
                 if not exc.memory:
-                    raise self._not_loaded(exc) from exc
+                    raise self._load_error(exc) from exc
                 answer = {"op": "large"}
             if answer["op"] != "large":
                 return worker, {**answer, "with_meta": True}
@@ -98,10 +93,10 @@ class Loader:
             with_meta = with_meta or not (self.entry.folder / "meta.json").exists()
             order = self._order("serve", self.entry.store, meta=with_meta, facts=self.entry.facts)
         try:
-            worker, answer = self._begun(order)
+            worker, answer = self._begin(order)
         except Gone as exc:
             if self.entry is None or exc.late:
-                raise self._not_loaded(exc) from exc
+                raise self._load_error(exc) from exc
             return None, {"op": "damaged", "message": exc.how}
         return worker, {**answer, "with_meta": order["meta"]}
 
@@ -111,10 +106,6 @@ class Loader:
         if not self._whole and entry is not None:
             self._whole = entry.whole()
         return self._whole or entry is None
-
-    def may_copy(self) -> bool:
-        """Whether what is served from disk is better copied into memory: a small graph, whole."""
-        return self.entry is not None and self._is_small(self.entry) and self.whole()
 
     def drop(self) -> None:
         """Remove the entry: the next start parses the file again."""
@@ -141,9 +132,6 @@ class Loader:
         if spare is not None:
             spare.kill()
 
-    def _is_small(self, entry: Entry) -> bool:
-        return int(entry.facts["triples"]) <= self._limits.memory_triples
-
     # -- building
 
     def _build_beside(self) -> None:
@@ -157,10 +145,10 @@ class Loader:
             return self._without_cache(exc)
         order = self._order("build", folder, named=True, idle=True, most_bytes=self._most_bytes)
         order["sha256"] = self.content_hash
-        self._building = Background(self._cache, folder, order, self._key, self._built_beside)
+        self._building = CacheWriter(self._cache, folder, order, self._key, self._built_beside)
         return None
 
-    def _built_beside(self, entry: Entry | None, why: str) -> None:
+    def _built_beside(self, entry: CacheEntry | None, why: str) -> None:
         if entry is not None:
             self.entry = entry
             if self._meta is not None:
@@ -176,14 +164,14 @@ class Loader:
         except OSError as exc:
             return self._without_cache(exc)
         try:
-            worker, answer = self._begun(self._order("build", building, named=False, idle=False))
+            worker, answer = self._begin(self._order("build", building, named=False, idle=False))
             worker.kill()
             if answer["op"] != "built":
                 return self._without_cache(answer.get("message", answer["op"]))
             self._check_content(answer["facts"])
             self.entry = self._cache.keep(building, self._key, answer["facts"])
         except Gone as exc:
-            raise self._not_loaded(exc) from exc
+            raise self._load_error(exc) from exc
         except OSError as exc:
             return self._without_cache(exc)
         finally:
@@ -193,14 +181,15 @@ class Loader:
     # -- workers
 
     def _order(self, mode: str, folder: Path | None = None, **more: Any) -> dict[str, Any]:
-        return {
-            "mode": mode, "path": str(self._file.path.absolute()), "format": self._file.format,
-            "gzipped": self._file.gzipped, "folder": str(folder.absolute()) if folder else "",
-            "memory_mb": self._limits.memory_mb, "timeout_s": self._limits.load_timeout_s, "meta": False,
-            "most_triples": 0, "most_bytes": 0, **more,
-        }  # fmt: skip
+        file, limits = self._file, self._limits
+        order = {"mode": mode, "meta": False, "most_triples": 0, "most_bytes": 0}
+        order |= {"memory_mb": limits.memory_mb, "timeout_s": limits.load_timeout_s}
+        order |= {"format": file.format, "gzipped": file.gzipped}
+        order["path"] = str(file.path.absolute())
+        order["folder"] = str(folder.absolute()) if folder else ""
+        return order | more
 
-    def _begun(self, order: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
+    def _begin(self, order: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
         """A new worker and how its first task went; it runs on only where that went well."""
         spare, self._spare = self._spare, None
         worker = spare if spare is not None and spare.alive() else self._new_worker()
@@ -220,10 +209,8 @@ class Loader:
         return Worker(frame_bytes=self._limits.answer_bytes + (1 << 20))
 
     def _without_cache(self, why: object) -> None:
-        note = (
-            f"the cache {self._cache.folder} cannot be used ({str(why)[:200]}): the file is loaded"
-            " into memory"
-        )
+        what = f"the cache {self._cache.folder} cannot be used ({str(why)[:200]})"
+        note = f"{what}: the file is loaded into memory"
         if note not in self.notes:
             self.notes.append(note)
 
@@ -231,15 +218,13 @@ class Loader:
         if facts["sha256"] != self.content_hash:
             raise OntologyError(f"{self.source} has changed since it was opened: open it again")
 
-    def _not_loaded(self, gone: Gone) -> OntologyError:
+    def _load_error(self, gone: Gone) -> OntologyError:
+        took = f"loading {self.source} took more than"
         if gone.late:
             allowed = f"{self._limits.load_timeout_s:g} s"
-            return QueryTimeout(
-                f"loading {self.source} took more than {allowed}: raise load_timeout_s"
-            )
+            return QueryTimeout(f"{took} {allowed}: raise load_timeout_s")
         if gone.memory:
             allowed = f"{self._limits.memory_mb:,} MB of memory"
-            return OntologyError(f"loading {self.source} took more than {allowed}: raise memory_mb")
-        return OntologyError(
-            f"the parser did not survive {self.source} ({gone.how}): it may be nested too deep"
-        )
+            return OntologyError(f"{took} {allowed}: raise memory_mb")
+        what = f"the parser did not survive {self.source} ({gone.how})"
+        return OntologyError(f"{what}: it may be nested too deep")

@@ -1,5 +1,4 @@
-"""Writing the cache beside the work: a worker parses the file to disk while another one answers
-from memory.
+"""Writing the cache beside the work: a worker parses the file to disk, another answers from memory.
 
 A thread waits for that worker, because nobody else does: the entry is there as soon as it is whole,
 whether or not the engine is asked anything more. Whatever goes wrong costs the entry and nothing
@@ -15,18 +14,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rlm.ontology.engine.cache import Cache, Entry
+from rlm.ontology.engine.cache import Cache, CacheEntry
 from rlm.ontology.engine.worker import Gone, Worker
 
 FRAME_BYTES = 1 << 20
 DELAY_S = 1.0
-"""The first questions come right after the opening; the cache stands back for so long, unless
-somebody waits for it."""
+"""The cache gives way to the first questions, unless somebody waits for it."""
 
 
-class Background:
-    """One build. `ended` is called once, in the thread: with the entry, or with None and the
-    reason."""
+class CacheWriter:
+    """One build. `ended` is called once, in the thread: with the entry, or None and the reason."""
 
     def __init__(
         self,
@@ -34,16 +31,11 @@ class Background:
         building: Path,
         order: dict[str, Any],
         key: str,
-        ended: Callable[[Entry | None, str], None],
+        ended: Callable[[CacheEntry | None, str], None],
     ) -> None:
         """Takes over the folder `building`, which is removed when it was not kept."""
-        self._cache, self._building, self._order, self._key, self._ended = (
-            cache,
-            building,
-            order,
-            key,
-            ended,
-        )
+        self._cache, self._building, self._order = cache, building, order
+        self._key, self._ended = key, ended
         self._worker: Worker | None = None
         self._stopped, self._wanted = False, threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"rlm-cache-{key[:8]}", daemon=True)
@@ -57,8 +49,7 @@ class Background:
         return not self._thread.is_alive()
 
     def stop(self, wait_s: float = 0.0) -> None:
-        """Let it end within `wait_s`, else end it. When this returns, there is neither a process
-        nor half an entry."""
+        """Let it end within `wait_s`, else end it: no process and no half an entry is left."""
         if threading.current_thread() is self._thread:
             return
         self._stopped = wait_s <= 0
@@ -82,7 +73,7 @@ class Background:
             self._wanted.wait(DELAY_S)
             if self._stopped:
                 return
-            worker = self._begun()
+            worker = self._start_worker()
             try:
                 answer = worker.receive(time.monotonic() + float(self._order["timeout_s"]))
             finally:
@@ -96,7 +87,7 @@ class Background:
         finally:
             self._ended(entry, why)
 
-    def _begun(self) -> Worker:
+    def _start_worker(self) -> Worker:
         self._worker = Worker(self._order, frame_bytes=FRAME_BYTES)
         if self._stopped:  # it may have been said before there was anybody to end
             self._worker.interrupt()

@@ -1,5 +1,4 @@
-"""Bytes on their way to a parser: unpacked within bounds, hashed, and rid of what a parser must not
-see.
+"""Bytes on their way to a parser: unpacked within bounds, hashed, and checked before it sees them.
 
 RDF/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the document's
 own subset, each a plain text of at most 256 characters that names no other entity. They stand for
@@ -41,9 +40,8 @@ _SUBSET_END = re.compile(rb"\]\s*>")
 _LATE = re.compile(rb"<![de]", re.I)
 
 
-class Reader:
-    """What a parser reads from. `sha256` is over the file's own bytes and is complete after
-    `finish`."""
+class SafeReader:
+    """What a parser reads from; `finish` gives the SHA-256 of the file's own bytes."""
 
     def __init__(self, file: BinaryIO, format: str, *, gzipped: bool = False) -> None:
         self._raw = _Counted(file)
@@ -98,8 +96,7 @@ class Reader:
         return part
 
     def _watch(self, part: bytes) -> None:
-        """Nothing that declares anything may follow the prolog: the parser would take it wherever
-        it stands."""
+        """No declaration may follow the prolog: the parser would take it wherever it stands."""
         seen = self._tail + part
         for found in _LATE.finditer(seen):
             word = seen[found.start() : found.start() + 9].upper()
@@ -118,14 +115,11 @@ class Reader:
             raise NotRDF(f"the gzip file is damaged ({exc}): fetch it again") from exc
         self._bytes += len(part)
         if self._gzipped and self._bytes > FREE_BYTES + MAX_RATIO * self._raw.bytes:
-            raise NotRDF(
-                f"the gzip file unpacks to more than {MAX_RATIO} times its size: no RDF does;"
-                " unpack it yourself if you trust it",
-            )
+            what = f"the gzip file unpacks to more than {MAX_RATIO} times its size: no RDF does"
+            raise NotRDF(f"{what}; unpack it yourself if you trust it")
         if self._bytes > MAX_BYTES:
-            raise NotRDF(
-                f"there are more than {MAX_BYTES >> 30} GiB in it: use an endpoint for so much"
-            )
+            what = f"there are more than {MAX_BYTES >> 30} GiB in it"
+            raise NotRDF(f"{what}: use an endpoint for so much")
         return part
 
 
@@ -148,8 +142,7 @@ class _Counted(io.RawIOBase):
 
 
 def check_prolog(head: bytes) -> int:
-    """Where the root of an XML document begins. NotRDF for a DTD that is more than a few plain
-    entities."""
+    """Where the root of an XML document begins. NotRDF for a DTD of more than plain entities."""
     at = len(_BOM) if head.startswith(_BOM) else 0
     while skipped := _SKIP.match(head, at):
         at = skipped.end()
@@ -157,9 +150,8 @@ def check_prolog(head: bytes) -> int:
         return at
     opened = _DOCTYPE.match(head, at)
     if opened is None:
-        raise NotRDF(
-            "the document names a DTD outside of itself, which is not read: remove the DOCTYPE"
-        )
+        what = "the document names a DTD outside of itself, which is not read"
+        raise NotRDF(f"{what}: remove the DOCTYPE")
     at = opened.end()
     return at if opened.group().endswith(b">") else _check_subset(head, at)
 
@@ -175,10 +167,8 @@ def _check_subset(head: bytes, at: int) -> int:
             entities += 1
             value = found.group(1) if found.group(1) is not None else found.group(2)
             if entities > MAX_ENTITIES or len(value) > MAX_ENTITY_CHARS:
-                raise NotRDF(
-                    f"its DTD declares more than {MAX_ENTITIES} entities, or one of more than"
-                    f" {MAX_ENTITY_CHARS} characters: write them out",
-                )
+                long = f"or one of more than {MAX_ENTITY_CHARS} characters: write them out"
+                raise NotRDF(f"its DTD declares more than {MAX_ENTITIES} entities, {long}")
             at = found.end()
         else:
             line = head.count(b"\n", 0, at) + 1
@@ -216,7 +206,5 @@ def check_jsonld(data: bytes) -> None:
 
 
 def _refuse_context(named: str) -> None:
-    raise NotRDF(
-        f"it names the context {named[:200]!r}, which would have to be fetched and never is: put"
-        " the context itself into the file",
-    )
+    what = f"it names the context {named[:200]!r}, which would have to be fetched and never is"
+    raise NotRDF(f"{what}: put the context itself into the file")

@@ -1,0 +1,134 @@
+"""Makes a GraphMeta of a pyoxigraph store; what describes the schema comes from `schema_builder`.
+
+`scan_store` runs in the engine's worker, where the store is; `graph_meta.complete_scan` adds names
+for the namespaces on the host's side. Only the statements that describe terms are read, predicate
+by predicate. What grows with the data is held as sets of strings: the typed individuals, and the
+untyped subjects where there are any.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import Store
+
+from rlm.ontology import vocabulary as v
+from rlm.ontology.labels import Label, cut, definition_predicates, pick, tidy
+from rlm.ontology.meta.schema_builder import (
+    DeclaredTypes,
+    read_classes,
+    read_deprecated,
+    read_properties,
+    read_types,
+)
+from rlm.ontology.meta.store_reader import LoadCounts, StoreReader
+
+if TYPE_CHECKING:
+    from rlm.ontology.meta.graph_meta import GraphMeta
+
+COMMENT_CHARS = 500
+LABEL_CHARS = 200
+LABELS_PER_TERM = 40
+Labels = dict[str, list[Label]]
+
+
+def build_meta(store: Store, prefixes: Mapping[str, str] | None = None) -> GraphMeta:
+    """What is in the store, all graphs together. `prefixes`: the file's own, if known."""
+    from rlm.ontology.meta import graph_meta  # dataclasses: a worker does without
+
+    found, preferred = scan_store(store, graph_meta.INDIVIDUALS)
+    complete = graph_meta.complete_scan(found, prefixes or {}, preferred)
+    return graph_meta.GraphMeta.from_dict(complete)
+
+
+def scan_store(
+    store: Store, individuals: int, loaded: LoadCounts | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """A GraphMeta as JSON without version and namespaces, and the prefixes that vocabularies in the
+    store recommend (vann). At most so many individuals are named; `loaded` spares some counting."""
+    reader = StoreReader(store, loaded)
+    types = read_types(reader)
+    found = read_classes(reader, types) | read_properties(reader, types)
+    found |= read_deprecated(reader, types, found["kinds"])
+    ontologies = sorted(types.ontologies)
+    terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
+    named = types.individuals
+    sample = _smallest(individuals, named)
+    labels = _read_labels(reader, terms.union(sample))
+    comments = _read_comments(reader, labels["labels"], terms)
+    # Seldom in data, and to know it takes longer than all of the above.
+    if untyped := _find_untyped(reader, types) - terms:
+        named = named | untyped
+        sample = _smallest(individuals, named)
+        labels = _read_labels(reader, terms.union(sample))
+    titles = (labels["labels"][iri] for iri in ontologies if iri in labels["labels"])
+    found |= labels
+    found |= {
+        "comments": comments,
+        "triple_count": sum(reader.pred_freq.values()),
+        "subject_count": reader.subject_count,
+        "pred_freq": reader.pred_freq,
+        "individuals": {"count": len(named), "sample": sample},
+        "examples": dict(sorted(types.examples.items())),
+        "ontology_iris": ontologies,
+        "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),
+        "title": next((pick(some) or "" for some in titles), ""),
+        "description": next((comments[iri] for iri in ontologies if iri in comments), ""),
+    }
+    return found, _preferred_prefixes(reader)
+
+
+def _find_untyped(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+    """The IRIs among the subjects without a type. The counts tell that there are none, mostly."""
+    typed = types.individuals | types.schema
+    return set() if reader.subject_count == len(typed) else reader.named_subjects() - typed
+
+
+def _smallest(count: int, names: set[str]) -> list[str]:
+    """The same as sorting all and taking the first, in less time where most are not wanted."""
+    return sorted(names)[:count] if len(names) < 10 * count else nsmallest(count, names)
+
+
+def _read_labels(reader: StoreReader, wanted: Collection[str]) -> dict[str, Any]:
+    """labels, alternatives, and languages with their number of labels."""
+    languages: Counter[str] = Counter()
+    labels, alternatives = Labels(), Labels()
+    for predicates, target in ((v.LABELS, labels), (v.ALTERNATIVES, alternatives)):
+        found: dict[str, list[tuple[int, str, str]]] = {}
+        for rank, predicate in enumerate(predicates):
+            texts = reader.texts_of(wanted, predicate)
+            if target is labels:
+                languages.update([text[2] for text in texts])
+            for iri, text, lang in texts:
+                found.setdefault(iri, []).append((rank, cut(text, LABEL_CHARS), lang))
+        for iri in sorted(found):
+            ranked = found[iri] if len(found[iri]) == 1 else sorted(found[iri])
+            if kept := tidy((text, lang) for _, text, lang in ranked)[:LABELS_PER_TERM]:
+                target[iri] = kept
+    counts = dict(sorted(languages.items(), key=lambda item: (-item[1], item[0])))
+    return {"labels": labels, "alternatives": alternatives, "languages": counts}
+
+
+def _read_comments(reader: StoreReader, labels: Labels, terms: Collection[str]) -> dict[str, str]:
+    """The definition of each term, else its comment."""
+    found: dict[str, tuple[int, list[Label]]] = {}
+    for rank, predicate in enumerate(definition_predicates(reader.pred_freq, labels)):
+        for iri, text, lang in reader.texts_of(terms, predicate):
+            if text.strip() and found.setdefault(iri, (rank, []))[0] == rank:
+                found[iri][1].append((text, lang))
+    return {
+        iri: cut(pick(sorted(texts)) or "", COMMENT_CHARS)
+        for iri, (_, texts) in sorted(found.items())
+    }
+
+
+def _preferred_prefixes(reader: StoreReader) -> dict[str, str]:
+    """Prefix → namespace, as a vocabulary recommends it for itself; a literal beats an IRI."""
+    space, prefix = v.VANN + "preferredNamespaceUri", v.VANN + "preferredNamespacePrefix"
+    spaces = dict(sorted(reader.named_pairs(space)))
+    spaces |= {iri: text for iri, text, _ in sorted(reader.texts(space))}
+    names = sorted((iri, text) for iri, text, _ in reader.texts(prefix))
+    return {text: spaces[iri] for iri, text in names if iri in spaces}

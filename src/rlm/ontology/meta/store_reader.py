@@ -1,0 +1,250 @@
+"""Reading a pyoxigraph store for a GraphMeta: counts of everything, statements by predicate.
+
+Counting is left to the store, in threads, where it runs without Python's lock. A file that is
+parsed in one thread and stored in another is counted meanwhile (`LoadCounts`): at 100 k triples
+GraphMeta then takes 39 ms instead of 57. A worker imports this before it parses, and whoever opens
+a file waits for that: no `dataclasses` here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolution, QuerySolutions, Store
+
+from rlm.ontology import vocabulary as v
+
+if TYPE_CHECKING:
+    from pyoxigraph import Quad
+
+Text = tuple[str, str, str]
+Members = Iterator[tuple[str, list[str], int]]
+LOOKUP_WORTH = 3
+"""Looking up the texts of one IRI costs as much as reading so many statements."""
+MAX_MEMBERS = 10_000
+EXPRESSION_DEPTH = 8
+_SUBJECTS = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s ?p ?o }"
+_MEMBERS = """
+SELECT ?t (COUNT(*) AS ?n) (GROUP_CONCAT(IF(isIRI(?s), STR(?s), ""); separator="\\n") AS ?names)
+WHERE { PATTERN FILTER(isIRI(?t)) } GROUP BY ?t
+"""
+_PREDICATE = attrgetter("predicate.value")
+
+
+def solutions(store: Store, query: str) -> QuerySolutions:
+    found = store.query(query, use_default_graph_as_union=True)
+    assert isinstance(found, QuerySolutions)
+    return found
+
+
+class QueryThread:
+    """A query in a thread of its own."""
+
+    def __init__(self, store: Store, query: str) -> None:
+        self._store, self._query = store, query
+        self._rows: list[QuerySolution] = []
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = threading.Thread(target=self._ask, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # there is no memory left for one
+            self._thread = None
+            self._ask()
+
+    def _ask(self) -> None:
+        try:
+            self._rows = list(solutions(self._store, self._query))
+        except BaseException as exc:  # raised again where the answer is wanted
+            self._failed = exc
+
+    def rows(self) -> list[QuerySolution]:
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+        return self._rows
+
+
+class LoadCounts:
+    """The use of each predicate and the members of each type, counted while a file is loaded.
+
+    They hold for a store without named graphs in which no statement of the file was a repetition.
+    """
+
+    def __init__(self) -> None:
+        self.predicates: Counter[str] = Counter()
+        self.subjects: QueryThread | None = None
+        self._typed: dict[object, list[object]] = {}
+
+    def add(self, quads: list[Quad]) -> None:
+        predicates = list(map(_PREDICATE, quads))
+        self.predicates.update(predicates)
+        if v.TYPE in predicates:
+            typed = self._typed
+            for quad, predicate in zip(quads, predicates, strict=True):
+                if predicate == v.TYPE:
+                    typed.setdefault(quad.object, []).append(quad.subject)
+
+    def count_subjects(self, store: Store) -> None:
+        """Begin to; the store is complete now."""
+        self.subjects = QueryThread(store, _SUBJECTS)
+
+    def members(self) -> Members:
+        for kind, subjects in self._typed.items():
+            if type(kind) is NamedNode:
+                names = [subject.value for subject in subjects if type(subject) is NamedNode]
+                yield kind.value, names, len(subjects) - len(names)
+
+
+class StoreReader:
+    """Statements of all graphs together, each once."""
+
+    def __init__(self, store: Store, loaded: LoadCounts | None = None) -> None:
+        """Begins to count at once what `loaded` does not tell of this very store."""
+        self._store, self._loaded = store, loaded
+        self._named_graphs = next(iter(store.named_graphs()), None) is not None
+        if loaded is None:
+            triples = "?s ?p ?o"
+            if self._named_graphs:
+                triples = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }"
+            counting = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {triples} }} GROUP BY ?p"
+            self._predicates = QueryThread(store, counting)
+        begun = loaded.subjects if loaded is not None else None
+        self._subjects = begun or QueryThread(store, _SUBJECTS)
+
+    @cached_property
+    def pred_freq(self) -> dict[str, int]:
+        """Every predicate with its number of statements, the most used first."""
+        if self._loaded is not None:
+            counted: dict[str, int] = self._loaded.predicates
+        else:
+            counted = {row["p"].value: int(row["n"].value) for row in self._predicates.rows()}
+        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    @cached_property
+    def subject_count(self) -> int:
+        """It may have to be waited for: ask late."""
+        return int(self._subjects.rows()[0]["n"].value)
+
+    def pairs(self, predicate: str) -> Iterator[tuple[object, object]]:
+        """Subject and object of every statement with this predicate."""
+        found = self._store.quads_for_pattern(None, NamedNode(predicate), None, None)
+        if not self._named_graphs:
+            return ((quad.subject, quad.object) for quad in found)
+        return iter(dict.fromkeys((quad.subject, quad.object) for quad in found))
+
+    def named_pairs(self, predicate: str) -> Iterator[tuple[str, str]]:
+        """The pairs whose both ends are IRIs."""
+        for subject, value in self.pairs(predicate):
+            if isinstance(subject, NamedNode) and isinstance(value, NamedNode):
+                yield subject.value, value.value
+
+    def texts(self, predicate: str) -> list[Text]:
+        """Subject, text and language of every literal that an IRI has."""
+        return [
+            (subject.value, value.value, (value.language or "").lower())
+            for subject, value in self.pairs(predicate)
+            if type(value) is Literal and type(subject) is NamedNode
+        ]
+
+    def texts_of(self, wanted: Collection[str], predicate: str) -> list[Text]:
+        """The same of these IRIs only; few are looked up one by one."""
+        count = self.pred_freq.get(predicate, 0)
+        nodes = _nodes(wanted) if count > LOOKUP_WORTH * len(wanted) else None
+        if nodes is None:
+            return [text for text in self.texts(predicate) if text[0] in wanted] if count else []
+        look_up, node = self._store.quads_for_pattern, NamedNode(predicate)
+        values = (
+            (iri, quad.object)
+            for iri, subject in nodes
+            for quad in look_up(subject, node, None, None)
+        )
+        return [
+            (iri, value.value, (value.language or "").lower())
+            for iri, value in (dict.fromkeys(values) if self._named_graphs else values)
+            if type(value) is Literal
+        ]
+
+    def members(self) -> Members:
+        """Every type that is an IRI, the IRIs among its subjects, and how many others it has.
+
+        The subjects come from the store as one text: a tenth of the time that one by one takes.
+        """
+        if self._loaded is not None:
+            yield from self._loaded.members()
+            return
+        pattern = f"?s <{v.TYPE}> ?t"
+        if self._named_graphs:
+            pattern = f"{{ SELECT DISTINCT ?s ?t WHERE {{ {pattern} }} }}"
+        for row in solutions(self._store, _MEMBERS.replace("PATTERN", pattern)):
+            kind, count = row["t"].value, int(row["n"].value)
+            names = row["names"].value.split("\n")
+            if len(names) != count:  # an IRI with a line end, from a file that was read leniently
+                typed = self.pairs(v.TYPE)
+                subjects = {s for s, t in typed if type(t) is NamedNode and t.value == kind}
+                names = [s.value if type(s) is NamedNode else "" for s in subjects]
+            nameless = names.count("")
+            yield kind, [name for name in names if name] if nameless else names, nameless
+
+    def named_subjects(self) -> set[str]:
+        """Every IRI that something is said of."""
+        found = solutions(self._store, "SELECT DISTINCT ?s WHERE { ?s ?p ?o }")
+        return {row[0].value for row in found if isinstance(row[0], NamedNode)}
+
+    def objects(self, node: object, predicate: str) -> list[object]:
+        if not isinstance(node, NamedNode | BlankNode):
+            return []
+        found = self._store.quads_for_pattern(node, NamedNode(predicate), None, None)
+        return [quad.object for quad in found]
+
+    def some_object(self, predicate: str) -> object:
+        """One object that the predicate is used with, or None."""
+        found = self._store.quads_for_pattern(None, NamedNode(predicate), None, None)
+        return next((quad.object for quad in found), None)
+
+    # -- class expressions
+
+    def collection(self, node: object) -> list[object]:
+        """The members of an RDF list; a broken or circular one as far as it goes."""
+        found: list[object] = []
+        seen: set[object] = set()
+        while isinstance(node, NamedNode | BlankNode) and node not in seen:
+            if len(found) >= MAX_MEMBERS:
+                break
+            seen.add(node)
+            found += self.objects(node, v.RDF + "first")[:1]
+            node = next(iter(self.objects(node, v.RDF + "rest")), None)
+        return found
+
+    def groups(self, node: object, depth: int = 0) -> list[list[str]]:
+        """A class expression as named classes: every group must hold, and of a group one member.
+
+        A restriction, a complement or an enumeration names no class and gives nothing.
+        """
+        if isinstance(node, NamedNode):
+            return [[node.value]]
+        if not isinstance(node, BlankNode) or depth > EXPRESSION_DEPTH:
+            return []
+        for union in self.objects(node, v.OWL + "unionOf"):
+            members = [self.groups(member, depth + 1) for member in self.collection(union)]
+            named = sorted({iri for member in members for group in member for iri in group})
+            return [named] if members else []
+        for parts in self.objects(node, v.OWL + "intersectionOf"):
+            members = [self.groups(member, depth + 1) for member in self.collection(parts)]
+            return [group for member in members for group in member]
+        for base in self.objects(node, v.OWL + "onDatatype"):
+            return self.groups(base, depth + 1)
+        return []
+
+
+def _nodes(iris: Collection[str]) -> list[tuple[str, NamedNode]] | None:
+    """Each with its node; None where one is no IRI, as in a file that was read leniently."""
+    try:
+        return [(iri, NamedNode(iri)) for iri in iris]
+    except ValueError:
+        return None
