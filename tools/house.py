@@ -44,6 +44,16 @@ NOT_KNOWN = {"agent": ("packs",)}
 WALLS = {"rlm.llm.offline": "rlm.llm.open"}
 """A room within a room, and the one module outside of it that may import it."""
 
+SUBROOMS = (
+    ("terms", "vocabulary", "labels"),
+    ("query", "meta"),
+    ("engine",),
+    ("views", "remote", "datasets"),
+    ("open",),
+)
+"""Of `ontology`. On no level but the first a sub-room knows its neighbour."""
+SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
+
 Finding = tuple[int, str]
 """A line, and what is there."""
 Edges = Mapping[tuple[str, str], int]
@@ -104,7 +114,7 @@ def imports(source: str, module: str, *, is_package: bool = False) -> Iterator[F
                 base = ".".join([*kept, *([base] if base else [])])
             names = [f"{base}.{alias.name}" for alias in node.names]
             walled = [name for name in names if name in WALLS]
-            if base == "rlm":
+            if base in ("rlm", "rlm.ontology"):
                 yield from ((node.lineno, name) for name in names)
             elif base.startswith("rlm."):
                 yield from ((node.lineno, name) for name in walled or [base])
@@ -132,6 +142,28 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
         elif not _may_know(room, other):
             found.append((line, f"{module} imports {target}"))
     return found
+
+
+def wrong_subroom_imports(source: str, module: str, *, is_package: bool = False) -> list[Finding]:
+    """Imports between the sub-rooms of `ontology` that do not go down, as its docstring says."""
+    if room_of(module) != "ontology":
+        return []
+    subroom, found = _subroom_of(module), []
+    for line, target in imports(source, module, is_package=is_package):
+        other = _subroom_of(target)
+        if room_of(target) != "ontology" or other == subroom:
+            continue
+        if not subroom:
+            found.append((line, f"{module} imports {target}: a cold start pays for it"))
+        elif other not in SUBLEVEL or subroom not in SUBLEVEL:
+            found.append((line, f"{module} or {target} is in no sub-room: add it to SUBROOMS"))
+        elif SUBLEVEL[other] > 0 and SUBLEVEL[other] >= SUBLEVEL[subroom]:
+            found.append((line, f"{module} imports {target}"))
+    return found
+
+
+def _subroom_of(module: str) -> str:
+    return module.split(".")[2] if module.count(".") > 1 else ""
 
 
 def _may_know(room: str, other: str) -> bool:

@@ -265,13 +265,12 @@ def _earlier(task: Task, row: LearningRow) -> TaskOutcome:
 
 
 def _outcome(task: Task, result: AgentResult) -> TaskOutcome:
-    verdict = result.judgment or {}
     return TaskOutcome(
         task_id=task.id,
         kind=task.kind or UNKIND,
-        success=bool(verdict.get("is_success")),
+        success=result.success,
         steps=result.iterations,
-        reason=str(verdict.get("reason") or result.reason),
+        reason=result.why,
         trajectory_id=result.trajectory_id,
         new_memories=sum(each.get("action") in ("add", "added") for each in result.new_memories),
     )

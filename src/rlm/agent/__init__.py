@@ -7,15 +7,18 @@ verdict, the lessons. What a caller can choose is a `RunSpec`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rlm.agent.attempt import OnStep
 from rlm.agent.loop import run, run_spec
 from rlm.agent.spec import AGENT_OUTPUT_CHARS, AgentResult, Context, Part, RunSpec, TaskRef
+from rlm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rlm.agent.memory import retrieve_memories, rlm_run_enhanced, rlm_run_with_memory
+
+_SEEDS = ("retrieve_memories", "rlm_run_enhanced", "rlm_run_with_memory")
+__getattr__ = lazy_names(__name__, {"memory": _SEEDS})[0]  # they bring datasets with them
 
 __all__ = [
     "AGENT_OUTPUT_CHARS",
@@ -31,10 +34,3 @@ __all__ = [
     "run",
     "run_spec",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """The seeds' own names load when they are used: they bring datasets with them."""
-    if name in __all__:
-        return getattr(import_module("rlm.agent.memory"), name)
-    raise AttributeError(f"module 'rlm.agent' has no attribute {name!r}")

@@ -8,7 +8,6 @@ differ is what `learn` distils.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -16,24 +15,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from rlm.agent.attempt import Attempt, OnStep
 from rlm.agent.learn import Learned, learn
 from rlm.agent.parts import RunParts, check_lang, check_question
 from rlm.agent.recall import recall
-from rlm.agent.spec import AgentResult, Context, RunSpec
+from rlm.agent.spec import AgentResult, Context, RunSpec, Scaling
 from rlm.errors import ConfigError, ModelError, RLMError
 from rlm.llm import Usage
 from rlm.loop import RLMIteration
 from rlm.store.identity import normalize
 from rlm.store.types import Run
 
-MOST_ATTEMPTS = 16
 WORKERS = 4
 HINT_ANSWER_CHARS = 200
 HINT_REASON_CHARS = 120
-_FORM = re.compile(r"(parallel|sequential):([1-9]\d?)")
 
 
 def run(
@@ -80,7 +77,6 @@ def run_spec(spec: RunSpec) -> AgentResult:
     check_lang(spec.lang)
     if spec.context is None and spec.ontology_path is None:
         raise ConfigError("there is nothing to ask about: give a text as `context`, or an ontology")
-    Scaling.of(spec.scaling)
     with ExitStack() as stack:
         parts = RunParts.open(stack, spec)
         if spec.on_start is not None:
@@ -111,7 +107,8 @@ class AgentRun:
             _raise_refused(attempts)
         except BaseException:
             begun = [attempt for attempt in attempts if attempt.result.iterations]
-            self._keep(begun, extract=False)
+            if begun:
+                self._keep(begun, extract=False)
             for attempt in attempts:
                 if attempt not in begun:
                     attempt.drop_log()
@@ -122,7 +119,7 @@ class AgentRun:
         """Into `attempts`, so that what there is stays when one of them raises."""
         if scaling.parallel:
             made = [self._attempt(skip=number, number=number + 1) for number in range(scaling.k)]
-            scaling.run_all(made, _ask_and_judge, self.spec.on_step, attempts)
+            _run_all(made, self.spec.on_step, attempts)
             return
         for number in range(scaling.k):
             hint = hint_after(attempts[-1]) if attempts else ""
@@ -150,8 +147,6 @@ class AgentRun:
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
         """Store all that there is, or nothing. The best attempt carries what was learnt."""
-        if not attempts:
-            return _NOTHING
         ordered = best_of(attempts)
         store = self.parts.store
         learned = learn(ordered, store, extract=extract, lineage=self.lineage())
@@ -215,100 +210,61 @@ def _raise_refused(attempts: list[Attempt]) -> None:
                 raise attempt.result.error
 
 
-_NOTHING = AgentResult(
-    "", 0, "", "", None, [], False, "nothing was asked", None, {}, {}, [], None, ""
-)
-
-
 # -- several attempts
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """How many attempts, and how."""
+def _run_all(made: list[Attempt], on_step: OnStep | None, done: list[Attempt]) -> None:
+    """All attempts at once, into `done` in order. Raises when all failed, or a callback did."""
+    stop, lock = threading.Event(), threading.Lock()
 
-    parallel: bool = False
-    k: int = 1
+    def step(turn: RLMIteration) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        if on_step is not None:
+            with lock:
+                on_step(turn)
 
-    @classmethod
-    def of(cls, text: str | None) -> Self:
-        """`parallel:K` or `sequential:K`; None is one attempt."""
-        if text is None:
-            return cls()
-        match = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
-        if match is None or int(match[2]) > MOST_ATTEMPTS:
-            raise ConfigError(
-                f"scaling is {text!r}: use parallel:K or sequential:K, K from 1 to {MOST_ATTEMPTS}"
-            )
-        return cls(match[1] == "parallel", int(match[2]))
-
-    def run_all(
-        self,
-        made: list[Attempt],
-        work: Callable[[Attempt, OnStep | None], None],
-        on_step: OnStep | None,
-        done: list[Attempt],
-    ) -> None:
-        """All attempts at once, into `done` in order. Raises when all failed, or a callback did."""
-        stop, lock = threading.Event(), threading.Lock()
-
-        def step(turn: RLMIteration) -> None:
-            if stop.is_set():
-                raise KeyboardInterrupt
-            if on_step is not None:
-                with lock:
-                    on_step(turn)
-
-        failed: list[Exception] = []
-        raised: Exception | None = None
-        with ThreadPoolExecutor(min(WORKERS, len(made))) as pool:
-            waiting = [pool.submit(work, attempt, step) for attempt in made]
-            while waiting:
-                try:
-                    waiting[0].result()
-                except (
-                    KeyboardInterrupt
-                ):  # ours while waiting, or an attempt's own: all of them end, and are kept
-                    stop.set()
-                    if not waiting[0].done():
-                        continue
-                except RLMError as exc:  # one that fails takes none of the others with it
-                    failed.append(exc)
-                except Exception as exc:  # a caller's own
-                    raised = raised or exc
-                    stop.set()
-                waiting.pop(0)
-        done.extend(made)
-        if raised is not None or len(failed) == len(made):
-            raise raised or failed[0]
+    failed: list[Exception] = []
+    raised: Exception | None = None
+    with ThreadPoolExecutor(min(WORKERS, len(made))) as pool:
+        waiting = [pool.submit(_ask_and_judge, attempt, step) for attempt in made]
+        while waiting:
+            try:
+                waiting[0].result()
+            except KeyboardInterrupt:  # ours, or an attempt's own: all of them end, and are kept
+                stop.set()
+                if not waiting[0].done():
+                    continue
+            except RLMError as exc:  # one that fails takes none of the others with it
+                failed.append(exc)
+            except Exception as exc:  # a caller's own
+                raised = raised or exc
+                stop.set()
+            waiting.pop(0)
+    done.extend(made)
+    if raised is not None or len(failed) == len(made):
+        raise raised or failed[0]
 
 
 def best_of(attempts: list[Attempt]) -> list[Attempt]:
     """The best first: judged right, answered as most others did, in the fewest turns."""
-    votes = Counter(_answer(attempt) for attempt in attempts if attempt.result.converged)
-    return sorted(
-        attempts,
-        key=lambda attempt: (
-            not attempt.succeeded,
-            {"high": 0, "medium": 1, "low": 2}.get(
-                attempt.judgment.confidence if attempt.judgment else "", 3
-            ),
-            -votes[_answer(attempt)],
-            len(attempt.result.iterations),
-        ),
-    )
+    answers = {id(attempt): normalize(attempt.result.answer) for attempt in attempts}
+    votes = Counter(answers[id(each)] for each in attempts if each.result.converged)
 
+    def rank(attempt: Attempt) -> tuple[bool, int, int, int]:
+        sure = attempt.judgment.confidence if attempt.judgment else ""
+        doubt = {"high": 0, "medium": 1, "low": 2}.get(sure, 3)
+        same = votes[answers[id(attempt)]]
+        return not attempt.succeeded, doubt, -same, len(attempt.result.iterations)
 
-def _answer(attempt: Attempt) -> str:
-    return normalize(attempt.result.answer)
+    return sorted(attempts, key=rank)
 
 
 def hint_after(attempt: Attempt) -> str:
     """What the next attempt is told of the last one. Data, not orders: both are quoted and cut."""
     answer = " ".join(attempt.result.answer.split())[:HINT_ANSWER_CHARS] or "(none)"
-    reason = " ".join((attempt.judgment.reason if attempt.judgment else "not judged").split())[
-        :HINT_REASON_CHARS
-    ]
+    judged = attempt.judgment.reason if attempt.judgment else "not judged"
+    reason = " ".join(judged.split())[:HINT_REASON_CHARS]
     return (
         f"An earlier attempt at this question answered {answer!r}; the check said {reason!r}. "
         "Look again by yourself, correct what is wrong, and answer."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rlm.errors import ConfigError
 from rlm.learning.verify import Verify
@@ -21,6 +22,28 @@ OpensStore = Callable[[], AbstractContextManager[MemoryBackend]]
 AGENT_OUTPUT_CHARS = 2_000
 """What a model is shown of one block's output over an ontology: rows belong behind handles."""
 MOST_RECALLED = 20
+MOST_ATTEMPTS = 16
+_SCALING = re.compile(r"(parallel|sequential):([1-9]\d?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How many attempts at a question, and how: `parallel:K` or `sequential:K`."""
+
+    parallel: bool = False
+    k: int = 1
+
+    @classmethod
+    def of(cls, text: str | None) -> Self:
+        """None is one attempt."""
+        if text is None:
+            return cls()
+        match = _SCALING.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None or int(match[2]) > MOST_ATTEMPTS:
+            raise ConfigError(
+                f"scaling is {text!r}: use parallel:K or sequential:K, K from 1 to {MOST_ATTEMPTS}"
+            )
+        return cls(match[1] == "parallel", int(match[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +109,7 @@ class RunSpec(LoopSpec):
     """Told which model is asked, once everything is accepted."""
 
     def __post_init__(self) -> None:
+        Scaling.of(self.scaling)
         k = self.memory_k
         if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= MOST_RECALLED:
             raise ConfigError(f"memory_k is {k!r}: use a whole number from 0 to {MOST_RECALLED}")
@@ -135,6 +159,15 @@ class AgentResult:
     def answered(self) -> bool:
         """Whether there is an answer: the model finished, and did not say that it cannot."""
         return self.converged and not is_unanswered(self.answer)
+
+    @property
+    def success(self) -> bool:
+        return bool(self.judgment and self.judgment["is_success"])
+
+    @property
+    def why(self) -> str:
+        """The reason of the verdict, or else of the end."""
+        return str((self.judgment or {}).get("reason") or self.reason)
 
     def to_dict(self) -> dict[str, Any]:
         """Every field but the trajectory itself, as JSON types."""

@@ -14,7 +14,7 @@ from rlm.cli.command import command, count, new_group, scaling_option
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.run import limit_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, check_spec, print_odd_tags, print_task
+from rlm.cli.train import INTERRUPTED, check_model, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def evaluate(
     if html is not None:
         _check_writable(Path(html).expanduser())
     spec = RunSpec(limits=take_limits(given), **given)
-    check_spec(spec)
+    check_model(spec)
     lesson = read_curriculum(curriculum)
     print_odd_tags(session, lesson)
     named = tuple(part.strip() for part in arms.split(",") if part.strip())

@@ -33,6 +33,7 @@ app = new_group("Questions.")
 ENGINES = ("auto", "process", "monty")
 INTERRUPTED = 130
 LOGS = "rlm-logs"
+NOTHING = "there is nothing to ask about"
 _LIMITS = {
     "max_iters": "max_iters",
     "max_depth": "max_depth",
@@ -125,16 +126,9 @@ def run(
     asked = _question(question, query)
     ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
     if not contexts and not ontology and sys.stdin.isatty():
-        raise ConfigError(
-            "there is nothing to ask about: give --context FILE or --ontology FILE, or pipe a"
-            " text in"
-        )
-    if (
-        given["base_url"]
-        and not given["model"]
-        and not session.settings.model
-        and not given["replay"]
-    ):
+        raise ConfigError(f"{NOTHING}: give --context FILE or --ontology FILE, or pipe a text in")
+    named = given["model"] or session.settings.model or given["replay"]
+    if given["base_url"] and not named:
         raise ConfigError(
             "--base-url names a server but not which of its models: give --model NAME"
         )
@@ -142,10 +136,7 @@ def run(
 
     context = _read(session, contexts or ("-",)) if contexts or not ontology else None
     if not contexts and context == "":
-        raise ConfigError(
-            "there is nothing to ask about: standard input is empty; give --context or --ontology"
-            " FILE"
-        )
+        raise ConfigError(f"{NOTHING}: standard input is empty; give --context or --ontology FILE")
     memory, extract = not given.pop("no_memory"), not given.pop("no_extract")
     given["log_dir"] = _log_dir(session, given["log_dir"])
     given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
@@ -173,10 +164,8 @@ def run(
 
 def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:
     if len(named) > 1:
-        raise ConfigError(
-            f"--ontology is given {len(named)} times: a run asks one ontology; put them into one"
-            " file"
-        )
+        times = f"--ontology is given {len(named)} times"
+        raise ConfigError(f"{times}: a run asks one ontology; put them into one file")
     if called and not named:
         raise ConfigError(f"--ontology-name {called} names no ontology: give --ontology FILE")
     return named[0] if named else None
@@ -195,12 +184,9 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
     """Where the log goes. Under the name of a coding agent there is one (seed 000 §6.1)."""
     if named is not None:
         return named or None
-    if (
-        click.get_current_context().find_root().info_name != AGENT
-        or "://" in session.settings.memory_db
-    ):
-        return None
-    return session.path.parent / LOGS
+    as_agent = click.get_current_context().find_root().info_name == AGENT
+    local = "://" not in session.settings.memory_db
+    return session.path.parent / LOGS if as_agent and local else None
 
 
 @contextmanager
@@ -212,10 +198,8 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
         def emit(self, record: logging.LogRecord) -> None:
             session.talk(record.getMessage())
 
-    logs, handler = (
-        [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")],
-        Talk(),
-    )
+    logs = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")]
+    handler = Talk()
     before = [log.level for log in logs]
     for log in logs:
         log.addHandler(handler)
@@ -256,10 +240,8 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
         key = "stdin" if name == "-" else path.name
         text, how = decode(data)
         if how == "lossy":
-            session.talk(
-                f"{key} is no text in an encoding that rlm knows: what cannot be read shows as"
-                " \ufffd"
-            )
+            unknown = "is no text in an encoding that rlm knows"
+            session.talk(f"{key} {unknown}: what cannot be read shows as \ufffd")
         elif how:
             session.talk(f"{key} was read as {how}")
         texts[name if key in texts else key] = text
@@ -271,27 +253,19 @@ def _step_printer(verbose: bool) -> Any:
 
     def tell(turn: RLMIteration) -> None:
         blocks = len(turn.code_blocks)
-        wrong = sum(1 for block in turn.code_blocks if block.result.error)
-        said = f"{blocks} block{'' if blocks == 1 else 's'}" + (
-            f", {wrong} failed" if wrong else ""
-        )
-        if wrong and not verbose:
-            last = (
-                next(block.result.stderr for block in turn.code_blocks if block.result.error)
-                .strip()
-                .splitlines()
-            )
-            said += f": {output.one_line(last[-1])[:100]}" if last else ""
+        failed = [block.result for block in turn.code_blocks if block.result.error]
+        said = f"{blocks} block{'' if blocks == 1 else 's'}"
+        said += f", {len(failed)} failed" if failed else ""
+        if failed and not verbose and (last := failed[0].stderr.strip().splitlines()):
+            said += f": {output.one_line(last[-1])[:100]}"
         ended = ", answer" if turn.final_answer is not None else ""
         which = f"attempt {turn.attempt}, " if turn.attempt else ""
         output.talk(f"{which}step {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
-        if verbose:
-            mark = f"{turn.attempt} " if turn.attempt else ""
-            for block in turn.code_blocks:
-                output.talk(_indent(block.code, f"  {mark}> "))
-                output.talk(
-                    _indent((block.result.stdout + block.result.stderr)[:2_000], f"    {mark}")
-                )
+        mark = f"{turn.attempt} " if turn.attempt else ""
+        for block in turn.code_blocks if verbose else ():
+            printed = (block.result.stdout + block.result.stderr)[:2_000]
+            output.talk(_indent(block.code, f"  {mark}> "))
+            output.talk(_indent(printed, f"    {mark}"))
 
     return tell
 
@@ -310,13 +284,9 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
     used = result.usage
     tokens = f"{used['input_tokens'] + used['output_tokens']:,} tokens"
     cost = f", ${used['cost_usd']:.4f}" if used.get("cost_usd") else ""
-    ended = (
-        "answered"
-        if result.answered
-        else "not answered"
-        if result.converged
-        else f"not finished ({result.reason})"
-    )
+    ended = "answered" if result.answered else "not answered"
+    if not result.converged:
+        ended = f"not finished ({result.reason})"
     session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in _learning_lines(result):
         session.talk(line)
@@ -330,22 +300,17 @@ def _verdict(judgment: dict[str, Any]) -> str:
     """The verdict in words. Without a check of the task's own, an answer is unchecked."""
     if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
         return "success, unchecked"
-    return (
-        f"{'success' if judgment['is_success'] else 'failure'} ({judgment['confidence']}"
-        " confidence)"
-    )
+    word = "success" if judgment["is_success"] else "failure"
+    return f"{word} ({judgment['confidence']} confidence)"
 
 
 def _learning_lines(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
     if result.attempts:
-        right = sum(1 for one in result.attempts if one["is_success"])
-        yield (
-            f"{len(result.attempts)} attempts, {right} judged a success; this is the answer of the"
-            " best"
-        )
-    given = [used for used in result.memories_used if used["injected"]]
-    for used in given:
+        tried = f"{len(result.attempts)} attempts"
+        right = sum(one["is_success"] for one in result.attempts)
+        yield f"{tried}, {right} judged a success; this is the answer of the best"
+    for used in (used for used in result.memories_used if used["injected"]):
         how = "followed" if used["followed"] else "recalled"
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:

@@ -47,7 +47,7 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     lesson = read_curriculum(curriculum)
     total = len(choose_tasks(lesson, "train"))
     spec = RunSpec(limits=take_limits(given), **given)
-    check_lesson(lesson, spec.log_dir, check_spec(spec))  # before the store is made
+    check_lesson(lesson, spec.log_dir, check_model(spec))  # before the store is made
     print_odd_tags(session, lesson)
     with session.store() as store, _progress(session, f"training {lesson.id}", total) as tell:
         report = teach(lesson, store, resume=not again, on_task=tell, spec=spec)
@@ -63,12 +63,10 @@ def print_odd_tags(session: Session, lesson: Curriculum) -> None:
         session.talk(remark)
 
 
-def check_spec(spec: RunSpec) -> Client:
-    """The client, closed. Raises where it or the scaling means nothing."""
-    from rlm.agent.loop import Scaling
+def check_model(spec: RunSpec) -> Client:
+    """The client, closed. Raises where its name means nothing."""
     from rlm.llm import open_client
 
-    Scaling.of(spec.scaling)
     client = open_client(spec.model, base_url=spec.base_url)
     client.close()
     return client

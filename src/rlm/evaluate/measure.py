@@ -14,12 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rlm import clock
-from rlm.agent.loop import Scaling
 from rlm.agent.spec import AgentResult, RunSpec
 from rlm.errors import ConfigError, ModelError
 from rlm.evaluate.report import Evaluation, InPrompt, Measured
@@ -36,6 +35,7 @@ from rlm.train import (
     check_lesson,
     choose_tasks,
     run_task,
+    summary,
     train,
     with_client,
 )
@@ -72,7 +72,6 @@ def evaluate(
     _check(lesson, arms, trials)
     tasks = choose_tasks(lesson, "held_out" if held_out_only else "all")
     spec = replace(spec or RunSpec(), **choices)
-    Scaling.of(spec.scaling)
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         model = spec.client.model if spec.client is not None else ""
@@ -93,7 +92,7 @@ def evaluate(
             report = stores.train(spec, on_task)
         except KeyboardInterrupt:
             return replace(made, stopped=INTERRUPTED)
-        made = replace(made, trained=None if report is None else _short(report))
+        made = replace(made, trained=None if report is None else _summarize(report))
         suite = _Suite(lesson, stores, spec)
         stopped = suite.run(tasks, arms, trials, made.runs, on_run)
         return replace(made, stopped=stopped)
@@ -123,12 +122,11 @@ def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
     return folder
 
 
-def _short(report: TrainReport) -> dict[str, Any]:
+def _summarize(report: TrainReport) -> dict[str, Any]:
     """What is told of the training that came before."""
-    whole = report.to_dict()["all"]
-    return {
-        name: whole[name] for name in ("tasks", "earlier", "successes", "steps", "new_memories")
-    }
+    whole = asdict(summary("all", report.outcomes))
+    del whole["kind"]
+    return whole
 
 
 class _Stores:
@@ -221,27 +219,26 @@ class _Suite:
 
 
 def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
-    verdict, leakage, usage = result.judgment or {}, result.leakage, result.usage
+    leakage, usage = result.leakage, result.usage
+    injected = [each for each in result.memories_used if each["injected"]]
     return Measured(
         arm=arm,
         task_id=task.id,
         kind=task.kind or UNKIND,
         query=task.query,
         trial=trial,
-        success=bool(verdict.get("is_success")),
+        success=result.success,
         converged=result.converged,
         steps=result.iterations,
-        tokens=int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0),
+        tokens=usage["input_tokens"] + usage["output_tokens"],
         seconds=seconds,
-        reason=str(verdict.get("reason") or result.reason),
-        injected=sum(bool(each.get("injected")) for each in result.memories_used),
-        followed=sum(bool(each.get("followed")) for each in result.memories_used),
-        max_single_return=int(leakage.get("max_single_return") or 0),
-        context_size=int(leakage.get("context_size") or 0),
-        flags=tuple(leakage.get("flags") or ()),
+        reason=result.why,
+        injected=len(injected),
+        followed=sum(each["followed"] for each in result.memories_used),
+        max_single_return=leakage["max_single_return"],
+        context_size=leakage["context_size"],
+        flags=tuple(leakage["flags"]),
         memories=tuple(
-            InPrompt(each["memory_id"], each["title"], each["followed"])
-            for each in result.memories_used
-            if each["injected"]
+            InPrompt(each["memory_id"], each["title"], each["followed"]) for each in injected
         ),
     )

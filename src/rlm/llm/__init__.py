@@ -7,9 +7,9 @@ first needed.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rlm.lazy import lazy_names
 from rlm.llm.open import language_refusal, open_client
 from rlm.llm.types import (
     OFFLINE_UNANSWERED,
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from rlm.llm.cassette import RecordingClient, ReplayClient
     from rlm.llm.scripted import ScriptedClient
 
-_HOMES = {
-    "RecordingClient": "rlm.llm.cassette",
-    "ReplayClient": "rlm.llm.cassette",
-    "ScriptedClient": "rlm.llm.scripted",
-}
+__getattr__ = lazy_names(
+    __name__,
+    {"cassette": ("RecordingClient", "ReplayClient"), "scripted": ("ScriptedClient",)},
+)[0]
 
 __all__ = [
     "OFFLINE_UNANSWERED",
@@ -45,9 +44,3 @@ __all__ = [
     "language_refusal",
     "open_client",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'rlm.llm' has no attribute {name!r}")

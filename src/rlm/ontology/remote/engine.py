@@ -137,7 +137,6 @@ class RemoteEngine:
         ).text
 
     # -- asking
-    # ------------------------------------------------------------------------------------------
 
     def _ask(self, text: str, accept: str, deadline: Deadline) -> Response:
         """A good answer, or one of our errors."""
@@ -195,7 +194,6 @@ class RemoteEngine:
         )
 
     # -- reading
-    # -----------------------------------------------------------------------------------------
 
     def _read(self, response: Response, kind: str, rows: int) -> Answer:
         if response.is_html:

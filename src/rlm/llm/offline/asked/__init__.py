@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from rlm.llm.offline.asked.frames import framed, guessed
 from rlm.llm.offline.asked.gates import GATES
@@ -82,6 +83,7 @@ _YES_NO = Lazy(
 )
 
 
+@lru_cache(maxsize=64)  # the planner reads the same question in every turn
 def understand(question: str) -> Asked | None:
     """What a question asks for, or None when no rule knows."""
     if len(question) > MAX_CHARS:
