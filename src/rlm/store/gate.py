@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any
 
 from rlm.errors import ValidationError
+from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
 from rlm.store.records import (
@@ -43,7 +44,6 @@ from rlm.store.types import (
     SOURCE_TYPES,
     TIERS,
     TRUSTS,
-    Member,
     MemoryItem,
     Scope,
     Tenant,
