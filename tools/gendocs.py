@@ -508,7 +508,8 @@ def errors_page() -> str:
 def api_page() -> str:
     """The public names, with signatures and the first line of each docstring."""
     import rlm
-    from rlm.store.sqlite.graph import Graph
+    from rlm.store.graph import GraphStore
+    from rlm.store.sqlite.graph import HyperGraph
 
     lines = [
         "# The Python API",
@@ -534,7 +535,9 @@ def api_page() -> str:
     lines += ["", "## Constants", "", "| name | value |", "|---|---|"]
     lines += [f"| `{name}` | `{values[name]!r}` |" for name in constants]
     lines += ["", "## The hypergraph", "", "What `store.graph` of a SQLite store gives."]
-    lines += _class("Graph", Graph, constructor=False)
+    contract = {name: getattr(HyperGraph, name) for name in vars(GraphStore) if name[0] != "_"}
+    shown = type("HyperGraph", (), {"__doc__": HyperGraph.__doc__, **contract})
+    lines += _class("HyperGraph", shown, constructor=False)
     return "\n".join(lines)
 
 

@@ -35,6 +35,11 @@ def empty(db: str) -> str:
         (("graph", "list"), "no nodes"),
         (("graph", "list", "--tier", "archive"), "no nodes"),
         (("graph", "search", "x"), "nothing found"),
+        (("graph", "edges"), "no edges"),
+        (("graph", "history"), "no history"),
+        (("graph", "consolidate"), "consolidate: nothing to do"),
+        (("graph", "promote", "--dry-run"), "promote: nothing to do"),
+        (("graph", "decay"), "decay: nothing to do"),
     ],
 )
 def test_an_empty_store_says_so_in_one_line(
@@ -56,6 +61,8 @@ def test_an_empty_store_says_so_in_one_line(
         ("memory", "review", "--approve", "all"),
         ("graph", "list"),
         ("graph", "search", "x"),
+        ("graph", "edges"),
+        ("graph", "history"),
     ],
 )
 def test_no_store_is_one_line_too_and_none_is_made(

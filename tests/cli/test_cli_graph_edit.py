@@ -194,10 +194,9 @@ def test_what_cannot_be_done_says_why(
 def test_a_name_that_begins_several_ids_is_refused(rlm: Run, db: str) -> None:
     seen: dict[str, list[str]] = {}
     from rlm import open_store
-    from rlm.cli.session import graph_of
 
     with open_store(db, embedder="none") as store:
-        for each in graph_of(store).create_nodes(
+        for each in store.graph.create_nodes(
             [{"type": "fact", "content": f"number {n}"} for n in range(1_000)]
         ):
             seen.setdefault(each[:4], []).append(each)

@@ -93,9 +93,9 @@ def test_the_tables_of_nodes_are_readable(rlm: Run, db: str, line: tuple[str, ..
     ]
     lines = lines_of(80, *line, "--db", db)
     assert_readable(lines, 80, ids)
-    assert "Allsubclassesandmoreandmore" in squeezed(lines) and any(
-        line.endswith("…") for line in lines
-    )
+    unmarked = squeezed(lines).replace("«", "").replace("»", "")
+    assert "Allsubclassesandmoreandmore" in unmarked
+    assert any(line.endswith("…") for line in lines)
 
 
 def test_pack_list_is_readable(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> None:

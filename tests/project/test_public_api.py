@@ -38,6 +38,7 @@ NAMES = [
     "Node",
     "NotFound",
     "NotRDF",
+    "NotSupported",
     "OntologyError",
     "PackError",
     "QueryRefused",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rlm
+from rlm import clock
 from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.store.open import open_store
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, ROLES, TIERS, Tenant
@@ -67,6 +69,37 @@ def test_reading_counts_as_an_access(db, tmp_path):
         node = again.graph.get_node(made)
         assert node.access_count == 5
         assert node.last_accessed >= before
+
+
+@pytest.mark.req("SPEC-02.07")
+def test_a_node_says_when_it_was_read_last(graph):
+    with clock.frozen(datetime(2026, 1, 1, tzinfo=UTC)):
+        made = graph.create_node("fact", "zebra")
+    with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
+        at = clock.now_ms()
+        assert graph.get_node(made).last_accessed == at
+    with clock.frozen(datetime(2026, 1, 3, tzinfo=UTC)):
+        graph.flush()
+        assert graph.query_nodes()[0].last_accessed == at, "when it was read, not written"
+        (hit,) = graph.search("zebra")
+        assert (hit.node.last_accessed, hit.node.access_count) == (clock.now_ms(), 2)
+
+
+@pytest.mark.req("SPEC-02.05", "SPEC-02.34")
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("    if x:\n        y()\n", "    if x:\n        y()"),
+        ("\n\n  \n\tindented\n\n\n  more  \n\n", "\tindented\n\n\n  more"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_content_keeps_its_indentation(graph, given, kept):
+    made = graph.create_node("snippet", given)
+    assert graph.get_node(made).content == kept
+    graph.update_node(made, content="other")
+    graph.update_node(made, content=given)
+    assert graph.get_node(made).content == kept
 
 
 @pytest.mark.req("SPEC-02.21")
@@ -248,7 +281,7 @@ def test_bad_edges_are_refused_and_nothing_is_made(graph, kind, members, error, 
         graph.create_edge(
             kind, "l", [{"node_id": made, "role": "context"}, *members] if members else []
         )
-    assert graph.edges_of(made) == []
+    assert graph.get_links(made) == []
 
 
 @pytest.mark.req("SPEC-02.26")
@@ -338,6 +371,37 @@ def test_a_context_edge_lends_by_its_weight(graph):
     )
 
 
+def test_a_phrase_must_occur_in_order(graph):
+    right, wrong = graph.create_nodes(
+        [{"type": "fact", "content": "Green tea cools fast"},
+         {"type": "fact", "content": "Tea that is green cools"}]
+    )  # fmt: skip
+    assert {hit.node.id for hit in graph.search("green tea")} == {right, wrong}
+    (hit,) = graph.search('"green tea" cools')
+    assert hit.node.id == right and str(hit.snippet) == "«Green» «tea» «cools» fast"
+    assert graph.search('"tea green"') == []
+    assert {hit.node.id for hit in graph.search('an open "green tea')} == {right, wrong}
+
+
+def test_a_phrase_is_found_behind_many_near_misses(graph):
+    graph.create_nodes([{"type": "fact", "content": f"tea green {i}"} for i in range(300)])
+    wanted = graph.create_node(
+        "fact", "somewhere in a long sentence about nothing there is green tea and more of it"
+    )
+    assert [hit.node.id for hit in graph.search('"green tea"')] == [wanted]
+    stops = graph.create_node("fact", "to be or not to be")
+    assert [hit.node.id for hit in graph.search('"to be or not"')] == [stops]
+
+
+def test_an_explanation_shows_the_nodes_own_confidence(graph):
+    made = graph.create_node("fact", "zebra crossing", confidence=0.2)
+    (hit,) = graph.search("zebra crossing", explain=True)
+    assert (hit.node.id, hit.why.confidence) == (made, 0.2)
+    assert hit.why.confidence_factor == pytest.approx(0.8)
+    assert hit.score == hit.why.score == pytest.approx(hit.why.similarity * 0.8)
+    assert "× 0.80 for confidence 0.20" in str(hit.why) and "recency" not in str(hit.why)
+
+
 def test_search_filters_reach_past_the_first_candidates(graph):
     graph.create_nodes([{"type": "fact", "content": f"apple number {i}"} for i in range(300)])
     wanted = graph.create_node(
@@ -384,7 +448,7 @@ def test_hostile_text_stays_text(db):
     for call in (
         lambda: db.graph.get_node(nasty),
         lambda: db.graph.search(nasty),
-        lambda: db.graph.edges_of(nasty),
+        lambda: db.graph.get_links(nasty),
     ):
         call()
     for bad in (

@@ -84,7 +84,7 @@ def test_what_is_not_there_is_not_related(call, db):
     for missing in ("nope", "\ud800"):
         with pytest.raises((NotFound, ValidationError), match=r"no node|subject_id"):
             call("memory_relate", "causes", missing, one)
-    assert db.graph.edges_of(one) == []
+    assert db.graph.get_links(one) == []
 
 
 @pytest.mark.req("SPEC-02.27", "SPEC-02.30")
@@ -176,7 +176,7 @@ def test_a_store_without_a_graph_says_so(tmp_path, meter):
             ("memory_relate", ("x", "y", "z")),
         ):
             with pytest.raises(
-                StoreError, match="a MemoryStore has no hypergraph: use mem_search and mem_add"
+                StoreError, match="a JSON store has no hypergraph: use an SQLite store"
             ):
                 tools[name](*args)
 

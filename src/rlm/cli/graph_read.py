@@ -1,4 +1,4 @@
-"""The graph commands that change nothing but the access count: search, list, show."""
+"""The graph commands that change nothing but the access count."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_node
 from rlm.cli.output import print_fields, print_json, print_table, print_text
-from rlm.cli.session import Session, graph_of
-from rlm.errors import NotFound
-from rlm.store.types import NODE_TYPES, TIERS
+from rlm.cli.session import Session
+from rlm.errors import NotFound, ValidationError
+from rlm.store.graph import DIRECTIONS
+from rlm.store.types import EDGE_TYPES, NODE_TYPES, ROLES, TIERS
 
 if TYPE_CHECKING:
-    from rlm.store.sqlite.graph import NodeHit
-    from rlm.store.types import Edge, Evolution, Node
+    from rlm.store.graph import ConfidenceChange, Edge, Evolution, Node, NodeHit
 
 FILTERS = (
     words("--type", NODE_TYPES, "Only nodes of this type."),
@@ -33,23 +33,24 @@ FILTERS = (
 def search(
     session: Session, query: tuple[str, ...], limit: int, explain: bool, **filters: Any
 ) -> int:
-    """Find nodes by what they say, best first. The exit code is 1 when nothing is found."""
+    """Find nodes by what they say, best first. The exit code is 1 when nothing is found.
+
+    Words in double quotes must occur in that order.
+    """
     hits: list[NodeHit] = []
     if not session.lacks_store():
         with session.reading() as store:
-            hits = graph_of(store).search(" ".join(query), limit, explain=explain, **filters)
+            hits = store.graph.search(" ".join(query), limit, explain=explain, **filters)
         if not hits:
             session.talk("nothing found")
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
     elif explain:
         for number, hit in enumerate(hits, start=1):
-            print_text(
-                f"{number}. {hit.node.id}  {hit.node.type}\n   {_short(hit.node)}\n   {hit.why}"
-            )
+            print_text(f"{number}. {hit.node.id}  {hit.node.type}\n   {hit.snippet}\n   {hit.why}")
     elif hits:
         rows = [
-            (f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, _short(hit.node))
+            (f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, str(hit.snippet))
             for hit in hits
         ]
         print_table(("score", "id", "type", "tier", "content"), rows, prose=("content",))
@@ -58,7 +59,8 @@ def search(
 
 def _hit_dict(hit: NodeHit) -> dict[str, Any]:
     why = {} if hit.why is None else {"why": hit.why.to_dict()}
-    return {"score": round(hit.score, 6), **hit.node.to_dict(), **why}
+    snippet = {"snippet": hit.snippet.to_dict()}
+    return {"score": round(hit.score, 6), **hit.node.to_dict(), **snippet, **why}
 
 
 def _short(node: Node, limit: int = 160) -> str:
@@ -73,7 +75,7 @@ def list_nodes(session: Session, limit: int, **filters: Any) -> None:
     found: list[Node] = []
     if not session.lacks_store():
         with session.reading() as store:
-            found = graph_of(store).query_nodes(limit=limit, **filters)
+            found = store.graph.query_nodes(limit=limit, **filters)
         if not found:
             session.talk("no nodes")
     if session.json:
@@ -99,17 +101,20 @@ def _row(node: Node) -> tuple[object, ...]:
 
 @click.argument("node_id", metavar="ID")
 def show(session: Session, node_id: str) -> None:
-    """Show a node with its edges, its neighbours and its history. A beginning of the id is enough."""
+    """Show a node with its edges, its neighbours and its history.
+
+    The first characters of the id are enough.
+    """
     with session.reading() as store:
-        graph = graph_of(store)
+        graph = store.graph
         full_id = find_node(store, node_id)
         node = graph.get_node(full_id)
         if node is None:
             raise NotFound(f"no node {node_id!r} here")
-        edges, related = graph.edges_of(full_id), graph.get_related_nodes(full_id)
+        edges, related = graph.get_links(full_id), graph.get_related_nodes(full_id)
         log = graph.evolution(full_id)
     if session.json:
-        history = [_event_dict(event) for event in log]
+        history = [event.to_dict() for event in log]
         print_json(
             {
                 "node": node.to_dict(),
@@ -123,18 +128,6 @@ def show(session: Session, node_id: str) -> None:
     _print_part("edges", [_edge_line(edge) for edge in edges])
     _print_part("related", [f"{other.id}  {other.type}  {_short(other, 80)}" for other in related])
     _print_part("history", [_event_line(event) for event in log])
-
-
-def _event_dict(event: Evolution) -> dict[str, Any]:
-    return {
-        "id": event.id,
-        "timestamp": event.timestamp,
-        "operation": event.operation,
-        "node_ids": list(event.node_ids),
-        "from_tier": event.from_tier,
-        "to_tier": event.to_tier,
-        "reasoning": event.reasoning,
-    }
 
 
 def _print_node(node: Node) -> None:
@@ -155,14 +148,99 @@ def _print_part(name: str, lines: list[str]) -> None:
 
 
 def _edge_line(edge: Edge) -> str:
-    members = ", ".join(f"{member.node_id[:8]}:{member.role}" for member in edge.members)
-    return f"{edge.id[:8]}  {edge.type}  {' '.join((edge.label or '').split())}  ({members})"
+    return f"{edge.id[:8]}  {edge.type}  {' '.join((edge.label or '').split())}  ({_members(edge)})"
+
+
+def _members(edge: Edge) -> str:
+    return ", ".join(f"{member.node_id[:8]}:{member.role}" for member in edge.members)
+
+
+@click.option("--node", metavar="ID", help="Only the edges of this node.")
+@words("--direction", tuple(DIRECTIONS), "Out of --node, into it, or both [both].")
+@words("--role", ROLES, "Only where --node has this role.")
+@words("--type", EDGE_TYPES, "Only edges of this type.")
+@click.option("--label", metavar="TEXT", help="Only edges with this label.")
+@count("--limit", default=50, doc="How many, at most.")
+def list_edges(
+    session: Session,
+    node: str | None,
+    direction: str | None,
+    role: str | None,
+    limit: int,
+    **filters: Any,
+) -> None:
+    """List edges, the heaviest first; or those of one node."""
+    if node is None and (direction or role):
+        raise ValidationError("--direction and --role say how a node takes part: give --node ID")
+    found: list[Edge] = []
+    if not session.lacks_store():
+        with session.reading() as store:
+            graph = store.graph
+            if node is None:
+                found = graph.list_edges(limit=limit, **filters)
+            else:
+                full_id = find_node(store, node)
+                links = graph.get_links(full_id, direction or "both", role=role, **filters)
+                found = links[:limit]
+        if not found:
+            session.talk("no edges")
+    if session.json:
+        print_json([edge.to_dict() for edge in found])
+    elif found:
+        rows = [
+            (edge.id, edge.type, f"{edge.weight:g}", edge.label or "", _members(edge))
+            for edge in found
+        ]
+        print_table(("id", "type", "weight", "label", "members"), rows, prose=("label", "members"))
+
+
+@click.argument("node_id", metavar="[ID]", required=False)
+@count("--limit", default=50, doc="How many lines of the log, at most.")
+def history(session: Session, node_id: str | None, limit: int) -> None:
+    """What became of a node, or of all, newest first: changes, tiers, confidence.
+
+    The number before a line is what `rlm graph undo` takes.
+    """
+    log: list[Evolution] = []
+    changes: list[ConfidenceChange] = []
+    if node_id is not None or not session.lacks_store():
+        with session.reading() as store:
+            graph = store.graph
+            full_id = None if node_id is None else find_node(store, node_id)
+            log, changes = graph.evolution(full_id, limit), graph.confidence_history(full_id)
+        changes = changes[::-1][:limit]
+        if not log:
+            session.talk("no history")
+    if session.json:
+        print_json(
+            {
+                "evolution": [event.to_dict() for event in log],
+                "confidence": [change.to_dict() for change in changes],
+            }
+        )
+        return
+    for event in log:
+        print_text(_event_line(event) if node_id else f"{_event_line(event)}{_nodes(event)}")
+    _print_part("confidence", [_change_line(change, node_id) for change in changes])
+
+
+def _nodes(event: Evolution) -> str:
+    if len(event.node_ids) == 1:
+        return f"  ({event.node_ids[0][:8]})"
+    return f"  ({len(event.node_ids):,} nodes)"
+
+
+def _change_line(change: ConfidenceChange, node_id: str | None) -> str:
+    name = "" if node_id else f"  {change.node_id[:8]}"
+    why = f"  {' '.join(change.reason.split())}" if change.reason else ""
+    at = change.at[:19].replace("T", " ")
+    return f"{at} UTC{name}  {change.before:.2f} → {change.after:.2f}  {change.kind}{why}"
 
 
 def _event_line(event: Evolution) -> str:
     tiers = f"  {event.from_tier or ''} → {event.to_tier}" if event.to_tier else ""
     why = f"  {' '.join(event.reasoning.split())}" if event.reasoning else ""
-    return f"{_time(event.timestamp)}  {event.operation}{tiers}{why}"
+    return f"{event.id:>4}  {_time(event.timestamp)}  {event.operation}{tiers}{why}"
 
 
 def _time(milliseconds: int) -> str:

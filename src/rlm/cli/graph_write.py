@@ -1,4 +1,4 @@
-"""The graph commands that change something: add, link, edit, rm, unlink."""
+"""The graph commands that change nodes and edges: add, link, edit, rm, relink, unlink."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from rlm.cli.command import unit, with_options, words
 from rlm.cli.ids import find_edge, find_node
 from rlm.cli.output import print_json, print_text
-from rlm.cli.session import Session, graph_of, together
+from rlm.cli.session import Session, together
 from rlm.cli.text import read_text
 from rlm.errors import NotFound, ValidationError
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS
@@ -37,7 +37,7 @@ def add(session: Session, type: str, content: str, metadata: str | None, **value
     given = {name: value for name, value in values.items() if value is not None}
     text = read_text(content) or ""
     with session.store() as store:
-        node_id = graph_of(store).create_node(type, text, **given)
+        node_id = store.graph.create_node(type, text, **given)
     if session.json:
         print_json({"id": node_id})
     else:
@@ -75,7 +75,7 @@ def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight
     participant, cause or effect.
     """
     with session.changing() as store:
-        graph = graph_of(store)
+        graph = store.graph
         members = []
         for position, text in enumerate(nodes):
             name, _, role = text.partition(":")
@@ -111,12 +111,16 @@ def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> N
     if not given:
         raise ValidationError("nothing to change: give --content, --tier or another field")
     with session.changing() as store:
-        graph = graph_of(store)
+        graph = store.graph
         full_id = find_node(store, node_id)
         before = graph.get_node(full_id)
         if before is None or not graph.update_node(full_id, reasoning=reason, **given):
             raise NotFound(f"no node {node_id!r} here any more")
     changed = sorted(name for name, value in given.items() if value != getattr(before, name))
+    _tell_changed(session, full_id, changed)
+
+
+def _tell_changed(session: Session, full_id: str, changed: list[str]) -> None:
     if session.json:
         print_json({"id": full_id, "changed": changed})
         return
@@ -132,23 +136,50 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
     All ids are looked up first; if one is unknown, nothing is changed.
     """
     with session.changing() as store, together(store):
-        graph = graph_of(store)
+        graph = store.graph
         found = dict.fromkeys(find_node(store, each) for each in node_ids)
         done = {each: graph.delete_node(each, reasoning=reason) for each in found}
     _tell(session, done, "archived", "it was in the archive already")
 
 
-@click.argument("edge_ids", metavar="EDGE...", nargs=-1, required=True)
+@click.argument("edge_id", metavar="EDGE")
+@words("--type", EDGE_TYPES, "Another type.")
+@click.option("--label", metavar="TEXT", help="Another label.")
+@click.option("--weight", type=click.FloatRange(min=0.0), metavar="X", help="How strong it is.")
 @reason_option
-def unlink(session: Session, edge_ids: tuple[str, ...], reason: str | None) -> None:
+def relink(session: Session, edge_id: str, reason: str | None, **values: Any) -> None:
+    """Change an edge, which keeps its id and its members."""
+    given = {name: value for name, value in values.items() if value is not None}
+    if not given:
+        raise ValidationError("nothing to change: give --type, --label or --weight")
+    with session.changing() as store:
+        full_id = find_edge(store, edge_id)
+        before = store.graph.get_edge(full_id)
+        if before is None or not store.graph.update_edge(full_id, reasoning=reason, **given):
+            raise NotFound(f"no edge {edge_id!r} here any more")
+    changed = sorted(name for name, value in given.items() if value != getattr(before, name))
+    _tell_changed(session, full_id, changed)
+
+
+@click.argument("edge_ids", metavar="EDGE...", nargs=-1)
+@click.option("--between", metavar="A B", nargs=2, help="Every edge that joins just these nodes.")
+@reason_option
+def unlink(
+    session: Session, edge_ids: tuple[str, ...], between: tuple[str, str] | None, reason: str | None
+) -> None:
     """Remove edges for good; their nodes stay, and the history keeps what they joined.
 
     `rlm graph show NODE` has their ids, of which the beginning is enough.
     """
+    if bool(edge_ids) == bool(between):
+        raise ValidationError("give the ids of edges (EDGE...), or --between A B")
     with session.changing() as store, together(store):
-        graph = graph_of(store)
+        graph = store.graph
         found = dict.fromkeys(find_edge(store, each) for each in edge_ids)
         done = {each: graph.delete_edge(each, reasoning=reason) for each in found}
+        if between:
+            first, second = (find_node(store, each) for each in between)
+            done = dict.fromkeys(graph.unlink(first, second, reasoning=reason), True)
     _tell(session, done, "removed", "it was gone already")
 
 

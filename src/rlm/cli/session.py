@@ -171,11 +171,6 @@ def elsewhere(store: MemoryBackend, what: str) -> str:
     return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
 
 
-def graph_of(store: MemoryBackend) -> Any:
-    """The hypergraph."""
-    return store.graph
-
-
 def together(store: MemoryBackend) -> AbstractContextManager[None]:
     """Several changes as one: all or none."""
     return store.together()

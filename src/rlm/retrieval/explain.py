@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rlm.retrieval.rank import trust
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -22,16 +24,27 @@ class Explanation:
     level: str
     level_weight: float
     confidence_share: float = 1.0
-    """How much of the score confidence can take away: all of a memory's, a quarter of a node's."""
+    """How much of the score confidence can take away: all of a memory's, a quarter of a node's, for
+    which neither recency nor level counts."""
     matched: Mapping[str, float] = field(default_factory=dict)
     """Query words (as typed, folded) that the memory holds, with the share of the lexical score of
     each."""
     context: Mapping[str, float] = field(default_factory=dict)
     """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
 
+    @property
+    def confidence_factor(self) -> float:
+        """What confidence leaves of the score."""
+        return trust(self.confidence, self.confidence_share)
+
     def to_dict(self) -> dict[str, Any]:
         """Every factor as JSON types."""
-        return asdict(self)
+        values = asdict(self)
+        if self.confidence_share == 1.0:
+            del values["confidence_share"]
+        else:
+            values["confidence_factor"] = self.confidence_factor
+        return values
 
     def __str__(self) -> str:
         words = (
@@ -40,8 +53,14 @@ class Explanation:
         )
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
         lent = f"; lent by neighbours {sum(self.context.values()):.2f}" if self.context else ""
-        return (
+        similarity = (
             f"{self.score:.3f} = similarity {self.similarity:.3f} (words {self.lexical:.2f}:"
-            f" {words}; meaning {meaning}{lent}) × confidence {self.confidence:.2f} × recency"
+            f" {words}; meaning {meaning}{lent})"
+        )
+        if self.confidence_share < 1.0:
+            factor = self.confidence_factor
+            return f"{similarity} × {factor:.2f} for confidence {self.confidence:.2f}"
+        return (
+            f"{similarity} × confidence {self.confidence:.2f} × recency"
             f" {self.recency:.2f} × {self.level} {self.level_weight:g}"
         )

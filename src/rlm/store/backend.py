@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 from rlm.retrieval.embed import Embedder
+from rlm.store.graph import GraphStore
 from rlm.store.learning import LearningRow
 from rlm.store.types import (
     Branch,
@@ -313,6 +314,6 @@ class MemoryBackend(
         ...
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> GraphStore:
         """The hypergraph. NotSupported where there is none."""
         ...

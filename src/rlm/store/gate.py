@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from rlm.errors import ValidationError
+from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
 from rlm.store.records import (
@@ -42,7 +43,6 @@ from rlm.store.types import (
     SOURCE_TYPES,
     TIERS,
     TRUSTS,
-    Member,
     MemoryItem,
     Scope,
     Tenant,
@@ -274,8 +274,12 @@ def _implied_outcome(source_type: str) -> str:
     return "failure" if source_type == "failure" else "success"
 
 
+_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
+"""At the beginning of a content: they go, the indentation of the first line stays."""
+
+
 def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked columns of a node from `create_node` or `update_node`; only the keys that were given."""
+    """Checked columns of a new or changed node; only the keys that were given."""
     known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
     for key in values:
         if key not in known:
@@ -283,7 +287,7 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
                 f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key
             )
     row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
-    row["content"] = admit_text(content, "content", NODE_CHARS).strip()
+    row["content"] = _BLANK_LINES.sub("", admit_text(content, "content", NODE_CHARS)).rstrip()
     if not row["content"]:
         raise ValidationError("node content is empty", field="content")
     if "tier" in values:

@@ -36,7 +36,8 @@ class _Dataset:
         return self._dataset.mem_add(subject, predicate, value, who="model")
 
     def dataset_query(self, query: str, limit: int = 10) -> list[dict[str, str]]:
-        """SPARQL over the session's dataset; limit up to 25 rows, fewer when they are long."""
+        """SPARQL over the facts of the session's dataset; limit up to 25 rows, fewer when they are
+        long. Who said them: GRAPH <urn:rlm:NAME:prov>, with the name from dataset_stats."""
         check_count(limit, "limit", QUERY_ROWS)
         answer = self._dataset.query(check_text(query, "query", QUERY_CHARS), limit=limit)
         if answer.kind == "ask":

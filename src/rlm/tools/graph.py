@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from rlm.errors import LimitExceeded, StoreError, ValidationError
+from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Node
+from rlm.store.graph import GraphStore, Node
 from rlm.tools.recalled_texts import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
 
@@ -34,7 +34,7 @@ def graph_tools(
     backend: MemoryBackend, meter: Meter, *, recalled: RecalledTexts | None = None
 ) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
-    tools = _Graph(backend, recalled or RecalledTexts())
+    tools = _GraphTools(backend, recalled or RecalledTexts())
     box = Toolbox()
     for function in (
         tools.memory_query,
@@ -47,7 +47,7 @@ def graph_tools(
     return box
 
 
-class _Graph:
+class _GraphTools:
     def __init__(self, backend: MemoryBackend, recalled: RecalledTexts) -> None:
         self._backend = backend
         self._recalled = recalled
@@ -55,18 +55,12 @@ class _Graph:
         self._writes = 0
 
     @property
-    def _graph(self) -> Any:
-        graph = getattr(self._backend, "graph", None)
-        if graph is None:
-            raise StoreError(
-                f"a {type(self._backend).__name__} has no hypergraph: use mem_search and mem_add,"
-                " or a SQLite store"
-            )
-        return graph
+    def _graph(self) -> GraphStore:
+        return self._backend.graph
 
     def memory_query(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
         """Facts and experiences noted before, best first: [{id, type, content, confidence}]; limit
-        up to 20."""
+        up to 20. Words in double quotes must occur in that order."""
         check_text(query, "query", QUERY_CHARS)
         check_count(limit, "limit", NODE_HITS)
         return self._report([hit.node for hit in self._graph.search(query, limit)])
@@ -103,7 +97,7 @@ class _Graph:
         graph = self._graph
         with self._lock:
             self._check_writes()
-            edge_id: str = graph.create_edge("relation", label, members)
+            edge_id = graph.create_edge("relation", label, members)
             self._writes += 1
         return edge_id
 
@@ -113,7 +107,7 @@ class _Graph:
         graph = self._graph
         with self._lock:
             self._check_writes()
-            node_id: str = graph.create_node(kind, content, provenance=PROVENANCE, **values)
+            node_id = graph.create_node(kind, content, provenance=PROVENANCE, **values)
             self._writes += 1
         return node_id
 

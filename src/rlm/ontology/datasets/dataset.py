@@ -282,7 +282,7 @@ class DatasetMeta:
         timeout_s: float = QUERY_S,
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """A query over all graphs as one, or over one by GRAPH <urn:rlm:{name}:mem> { … }.
+        """A query over all graphs but `prov` as one, or over any by GRAPH <urn:rlm:{name}:prov>.
 
         At most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer
         only. Raises QueryRefused, QueryTimeout or OntologyError.

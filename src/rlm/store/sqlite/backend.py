@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import apsw
 
@@ -31,7 +31,6 @@ from rlm.store.learning import apply_lessons
 from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
 from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
-from rlm.store.sqlite.graph import Graph
 from rlm.store.sqlite.packs import Packs
 from rlm.store.sqlite.runs import Runs, save_signal
 from rlm.store.sqlite.sessions import Sessions
@@ -48,6 +47,9 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
+
+if TYPE_CHECKING:
+    from rlm.store.sqlite.graph import HyperGraph
 
 PENDING_ACCESSES = 256
 PENDING_S = 30.0
@@ -101,9 +103,12 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return self._index(MEMORY)
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> HyperGraph:
         """The hypergraph of this tenant."""
-        return Graph(self.db, self.spaces, self._index(NODE), self.embedder)
+        # Here, because a search of memories has 300 ms in all and needs none of it.
+        from rlm.store.sqlite.graph import HyperGraph
+
+        return HyperGraph(self.db, self.spaces, self._index(NODE), self.embedder)
 
     def _index(self, source: Source) -> Index:
         return Index(self.db, source, self.embedder, fts5=self.fts5, cache=self._cache)

@@ -1,0 +1,341 @@
+"""How the tiers of a hypergraph evolve: task → session → longterm, and down to the archive.
+
+Each operation is one transaction with a line of its own in the evolution log. What belongs to it
+carries its number: log lines such as `merge:17` and changes of confidence such as `decay:17` are
+parts of line 17. So `undo(17)` needs nothing but the log: it takes back what nobody has changed
+since, and says what it left alone.
+
+Written against a few primitives that a backend supplies; this module knows no database.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm import clock
+from rlm.errors import NotFound, ValidationError
+from rlm.store.graph import ConfidenceChange, Evolution, GraphStore, Node
+from rlm.store.identity import normalize
+from rlm.store.types import TIERS
+from rlm.store.values import natural, unit
+
+MERGED_TYPES = ("entity", "fact")
+"""What is true once: an experience, a decision or a snippet may well occur twice."""
+MONTH_MS = 30 * 24 * 3_600_000
+OPERATIONS = ("consolidate", "promote", "decay")
+MERGED_KEY = "rlm_merged"
+"""In the metadata of a merged node: what it takes to bring it back."""
+ALL = 2**53
+
+
+@dataclass(slots=True)
+class EvolutionReport:
+    """What an operation did, or with `dry_run` would do. `log_id` is what `undo` takes; None where
+    nothing was written."""
+
+    operation: str
+    dry_run: bool
+    log_id: int | None = None
+    moved: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Node → its tier before and after."""
+    merged: dict[str, str] = field(default_factory=dict)
+    """Node → the equal one that stands for it now."""
+    confidence: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Node → its confidence before and after."""
+    skipped: list[str] = field(default_factory=list)
+    """Nodes that `undo` left alone: somebody changed them since, or they are gone."""
+
+    @property
+    def node_ids(self) -> list[str]:
+        """Every node that was touched."""
+        return list(dict.fromkeys((*self.moved, *self.confidence)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        believed = self.confidence.items()
+        return {
+            "operation": self.operation,
+            "dry_run": self.dry_run,
+            "log_id": self.log_id,
+            "moved": [{"id": each, "from": a, "to": b} for each, (a, b) in self.moved.items()],
+            "merged": [{"id": each, "into": kept} for each, kept in self.merged.items()],
+            "confidence": [{"id": each, "before": a, "after": b} for each, (a, b) in believed],
+            "skipped": list(self.skipped),
+        }
+
+
+class GraphEvolution(GraphStore):
+    """The operations, for a graph that supplies the primitives."""
+
+    @abstractmethod
+    def atomic(self, *, write: bool) -> AbstractContextManager[Any]:
+        """One transaction, with pending access counts written."""
+
+    @abstractmethod
+    def read_nodes(self, node_ids: Iterable[str]) -> dict[str, Node]:
+        """Those that exist, by id; no access is counted."""
+
+    @abstractmethod
+    def _read_events(self, log_id: int) -> list[Evolution]:
+        """The line of this number, then those that are parts of it or undo it."""
+
+    @abstractmethod
+    def _put_fields(self, node_id: str, **values: Any) -> None:
+        """Set tier, confidence, metadata or access_count of a node; nothing is logged."""
+
+    @abstractmethod
+    def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
+        """Put a node into another's place, in these (edge, role) pairs."""
+
+    @abstractmethod
+    def _log_event(
+        self,
+        operation: str,
+        node_ids: Sequence[str],
+        from_tier: str | None = None,
+        to_tier: str | None = None,
+        reasoning: str | None = None,
+    ) -> int:
+        """Add a line to the evolution log; its number."""
+
+    @abstractmethod
+    def _log_confidence(
+        self, node_id: str, kind: str, before: float, after: float, reason: str | None
+    ) -> None: ...
+
+    # -- operations --------------------------------------------------------------------------------
+
+    def consolidate(self, *, dry_run: bool = False) -> EvolutionReport:
+        """Move the task tier to the session tier; of equal facts and entities one stays.
+
+        Equal is what has the same type, subtype and words. The one in the highest tier stays, then
+        the one believed most, then the oldest; it takes over edges and accesses and the highest
+        confidence, and the others go to the archive. Nodes of one edge are never merged.
+        """
+        report = EvolutionReport("consolidate", dry_run)
+        with self.atomic(write=not dry_run):
+            nodes = self.query_nodes(limit=ALL)
+            named = {node.id: node for node in nodes}
+            for group in _equal_groups(nodes):
+                self._plan_merges(group, report)
+            for node in nodes:
+                if node.tier == "task" and node.id not in report.merged:
+                    report.moved[node.id] = ("task", "session")
+            if dry_run or not (report.moved or report.merged):
+                return report
+            report.log_id = self._log_moves(
+                report, "same words once, the rest kept for the session"
+            )
+            for dropped, kept in report.merged.items():
+                self._merge(named[dropped], named[kept], report.log_id)
+            for node_id, (before, after) in report.confidence.items():
+                self._believe(node_id, before, after, f"merge:{report.log_id}", "an equal node")
+        return report
+
+    def promote(
+        self, *, min_confidence: float = 0.8, min_accesses: int = 2, dry_run: bool = False
+    ) -> EvolutionReport:
+        """Move from the session to the long-term tier what is believed and was used."""
+        natural(min_accesses, "min_accesses")
+        report = EvolutionReport("promote", dry_run)
+        with self.atomic(write=not dry_run):
+            for node in self.query_nodes(tier="session", min_confidence=min_confidence, limit=ALL):
+                if node.access_count >= min_accesses:
+                    report.moved[node.id] = ("session", "longterm")
+            if report.moved and not dry_run:
+                why = f"confidence from {min_confidence:g} up, used {min_accesses} times or more"
+                report.log_id = self._log_moves(report, why)
+        return report
+
+    def decay(
+        self, *, per_month: float = 0.05, archive_below: float = 0.1, dry_run: bool = False
+    ) -> EvolutionReport:
+        """Lower the confidence of each node by `per_month` for every 30 days without an access.
+
+        What has been lowered since the last access counts, so that it does not matter how often
+        this is called. What falls below `archive_below` goes to the archive.
+        """
+        for name, value in (("per_month", per_month), ("archive_below", archive_below)):
+            unit(value, name)
+        report = EvolutionReport("decay", dry_run)
+        with self.atomic(write=not dry_run):
+            done: dict[str, list[ConfidenceChange]] = {}
+            for change in self.confidence_history():
+                if change.kind.startswith("decay:"):
+                    done.setdefault(change.node_id, []).append(change)
+            for node in self.query_nodes(limit=ALL):
+                after = _decayed(node, per_month, done.get(node.id, ()))
+                if after < node.confidence:
+                    report.confidence[node.id] = (node.confidence, after)
+                    if after < archive_below:
+                        report.moved[node.id] = (node.tier, "archive")
+            if report.confidence and not dry_run:
+                ids = list(report.confidence)
+                report.log_id = self._log_event("decay", ids, None, None, "not used for a month")
+                self._move(report, "archive", f"confidence below {archive_below:g}")
+                for node_id, (before, now) in report.confidence.items():
+                    self._believe(node_id, before, now, f"decay:{report.log_id}", "not used")
+        return report
+
+    def undo(self, log_id: int, *, dry_run: bool = False) -> EvolutionReport:
+        """Take back a consolidation, promotion, decay or change of tier, by its number in the log.
+
+        NotFound for a number that is not there, ValidationError for what cannot be taken back or
+        was already.
+        """
+        natural(log_id, "log_id")
+        report = EvolutionReport("undo", dry_run)
+        with self.atomic(write=not dry_run):
+            lines = self._read_events(log_id)
+            _check_undo(log_id, lines)
+            moves = [(line, node_id) for line in lines if line.to_tier for node_id in line.node_ids]
+            changes = [
+                change for change in self.confidence_history()
+                if change.kind.partition(":")[2] == str(log_id)
+            ]  # fmt: skip
+            nodes = self.read_nodes(
+                {*(node_id for _, node_id in moves), *(change.node_id for change in changes)}
+            )
+            for line, node_id in moves:
+                node = nodes.get(node_id)
+                if node is None or node.tier != line.to_tier or line.from_tier is None:
+                    report.skipped.append(node_id)
+                else:
+                    report.moved[node_id] = (node.tier, line.from_tier)
+            for change in changes:
+                node = nodes.get(change.node_id)
+                if node is None or abs(node.confidence - change.after) > 1e-9:
+                    report.skipped.append(change.node_id)
+                else:
+                    report.confidence[node.id] = (node.confidence, change.before)
+            report.skipped = list(dict.fromkeys(report.skipped))
+            if report.node_ids and not dry_run:
+                self._take_back(lines, nodes, report)
+        return report
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _plan_merges(self, group: Sequence[Node], report: EvolutionReport) -> None:
+        kept, *others = group
+        held = {edge.id for edge in self.get_links(kept.id)}
+        highest = kept.confidence
+        for node in others:
+            edges = {edge.id for edge in self.get_links(node.id)}
+            if node.tier == "task" and not edges & held:
+                held |= edges
+                report.merged[node.id] = kept.id
+                highest = max(highest, node.confidence)
+        if highest > kept.confidence:
+            report.confidence[kept.id] = (kept.confidence, highest)
+
+    def _merge(self, dropped: Node, kept: Node, log_id: int) -> None:
+        """Archive a node that another stands for, which takes over its edges and accesses."""
+        places = [
+            (edge.id, member.role)
+            for edge in self.get_links(dropped.id)
+            for member in edge.members
+            if member.node_id == dropped.id
+        ]
+        self._replace_member(places, dropped.id, kept.id)
+        note = {"into": kept.id, "edges": [list(place) for place in places]}
+        self._put_fields(
+            dropped.id, tier="archive", metadata={**dropped.metadata, MERGED_KEY: note}
+        )
+        kept.access_count += dropped.access_count
+        self._put_fields(kept.id, access_count=kept.access_count)
+        why = f"same words as {kept.id}"
+        self._log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
+        self._log_event(f"absorb:{log_id}", [kept.id], None, None, f"took over {dropped.id}")
+
+    def _unmerge(self, dropped: Node) -> None:
+        note = dropped.metadata.get(MERGED_KEY)
+        if note is None:  # somebody has given it other metadata
+            return
+        self._replace_member(note["edges"], note["into"], dropped.id)
+        kept = self.read_nodes([note["into"]]).get(note["into"])
+        if kept is not None:
+            count = max(0, kept.access_count - dropped.access_count)
+            self._put_fields(kept.id, access_count=count)
+        rest = {name: value for name, value in dropped.metadata.items() if name != MERGED_KEY}
+        self._put_fields(dropped.id, metadata=rest)
+
+    def _log_moves(self, report: EvolutionReport, why: str) -> int:
+        """The line of an operation that moves nodes from one tier to another."""
+        before, after = next(iter(report.moved.values()), (None, None))
+        for node_id in report.moved:
+            self._put_fields(node_id, tier=after)
+        return self._log_event(report.operation, list(report.moved), before, after, why)
+
+    def _move(self, report: EvolutionReport, operation: str, why: str) -> None:
+        """Move nodes from several tiers: a part of the operation for each pair of tiers."""
+        for tiers in dict.fromkeys(report.moved.values()):
+            ids = [node_id for node_id, pair in report.moved.items() if pair == tiers]
+            for node_id in ids:
+                self._put_fields(node_id, tier=tiers[1])
+            self._log_event(f"{operation}:{report.log_id}", ids, *tiers, why)
+
+    def _believe(self, node_id: str, before: float, after: float, kind: str, reason: str) -> None:
+        self._put_fields(node_id, confidence=after)
+        self._log_confidence(node_id, kind, before, after, reason)
+
+    def _take_back(
+        self, lines: Sequence[Evolution], nodes: dict[str, Node], report: EvolutionReport
+    ) -> None:
+        name = f"undo:{lines[0].id}"
+        why = f"undid {lines[0].operation} {lines[0].id}"
+        report.log_id = self._log_event(name, report.node_ids, None, None, why)
+        self._move(report, "tier", why)
+        for line in lines:
+            if line.operation.startswith("merge:"):
+                for node_id in report.moved.keys() & line.node_ids:
+                    self._unmerge(nodes[node_id])
+        for node_id, (before, after) in report.confidence.items():
+            self._believe(node_id, before, after, name, why)
+
+
+def _equal_groups(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Nodes that say the same, two or more, the one that stays first."""
+    groups: dict[tuple[str, str | None, str], list[Node]] = {}
+    for node in nodes:
+        if node.type in MERGED_TYPES:
+            key = (node.type, node.subtype, normalize(node.content))
+            groups.setdefault(key, []).append(node)
+    for group in groups.values():
+        group.sort(key=lambda n: (-TIERS.index(n.tier), -n.confidence, n.created_at, n.id))
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _decayed(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> float:
+    """The confidence that a node has left today."""
+    since = node.last_accessed
+    months = max(0, clock.now_ms() - since) // MONTH_MS
+    spent = sum(
+        change.before - change.after
+        for change in done
+        if clock.parse_iso(change.at).timestamp() * 1000 > since
+    )
+    due = round(per_month * months - spent, 6)
+    return max(0.0, round(node.confidence - due, 6)) if due > 0 else node.confidence
+
+
+def _check_undo(log_id: int, lines: Sequence[Evolution]) -> None:
+    if not lines or lines[0].id != log_id:
+        raise NotFound(f"no line {log_id} in the evolution log: `rlm graph history` lists them")
+    line = lines[0]
+    name, _, part_of = line.operation.partition(":")
+    if part_of:
+        verb = "undid" if name == "undo" else "is part of"
+        hint = "it cannot be undone itself" if name == "undo" else f"undo {part_of} as a whole"
+        raise ValidationError(f"line {log_id} {verb} {part_of}: {hint}", field="log_id")
+    if name not in OPERATIONS and not (line.from_tier and line.to_tier):
+        raise ValidationError(
+            f"line {log_id} is {name!r}, which cannot be undone: only changes of tier, "
+            f"{', '.join(OPERATIONS)} can",
+            field="log_id",
+        )
+    if any(other.operation == f"undo:{log_id}" for other in lines):
+        raise ValidationError(f"line {log_id} was undone already", field="log_id")
