@@ -62,17 +62,15 @@ if TYPE_CHECKING:
     from rlm.retrieval.explain import Explanation
     from rlm.sandbox import SandboxLimits, open_repl
     from rlm.store.backend import MemoryBackend
+    from rlm.store.graph import Edge, Member, Node
     from rlm.store.jsonfile import MemoryStore
     from rlm.store.open import open_store
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
     from rlm.store.types import (
         LOCAL,
-        Edge,
         Hit,
         Judgment,
-        Member,
         MemoryItem,
-        Node,
         Run,
         Scope,
         Tenant,
@@ -85,6 +83,7 @@ _HOMES = {
     "MemoryStore": "rlm.store.jsonfile",
     "SQLiteMemoryBackend": "rlm.store.sqlite.backend",
     "Explanation": "rlm.retrieval.explain",
+    **dict.fromkeys(("Edge", "Member", "Node"), "rlm.store.graph"),
     "Ref": "rlm.handles",
     **dict.fromkeys(("ScriptedClient", "open_client"), "rlm.llm"),
     **dict.fromkeys(("Limits", "RLMLogger", "RLMResult", "read_log", "rlm_run"), "rlm.loop"),
@@ -92,12 +91,9 @@ _HOMES = {
     **dict.fromkeys(
         (
             "LOCAL",
-            "Edge",
             "Hit",
             "Judgment",
-            "Member",
             "MemoryItem",
-            "Node",
             "Run",
             "Scope",
             "Tenant",

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pty
-import subprocess
 import sys
 import threading
 from collections.abc import Callable

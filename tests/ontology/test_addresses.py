@@ -106,6 +106,7 @@ def test_an_address_is_judged_alike_in_every_wrapping(ip):
 
 
 # -- URLs
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -191,6 +192,7 @@ def test_no_url_makes_it_crash(text):
 
 
 # -- names
+# -----------------------------------------------------------------------------------------------
 
 
 def at(host="data.example.org"):

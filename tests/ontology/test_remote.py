@@ -41,6 +41,7 @@ def names(answer, variable="x"):
 
 
 # -- a real server
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +162,7 @@ def test_meta_of_an_endpoint_that_answers_little():
 
 
 # -- how it is asked
+# -------------------------------------------------------------------------------------
 
 
 def test_get_and_its_headers():
@@ -234,6 +236,7 @@ def test_it_can_be_asked_from_many_threads():
 
 
 # -- answers that are none
+# -------------------------------------------------------------------------------
 
 
 def text(status, body=b"", **headers):
@@ -369,6 +372,7 @@ def test_a_closed_engine_says_so():
 
 
 # -- trying again
+# ----------------------------------------------------------------------------------------
 
 
 def test_too_many_requests_are_waited_out():
@@ -425,6 +429,7 @@ def test_a_dropped_connection_is_tried_again():
 
 
 # -- where it goes
+# ---------------------------------------------------------------------------------------
 
 
 def to(location, status=302):
@@ -560,6 +565,7 @@ def test_no_proxy_and_no_netrc_takes_part(monkeypatch, clean_environment):
 
 
 # -- TLS
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -618,6 +624,7 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(certifi
 
 
 # -- values for variables
+# --------------------------------------------------------------------------------
 
 
 IRI = {"t": "iri", "v": "http://example.org/north"}

@@ -114,6 +114,7 @@ def test_ask():
 
 
 # -- N-Triples
+# -------------------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 IRIS = st.builds(
@@ -256,6 +257,7 @@ def test_a_long_literal_takes_linear_time():
 
 
 # -- strangers' words
+# ------------------------------------------------------------------------------------
 
 
 @given(st.binary(max_size=200))

@@ -23,6 +23,36 @@ def nodes(source: str) -> list[ast.AST]:
     return list(ast.walk(house.parse(source)))
 
 
+SUBROOMS = (
+    ("terms", "vocabulary", "labels"),
+    ("query", "meta"),
+    ("engine",),
+    ("views", "remote", "datasets"),
+    ("open",),
+)
+"""Of `ontology`. On no level but the first a sub-room knows its neighbour."""
+SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
+
+
+def wrong_subroom_imports(
+    source: str, module: str, *, is_package: bool = False
+) -> list[house.Finding]:
+    """Imports between the sub-rooms of `ontology` that do not go down, as its docstring says."""
+    if house.room_of(module) != "ontology" or module == "rlm.ontology":
+        return []
+    subroom = module.split(".")[2] if module.count(".") > 1 else ""
+    found = []
+    for line, target in house.imports(source, module, is_package=is_package):
+        other = target.split(".")[2] if target.count(".") > 1 else ""
+        if house.room_of(target) != "ontology" or other == subroom:
+            continue
+        if other not in SUBLEVEL or subroom not in SUBLEVEL:
+            found.append((line, f"{module} or {target} is in no sub-room: add it to this test"))
+        elif SUBLEVEL[other] > 0 and SUBLEVEL[other] >= SUBLEVEL[subroom]:
+            found.append((line, f"{module} imports {target}"))
+    return found
+
+
 def environment_reads(source: str) -> list[house.Finding]:
     found = []
     for node in nodes(source):
@@ -81,6 +111,14 @@ def test_no_two_rooms_know_each_other(root):
     assert house.cycles(house.edges_between(house.read_modules(root))) == []
 
 
+def test_imports_between_the_subrooms_of_ontology_go_down(modules, root):
+    wrong = []
+    for name, (path, source) in modules.items():
+        package = path.name == "__init__.py"
+        wrong += shown(path, root, wrong_subroom_imports(source, name, is_package=package))
+    assert not wrong, "\n".join(wrong)
+
+
 def test_only_config_reads_the_environment(modules, root):
     wrong = []
     for name, (path, source) in modules.items():
@@ -121,7 +159,7 @@ def test_only_the_ground_floor_speaks_to_servers_and_starts_processes(modules, r
     wrong = []
     for name, (path, source) in modules.items():
         for foreign in imported_packages([source]) & set(homes):
-            if name not in (homes[foreign], "rlm.packs.mill"):
+            if name != homes[foreign]:
                 wrong.append(f"{path.relative_to(root)} imports {foreign}: use {homes[foreign]}")
     assert not wrong, "\n".join(wrong)
 

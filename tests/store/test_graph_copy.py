@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rlm.errors import StoreError, ValidationError
-from rlm.store.graph import GraphDump, copy_graph
+from rlm.store.graph import ConfidenceChange, Evolution, GraphDump, Node, copy_graph
 from rlm.store.open import open_store
-from rlm.store.types import ConfidenceChange, Evolution, Node, Tenant
+from rlm.store.types import Tenant
 
 
 @pytest.fixture

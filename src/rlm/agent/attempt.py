@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.agent.parts import RunParts
-from rlm.agent.recall import Recalled
+from rlm.agent.recall import RecalledContext
 from rlm.agent.spec import RunSpec
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
@@ -47,7 +47,7 @@ class Attempt:
         spec: RunSpec,
         parts: RunParts,
         run: Run,
-        recalled: Recalled,
+        recalled: RecalledContext,
         *,
         hint: str = "",
         number: int = 0,

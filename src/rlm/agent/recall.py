@@ -24,7 +24,7 @@ TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledContext:
     """What a run was given from memory, and the context that holds it."""
 
     built: BuiltContext
@@ -71,7 +71,7 @@ def recall(
     skip: int = 0,
     text: bool = False,
     task_types: Sequence[str] = (),
-) -> Recalled:
+) -> RecalledContext:
     """The memories for a question and the context that holds the best of them. `k` 0 recalls
     nothing.
 
@@ -95,7 +95,7 @@ def recall(
     guide = None if graph is None else graph.guide
     built = build_context(query, meta, injected, guide=guide, lang=lang)
     kept = [item for item in injected if item.memory_id in built.memory_ids]
-    return Recalled(built, hits, kept, scope)
+    return RecalledContext(built, hits, kept, scope)
 
 
 def _is_fit(item: MemoryItem, task_types: Sequence[str], *, text: bool) -> bool:

@@ -13,11 +13,11 @@ from rlm.cli.ids import find_node
 from rlm.cli.output import print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, ValidationError
-from rlm.store.types import DIRECTIONS, EDGE_TYPES, NODE_TYPES, ROLES, TIERS
+from rlm.store.graph import DIRECTIONS
+from rlm.store.types import EDGE_TYPES, NODE_TYPES, ROLES, TIERS
 
 if TYPE_CHECKING:
-    from rlm.store.graph import NodeHit
-    from rlm.store.types import ConfidenceChange, Edge, Evolution, Node
+    from rlm.store.graph import ConfidenceChange, Edge, Evolution, Node, NodeHit
 
 FILTERS = (
     words("--type", NODE_TYPES, "Only nodes of this type."),

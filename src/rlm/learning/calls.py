@@ -231,28 +231,31 @@ def write_call(
     """A call as a procedure shows it; None when it cannot be shown."""
     if step.tool == "sparql_query":
         return _query(step, entities, texts, prefixes)
+    if step.tool in LINKING:
+        text = "name" if linking else texts.get(step.asked_for.casefold(), "")
+        return _call_text(step, [text or "name"], gaps=not text)
     parts: list[str] = []
     kept: list[str] = []
     gaps = False
-    for name in (LINKING[step.tool],) if step.tool in LINKING else NAMING.get(step.tool, ()):
+    for name in NAMING.get(step.tool, ()):
         value = step.args.get(name)
         if not isinstance(value, str) or not value:
             continue
         iri = expand_name(value, prefixes) or value
-        if linking:
-            shown = "name"
-        elif step.tool in LINKING:
-            shown = texts.get(value.casefold(), "")
-            gaps = gaps or not shown
-            shown = shown or "name"
-        elif name == "predicate" and iri not in entities:
+        if iri in entities:
+            shown = _slot(name, entities[iri], entities)
+        elif name == "predicate":
             shown = f"'{prefixes.shrink(iri)}'"
             kept += [] if is_common(iri) else [prefixes.shrink(iri)]
-        elif iri in entities:
-            shown = _slot(name, entities[iri], entities)
         else:
             shown, gaps = BARE[name], True
         parts.append(f"{name}={shown}" if name == "predicate" else shown)
+    return _call_text(step, parts, kept, gaps=gaps)
+
+
+def _call_text(
+    step: Step, parts: Sequence[str], kept: Sequence[str] = (), *, gaps: bool
+) -> CallText:
     return CallText(f"{step.tool}({', '.join([*parts, *_settings(step)])})", tuple(kept), gaps)
 
 

@@ -116,23 +116,23 @@ class CallReading:
         kind = self._kind(shown)
         if not shown or _is_special(kind, shown, entities):
             return None
-        kept = tuple(dict.fromkeys(name for one in shown for name in one.kept))
         linker = self._linker(entities) if entities and chosen[0].tool not in LINKING else ""
         link = LINK.format(linker, "each" if len(entities) > 1 else "the") if linker else ""
-        tools = [*([linker] if linker else []), *(step.tool for step in chosen)]
-        if any(one.query and not one.query.startswith("ASK") for one in shown):
-            tools.append("sparql_slice")
-        queried = any(step.query for step in chosen)
-        ending = ENDINGS.get(kind.name) or (PAGE if queried else EVERY)
+        tools = _tools_of(linker, chosen, shown)
+        ending = ENDINGS.get(kind.name) or (PAGE if chosen[0].query or chosen[-1].query else EVERY)
+        kept = [name for one in shown for name in one.kept]
         for steps in _forms(link, shown, ending):
             item = self._item(kind, steps, tools, kept)
             if is_shown_whole(item):
                 return item
         # A query that no prompt has the room for stands below the steps, where `mem_get` finds it.
-        steps = [link, "get this memory with `mem_get`: its query is below the steps"]
-        steps.append("run it with `sparql_query`, then page with `sparql_slice`")
+        steps = [
+            *([link] if link else []),
+            "get this memory with `mem_get`: its query is below the steps",
+            "run it with `sparql_query`, then page with `sparql_slice`",
+        ]
         below = "\n".join(f"\n```sparql\n{one.query or one.text}\n```" for one in shown)
-        return self._item(kind, [step for step in steps if step], tools, kept, below)
+        return self._item(kind, steps, tools, kept, below)
 
     def _write_steps(self, chosen: Sequence[Step]) -> list[CallText]:
         """The steps without their specifics, each once; [] when one cannot be shown."""
@@ -176,7 +176,7 @@ class CallReading:
         kind: TaskKind,
         steps: list[str],
         tools: Sequence[str],
-        kept: tuple[str, ...],
+        kept: Sequence[str],
         below: str = "",
     ) -> MemoryItem:
         ontology = self.ontology if kept else None
@@ -235,6 +235,13 @@ def _is_special(kind: TaskKind, shown: Sequence[CallText], entities: Mapping[str
     several = len(entities) > 1 and kind.name not in TWO_TERMS
     itself = kind.name == "describe" and not entities
     return several or itself or any(is_of_a_thesaurus(one.text) for one in shown)
+
+
+def _tools_of(linker: str, chosen: Sequence[Step], shown: Sequence[CallText]) -> list[str]:
+    """The tools that a procedure calls: to link names, to ask, and to read what a query found."""
+    reads = any(one.query and not one.query.startswith("ASK") for one in shown)
+    tools = [linker, *(step.tool for step in chosen), "sparql_slice" if reads else ""]
+    return [tool for tool in tools if tool]
 
 
 def _forms(link: str, calls: Sequence[CallText], ending: str) -> list[list[str]]:

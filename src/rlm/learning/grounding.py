@@ -127,7 +127,7 @@ def ungrounded(
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.seen() if trace is not None else []
     if not texts and not calls:
-        return [NO_EVIDENCE] if re.search(r"\w", answer) else []
+        return [NO_EVIDENCE] * bool(re.search(r"\w", answer))
     prefixes = _bind_prefixes(namespaces, [*code, *_asked_texts(calls)])
     named = iris_in(answer, prefixes)
     if len(named) < 2 and says_none(answer) and (failed := _failed_last(calls, question)):
@@ -140,10 +140,8 @@ def ungrounded(
         spaces = tuple(filter(None, namespaces.values()))
         own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
         left |= _unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
-    if left and question:
-        left -= _excused_terms(
-            answer, iris_in(question, prefixes), calls, prefixes, traced=trace is not None
-        )
+    asked = iris_in(question, prefixes) if left else set[str]()
+    left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
     return sorted(map(prefixes.shrink, left))
 
 

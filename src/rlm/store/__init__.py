@@ -11,19 +11,19 @@ from rlm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend as MemoryBackend
+    from rlm.store.graph import Edge as Edge
     from rlm.store.graph import GraphStore as GraphStore
+    from rlm.store.graph import Member as Member
+    from rlm.store.graph import Node as Node
     from rlm.store.graph import copy_graph as copy_graph
     from rlm.store.identity import memory_id as memory_id
     from rlm.store.jsonfile import MemoryStore as MemoryStore
     from rlm.store.open import open_store as open_store
     from rlm.store.sqlite.backend import SQLiteMemoryBackend as SQLiteMemoryBackend
     from rlm.store.types import LOCAL as LOCAL
-    from rlm.store.types import Edge as Edge
     from rlm.store.types import Hit as Hit
     from rlm.store.types import Judgment as Judgment
-    from rlm.store.types import Member as Member
     from rlm.store.types import MemoryItem as MemoryItem
-    from rlm.store.types import Node as Node
     from rlm.store.types import Run as Run
     from rlm.store.types import Scope as Scope
     from rlm.store.types import Signal as Signal
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from rlm.store.types import Trajectory as Trajectory
 
 _TYPES = (
-    *("LOCAL", "Edge", "Hit", "Judgment", "Member", "MemoryItem", "Node", "Run", "Scope"),
+    *("LOCAL", "Hit", "Judgment", "MemoryItem", "Run", "Scope"),
     *("Signal", "Tenant", "Trajectory"),
 )
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "backend": ("MemoryBackend",),
-        "graph": ("GraphStore", "copy_graph"),
+        "graph": ("Edge", "GraphStore", "Member", "Node", "copy_graph"),
         "identity": ("memory_id",),
         "jsonfile": ("MemoryStore",),
         "open": ("open_store",),

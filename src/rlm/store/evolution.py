@@ -18,9 +18,9 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
-from rlm.store.graph import GraphStore
+from rlm.store.graph import ConfidenceChange, Evolution, GraphStore, Node
 from rlm.store.identity import normalize
-from rlm.store.types import TIERS, ConfidenceChange, Evolution, Node
+from rlm.store.types import TIERS
 from rlm.store.values import natural, unit
 
 MERGED_TYPES = ("entity", "fact")

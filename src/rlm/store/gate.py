@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from rlm.errors import ValidationError
+from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
 from rlm.store.records import (
@@ -44,14 +44,12 @@ from rlm.store.types import (
     SOURCE_TYPES,
     TIERS,
     TRUSTS,
-    Member,
     MemoryItem,
     Scope,
     Tenant,
     alias_of,
 )
 from rlm.store.values import (
-    PLAIN_KEYS,
     admit_id,
     admit_line,
     admit_object,
@@ -116,145 +114,74 @@ RECALLED_HEADING = "## Relevant Prior Experience"
 
 
 def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
-    """A checked and stamped copy of `item`, ready to store. Raises ValidationError; changes
-    nothing."""
-    return _admit(item, tenant, origin, clean=False)
-
-
-def admit_items(
-    items: Iterable[MemoryItem], tenant: Tenant, *, origin: str
-) -> Iterator[MemoryItem]:
-    """The same for many, in order, at two thirds of the price. Raises at the first that is refused.
-
-    Almost every text is clean, so a group of memories is looked at as one text. Only a group in
-    which something would be changed is looked at memory by memory.
-    """
-    remaining = iter(check_many(items, "memories", "MemoryItem"))
-    while group := list(islice(remaining, _GROUP)):
-        clean = _all_clean(group)
-        for item in group:
-            yield _admit(item, tenant, origin, clean=clean)
-
-
-_GROUP = 64
-_GROUP_CHARS = 1_000_000
-
-
-def _all_clean(group: Sequence[MemoryItem]) -> bool:
-    """Whether nothing would be changed in these memories: no text is scrubbed or cleaned, every
-    line is tidy.
-
-    A False only costs time; see `is_clean`.
-    """
-    try:
-        lines = [line for item in group for line in (item.title, item.description, *item.tags)]
-        texts = [text for item in group for text in (item.content, item.task_query or "")]
-        texts += [
-            text
-            for item in group
-            if PLAIN_KEYS.issuperset(item.provenance)
-            for text in item.provenance.values()
-        ]
-        listed = "\n".join(lines)
-        whole = "\n".join((listed, *texts))
-        return (
-            len(whole) <= _GROUP_CHARS
-            and listed.count("\n") == len(lines) - 1
-            and is_clean(whole)
-            and _is_tidy(f"\n{listed}\n")
-        )
-    except (TypeError, AttributeError):  # something is no text: say so where it can be named
-        return False
-
-
-def _is_tidy(text: str) -> bool:
-    """Whether the words of each line are one space apart, with none at its ends. For a text that is
-    clean."""
-    return not any(map(text.__contains__, ("  ", " \n", "\n ", "\t"))) and (
-        text.isascii() or not _ODD_SPACE.search(text)
-    )
-
-
-_ODD_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
-"""What else separates words; control characters do too, but a clean text has none."""
-
-
-def _admit(item: MemoryItem, tenant: Tenant, origin: str, *, clean: bool) -> MemoryItem:
-    """`clean` says that `_all_clean` held."""
+    """A checked and stamped copy of `item`, ready to store. ValidationError; changes nothing."""
     if not isinstance(item, MemoryItem):
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
-    title, description, content, task, tags = _item_texts(item, clean=clean)
+    title, description, content, task, tags = _item_texts(item)
     _check_title(title)
     content = content.strip()
     if not content:
         raise ValidationError("content is empty: write the steps to take", field="content")
     source_type = choice(item.source_type, SOURCE_TYPES, "source_type")
     level = choice(item.level, LEVELS, "level")
-    provenance = admit_object(item.provenance, "provenance", clean=clean) if item.provenance else {}
+    provenance = admit_object(item.provenance, "provenance") if item.provenance else {}
     trust, reason = _trust(item, source_type, content)
     if reason:
         provenance[QUARANTINE_REASON] = reason
     scope, scope_in_id = _scope(item.scope)
-    if item.access_count != 0 or item.success_count != 0 or item.failure_count != 0:
-        for name in ("access_count", "success_count", "failure_count"):
-            natural(getattr(item, name), name)
-    # Every field is set by hand: a constructor of so many arguments costs as much as scrubbing
-    # does.
-    made: MemoryItem = object.__new__(MemoryItem)
-    made.title = title
-    made.description = description or first_sentence(content)
-    made.content = content
-    made.source_type = source_type
-    made.task_query = task if task and task.strip() else None
-    made.tags = tags
-    made.scope = scope
-    made.provenance = provenance
-    made.outcome = choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome")
-    made.confidence = (
-        START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
+    for name in ("access_count", "success_count", "failure_count"):
+        natural(getattr(item, name), name)
+    made = replace(
+        item,
+        title=title,
+        description=description or first_sentence(content),
+        content=content,
+        source_type=source_type,
+        task_query=task if task.strip() else None,
+        tags=tags,
+        scope=scope,
+        provenance=provenance,
+        outcome=choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
+        confidence=(
+            START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
+        ),
+        level=level,
+        created_at=admit_time(item.created_at, "created_at"),
+        memory_id=stable_id(title, content, scope_in_id),
+        session_id=admit_line(item.session_id, "session_id", 200) if item.session_id else None,
+        last_used=admit_time(item.last_used, "last_used") if item.last_used else None,
+        trust=trust,
+        origin=admit_line(item.origin, "origin", 200) if item.origin else origin,
+        org=tenant.org,
+        team=tenant.team if level != "org" else "",
+        project=tenant.project if level == "project" else "",
+        archived_at=None,
     )
-    made.level = level
-    made.created_at = admit_time(item.created_at, "created_at")
-    made.memory_id = stable_id(title, content, scope_in_id)
     made.id = alias_of(provenance) or made.memory_id
-    made.session_id = admit_line(item.session_id, "session_id", 200) if item.session_id else None
-    made.access_count = item.access_count
-    made.success_count = item.success_count
-    made.failure_count = item.failure_count
-    made.last_used = admit_time(item.last_used, "last_used") if item.last_used else None
-    made.trust = trust
-    made.origin = admit_line(item.origin, "origin", 200) if item.origin else origin
-    made.org = tenant.org
-    made.team = tenant.team if level != "org" else ""
-    made.project = tenant.project if level == "project" else ""
-    made.archived_at = None
     return made
 
 
-def _item_texts(item: MemoryItem, *, clean: bool) -> tuple[str, str, str, str, list[str]]:
+def admit_items(
+    items: Iterable[MemoryItem], tenant: Tenant, *, origin: str
+) -> Iterator[MemoryItem]:
+    """The same for many, in order. Raises at the first that is refused."""
+    for item in check_many(items, "memories", "MemoryItem"):
+        yield admit_item(item, tenant, origin=origin)
+
+
+def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
     """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on
     one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
-    if not clean or sum(map(len, parts)) > DESCRIPTION_CHARS:
-        for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
-            if not isinstance(value, str):
-                raise ValidationError(
-                    f"{name} is {type(value).__name__}, expected text", field=name
-                )
-            if len(value) > limit:
-                raise ValidationError(
-                    f"{name} has {len(value):,} characters, at most {limit:,}", field=name
-                )
+    for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
+        if not isinstance(value, str):
+            raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
+        if len(value) > limit:
+            raise ValidationError(
+                f"{name} has {len(value):,} characters, at most {limit:,}", field=name
+            )
     tags = _check_tags(item.tags)
     title, description, content, task = parts
-    if clean:
-        return (
-            title,
-            description,
-            content,
-            task,
-            list(dict.fromkeys(filter(None, tags))) if tags else tags,
-        )
     if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
         title, description, content, task = (
             admit_text(part, name, limit)

@@ -30,13 +30,6 @@ NODE_TYPES = ("entity", "fact", "experience", "decision", "snippet")
 EDGE_TYPES = ("relation", "composition", "causation", "context")
 ROLES = ("subject", "object", "context", "participant", "cause", "effect")
 TIERS = ("task", "session", "longterm", "archive")
-DIRECTIONS = {
-    "out": ("subject", "cause"),
-    "in": ("object", "effect"),
-    "both": ROLES,
-}
-"""An edge leads out of a node in these roles, into it in those; `context` and `participant` have no
-direction."""
 JOB_STATES = ("ready", "leased", "done", "dead")
 BRANCH_ENDS = ("returned", "failed", "expired")
 
@@ -385,104 +378,6 @@ class Lessons:
     followed: tuple[str, ...] = ()
     """The memories that the run used: each counts one more success or failure, as the run was
     judged."""
-
-
-@dataclass(slots=True)
-class Node:
-    """A vertex of the hypergraph. Times are milliseconds since 1970, as seed 004 stores them."""
-
-    id: str
-    type: str
-    content: str
-    subtype: str | None = None
-    tier: str = "task"
-    confidence: float = 0.5
-    provenance: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-    created_at: int = 0
-    updated_at: int = 0
-    last_accessed: int = 0
-    access_count: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One node's part in a hyperedge."""
-
-    node_id: str
-    role: str = "participant"
-    position: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A hyperedge: one statement that joins any number of nodes, each in a role and a position."""
-
-    id: str
-    type: str
-    label: str | None
-    weight: float
-    members: tuple[Member, ...]
-
-    def by_role(self, role: str) -> tuple[str, ...]:
-        """The ids of the nodes in one role, in order."""
-        return tuple(member.node_id for member in self.members if member.role == role)
-
-    @property
-    def node_ids(self) -> tuple[str, ...]:
-        """Every node once, in order."""
-        return tuple(dict.fromkeys(member.node_id for member in self.members))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {
-            "id": self.id,
-            "type": self.type,
-            "label": self.label,
-            "weight": self.weight,
-            "members": [
-                {"node_id": m.node_id, "role": m.role, "position": m.position} for m in self.members
-            ],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ConfidenceChange:
-    """When and why a node's confidence changed. `kind` is `edit`, or an operation and its line in
-    the evolution log, as `decay:17`."""
-
-    node_id: str
-    at: str
-    kind: str
-    before: float
-    after: float
-    reason: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
-
-
-@dataclass(frozen=True, slots=True)
-class Evolution:
-    """One line of the evolution log."""
-
-    id: int
-    timestamp: int
-    operation: str
-    node_ids: tuple[str, ...]
-    from_tier: str | None
-    to_tier: str | None
-    reasoning: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        values = {spec.name: getattr(self, spec.name) for spec in fields(self)}
-        return {**values, "node_ids": list(self.node_ids)}
 
 
 @dataclass(frozen=True, slots=True)

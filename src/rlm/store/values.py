@@ -88,17 +88,14 @@ PLAIN_KEYS = frozenset(
 _ONLY_TEXT = frozenset({str})
 
 
-def admit_object(
-    value: Any, name: str, limit: int = JSON_CHARS, *, clean: bool = False
-) -> dict[str, Any]:
-    """A JSON object, cleaned, scrubbed and bounded. `clean` says that the texts under `PLAIN_KEYS`
-    are known to be."""
+def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
+    """A JSON object, cleaned, scrubbed and bounded."""
     if type(value) is not dict and not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if PLAIN_KEYS.issuperset(value) and _ONLY_TEXT.issuperset(map(type, value.values())):
         text = "\n".join(value.values())
-        if len(text) <= limit and (
-            clean or is_clean(text)
+        if len(text) <= limit and is_clean(
+            text
         ):  # what most memories have, at a tenth of the price
             return dict(value)
     try:

@@ -269,7 +269,8 @@ class GraphMeta:
                 elif name in _SETS:
                     values[name] = IRISet(value)
                 elif name in _LABELS:
-                    values[name] = {i: [(t, lang) for t, lang in some] for i, some in value.items()}
+                    pairs = ((iri, [(text, lang) for text, lang in v]) for iri, v in value.items())
+                    values[name] = dict(pairs)
                 elif name == "individuals":
                     values[name] = Individuals(value["count"], tuple(value["sample"]))
         except (AttributeError, KeyError, TypeError, ValueError) as exc:

@@ -114,12 +114,14 @@ class NameIndex:
         allowed, found = tolerance(wanted.joined), []
         for entry in names if near else ():
             own = entry.stems.split()
-            each = [min((best[w] for w in own if w in best), default=-1) for best in near]
-            # As one word there may be a slip in a short word too.
-            whole = min(each) < 0
-            edits = distance(wanted.joined, entry.joined, allowed) if whole else sum(each)
-            if not whole or edits <= allowed:
-                found.append(NameHit(_FUZZY, edits, entry))
+            each = [min((edits[w] for w in own if w in edits), default=-1) for edits in near]
+            if min(each) >= 0:
+                found.append(NameHit(_FUZZY, sum(each), entry))
+                continue
+            # As one word, with a slip in a short word too.
+            apart = distance(wanted.joined, entry.joined, allowed)
+            if apart <= allowed:
+                found.append(NameHit(_FUZZY, apart, entry))
         return found
 
 

@@ -37,8 +37,9 @@ DEAD_SHARE = 0.25
 PAGE = 4_096
 HEAP_BYTES = 64_000_000
 TERM_CHARS = 200
-TERM_BODY = 2
-"""A word of the head counts twice, since recall weighs heads more than contents."""
+BODY_COLUMNS = 2
+HEAD_TIMES = 4
+"""A word of the head counts more often, as recall weighs it more: see docs/experiments.md."""
 
 
 class WordIndex:
@@ -222,9 +223,9 @@ def _term(space: int, stem: str) -> str:
 def _document(number: int, space: int, columns: Sequence[str]) -> tantivy.Document:
     import tantivy
 
-    head, body = " ".join(columns[:-TERM_BODY]), " ".join(columns[-TERM_BODY:])
-    stems = tokens(head)
-    words = " ".join([_term(space, stem) for stem in (*stems, *stems, *tokens(body))])
+    head, body = " ".join(columns[:-BODY_COLUMNS]), " ".join(columns[-BODY_COLUMNS:])
+    stems = tokens(head) * HEAD_TIMES + tokens(body)
+    words = " ".join([_term(space, stem) for stem in stems])
     return tantivy.Document(number=number, words=words)
 
 

@@ -14,8 +14,9 @@ import apsw
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.store import gate
+from rlm.store.graph import DIRECTIONS, Edge, Member, Node
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, node_of
-from rlm.store.types import DIRECTIONS, EDGE_TYPES, ROLES, Edge, Member, Node
+from rlm.store.types import EDGE_TYPES, ROLES
 from rlm.store.values import admit_line, check_count, choice, finite
 
 _COLUMNS = ", ".join(f"n.{name}" for name in NODE_COLUMNS.split(", "))

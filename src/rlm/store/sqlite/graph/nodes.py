@@ -12,6 +12,7 @@ from rlm import clock
 from rlm.errors import ValidationError
 from rlm.retrieval.tokens import grams
 from rlm.store import gate
+from rlm.store.graph import Node
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import Entry
 from rlm.store.sqlite.graph.rows import (
@@ -24,7 +25,6 @@ from rlm.store.sqlite.graph.rows import (
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import take_numbers
-from rlm.store.types import Node
 from rlm.store.values import shown
 
 _INSERTED = (

@@ -15,12 +15,13 @@ import apsw
 
 from rlm import clock
 from rlm.retrieval.embed import Embedder
+from rlm.store.graph import ConfidenceChange, Evolution, Node
 from rlm.store.sqlite import runs
 from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, damaged_row, kind_of
 from rlm.store.sqlite.sources import NODE_ROW
 from rlm.store.sqlite.spaces import Spaces
-from rlm.store.types import NODE_TYPES, TIERS, ConfidenceChange, Evolution, Node
+from rlm.store.types import NODE_TYPES, TIERS
 from rlm.store.values import admit_text, choice, unit
 
 NODE_COLUMNS = NODE_ROW

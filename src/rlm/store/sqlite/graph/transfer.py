@@ -11,12 +11,12 @@ import apsw
 
 from rlm.errors import StoreError
 from rlm.store import gate
-from rlm.store.graph import GraphDump
+from rlm.store.graph import ConfidenceChange, Edge, Evolution, GraphDump, Node
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.graph.edges import EdgeTable
 from rlm.store.sqlite.graph.nodes import NodeTable
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, admit_reason, node_of
-from rlm.store.types import TIERS, ConfidenceChange, Edge, Evolution, Node
+from rlm.store.types import TIERS
 from rlm.store.values import admit_id, admit_line, admit_time, choice, natural, unit
 
 _TIMES = ("created_at", "updated_at", "last_accessed", "access_count")
