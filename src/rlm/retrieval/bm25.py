@@ -40,12 +40,12 @@ def weigh(
     if terms.isdisjoint(found):
         return counts, chars
     remaining = iter(weights)
-    weight = next(remaining)
-    for token in found:
-        if token in terms:
-            counts[token] = counts.get(token, 0.0) + weight
-        elif token == _MARK:
+    weight, wanted = next(remaining), {*terms, _MARK}
+    for token in [token for token in found if token in wanted]:
+        if token == _MARK:
             weight = next(remaining, 0.0)
+        else:
+            counts[token] = counts.get(token, 0.0) + weight
     return counts, chars
 
 

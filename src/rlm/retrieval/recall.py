@@ -30,6 +30,8 @@ CANDIDATES = 256
 """How many of each signal get an estimate."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
+ALL = 128
+"""So few candidates are all read, whatever the estimates say."""
 FAR = 1_024
 """Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
@@ -224,7 +226,7 @@ def _candidates(
     by_words = source.by_words(query, plan.weights, count) if query.terms else {}
     near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
     numbers = list(near.keys() | by_words.keys())
-    if len(numbers) <= read and len(by_words) < count and len(near) - len(by_words) < count:
+    if len(numbers) <= max(read, ALL) and max(len(by_words), len(near.keys() - by_words)) < count:
         return numbers, 0.0
     lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
     cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)

@@ -203,7 +203,7 @@ class Blocks:
         self._chars = np.empty(0, np.int32)
         self._codes: list[Words] = []
         self._model: str | None = None
-        self._seen: dict[tuple[int, ...], tuple[NDArray[np.bool_], int, float]] = {}
+        self._seen: dict[tuple[int, ...], tuple[NDArray[np.intp], int, float]] = {}
 
     def sync(self, connection: apsw.Connection, model: str | None, dim: int) -> None:
         """Read what changed, as this transaction sees it. Cheap when nothing was written."""
@@ -238,14 +238,14 @@ class Blocks:
             self._chars = np.pad(self._chars, (0, more))
             self._codes = [np.pad(column, (0, more)) for column in self._codes]
 
-    def visible(self, spaces: tuple[int, ...]) -> tuple[NDArray[np.bool_], int, float]:
-        """Which rows live in these spaces, how many they are, and their mean length."""
+    def visible(self, spaces: tuple[int, ...]) -> tuple[NDArray[np.intp], int, float]:
+        """Which numbers do not live in these spaces, how many do, and their mean length."""
         found = self._seen.get(spaces)
         if found is None:
             mask = np.isin(self._spaces, spaces)
             count = int(np.count_nonzero(mask))
             chars = int(self._chars[mask].sum(dtype=np.int64))
-            found = self._seen[spaces] = mask, count, chars / max(1, count)
+            found = self._seen[spaces] = np.flatnonzero(~mask), count, chars / max(1, count)
         return found
 
     def live(self) -> int:
@@ -257,12 +257,12 @@ class Blocks:
     ) -> dict[int, float]:
         """The rows of these spaces whose codes are nearest to a vector's, and these others, by number,
         with the cosine that the distance of the codes makes likely."""
-        mask, most, _ = self.visible(spaces)
+        hidden, most, _ = self.visible(spaces)
         if not most or not self._codes:
             return {}
         distances = hamming(self._codes, sign_codes(vector[None, :])[0])
-        distances[~mask] = np.iinfo(distances.dtype).max
-        known = np.array([number for number in others if number < len(mask)], np.int64)
+        distances[hidden] = np.iinfo(distances.dtype).max
+        known = np.array([number for number in others if number < len(distances)], np.int64)
         numbers = np.union1d(nearest(distances, min(count, most)), known)
         cosines = np.cos(np.pi * np.minimum(1.0, distances[numbers] / len(vector)))
         return dict(zip(numbers.tolist(), cosines.tolist(), strict=True))
