@@ -107,6 +107,12 @@ def test_no_folder_is_made_that_db_misspells(
     assert not folder.exists()
 
 
+def test_a_dot_folder_of_the_home_is_made(rlm: Run, home: Path) -> None:
+    """As programs keep such files, and as the specification's own example names one."""
+    done = rlm("memory", "add", "--title", "T", "--content", "c", "--db", "~/.rlm/memory.db")
+    assert done.code == 0 and (home / ".rlm" / "memory.db").is_file()
+
+
 def test_a_person_at_a_terminal_is_asked_for_the_folder(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new"
     line = ("memory", "add", "--title", "T", "--content", "c", "--db", str(folder / "x.db"))

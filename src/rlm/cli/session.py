@@ -95,9 +95,12 @@ class Session:
             yield store
 
     def _require_folder(self) -> None:
-        """A missing folder in `--db` is a slip, unless a person says otherwise."""
+        """A missing folder in `--db` is a slip, unless a person says otherwise, or it is a dot
+        folder of the home, which is where programs keep such files."""
         folder = self.path.parent
         if self.db is None or "://" in self.db or folder.is_dir():
+            return
+        if folder.parent == Path.home() and folder.name.startswith("."):
             return
         if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
             return

@@ -40,7 +40,7 @@ _NO_GRAPH = ox.DefaultGraph()
 # Who said a fact is no fact: the provenance of a dataset of ours is read by GRAPH only.
 _UNION = (
     "INSERT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } "
-    'FILTER(!REGEX(STR(?g), "^urn:rlm:[^:/]+:prov$")) }'
+    'FILTER(ISBLANK(?g) || !REGEX(STR(?g), "^urn:rlm:[^:/]+:prov$")) }'
 )
 _PLAIN = ("turtle", "n-triples", "n-quads", "trig")
 _FORMATS = {
