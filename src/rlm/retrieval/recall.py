@@ -36,7 +36,7 @@ FAR = 1_024
 """Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass."""
-LENDERS = 64
+LENDERS = 32
 """So many of the best candidates lend their words to their neighbours."""
 SHARES = (0.3, 0.15)
 """What a neighbour at distance 1, 2 … is lent of a candidate's similarity. What several lend adds
