@@ -4,6 +4,7 @@ for trials."""
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ def main() -> None:
     sections = []
     with tempfile.TemporaryDirectory(prefix="rlm-bench-") as name:
         folder = Path(name)
+        os.environ["RLM_CACHE_DIR"] = str(folder / "cache")
         work = {
             "quality": lambda: quality.run(folder / "quality", ROOT.parent / "shared" / "data"),
             "cold": lambda: loads.cold_start(folder / "cold"),

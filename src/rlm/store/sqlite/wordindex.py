@@ -241,6 +241,7 @@ def _open(folder: Path) -> tantivy.Index:
         .build()
     )
     index = tantivy.Index(schema, path=str(folder), reuse=True)
+    index.config_reader("manual")  # else a thread watches the folder
     analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("stems", analyzer)
     return index
