@@ -45,6 +45,7 @@ class Index:
         self._embedder = embedder
         self.fts5 = fts5
         self.blocks = Blocks(database, source)
+        self._unsure = False
         self.words = WordIndex(database, source, cache)
 
     def candidates(self, connection: apsw.Connection, spaces: tuple[int, ...]) -> SQLiteCandidates:
@@ -53,9 +54,11 @@ class Index:
         return SQLiteCandidates(self, connection, spaces)
 
     def sync(self, connection: apsw.Connection) -> None:
-        """Bring the sign codes up to date with this transaction."""
-        if self._db.in_write:
+        """Bring the sign codes up to date with this transaction. What was read inside a write may
+        have been rolled back, and its numbers given again: it is not kept."""
+        if self._unsure:
             self.blocks.forget()
+        self._unsure = self._db.in_write
         embedder = self._embedder
         self.blocks.sync(
             connection, embedder.model if embedder else None, embedder.dim if embedder else 0
