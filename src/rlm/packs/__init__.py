@@ -14,11 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlm.lazy import lazy_names
-from rlm.packs.bootstrap import (
-    bootstrap_general_strategies,
-    shipped_packs,
-    validate_bootstrap,
-)
+from rlm.packs.bootstrap import bootstrap_general_strategies, shipped_packs, validate_bootstrap
 from rlm.packs.candidates import CandidatesReport, ReviewReport, apply_candidates, write_candidates
 from rlm.packs.export import ExportReport, export_pack, seal_pack, sign_pack
 from rlm.packs.manifest import Manifest

@@ -292,14 +292,7 @@ class StoreHealth(Protocol):
 
 @runtime_checkable
 class MemoryBackend(
-    ItemStore,
-    RunStore,
-    PackLedger,
-    SessionQueue,
-    BranchStore,
-    ProjectStore,
-    StoreHealth,
-    Protocol,
+    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth, Protocol
 ):
     """One tenant's store."""
 

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from rlm.retrieval.explain import Explanation
     from rlm.store.evolution import EvolutionReport
 
-DIRECTIONS = {
-    "out": ("subject", "cause"),
-    "in": ("object", "effect"),
-    "both": ROLES,
-}
+DIRECTIONS = {"out": ("subject", "cause"), "in": ("object", "effect"), "both": ROLES}
 """An edge leads out of a node in these roles, into it in those; `context` and `participant` have no
 direction."""
 

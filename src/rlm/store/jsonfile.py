@@ -24,14 +24,7 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
-from rlm.store.types import (
-    QUARANTINE_KEYS,
-    Check,
-    Hit,
-    Lessons,
-    MemoryItem,
-    Scope,
-)
+from rlm.store.types import QUARANTINE_KEYS, Check, Hit, Lessons, MemoryItem, Scope
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 

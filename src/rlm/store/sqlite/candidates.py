@@ -205,10 +205,7 @@ class SQLiteCandidates:
         return found, holding
 
 
-_BESIDE = {
-    "m.position < ?": "DESC",
-    "m.position > ?": "ASC",
-}
+_BESIDE = {"m.position < ?": "DESC", "m.position > ?": "ASC"}
 
 
 def _neighbours(connection: apsw.Connection, numbers: Sequence[int]) -> Iterable[Loan]:

@@ -456,11 +456,7 @@ _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ..
     ),
     ((apsw.ConstraintError,), ValidationError, "{path} refused a value: {exc}"),
     ((apsw.TooBigError,), ValidationError, "a value is too large for {path}: {exc}"),
-    (
-        (UnicodeDecodeError,),
-        StoreCorrupt,
-        "{path} has a row whose text is not UTF-8: " + _WHICH,
-    ),
+    ((UnicodeDecodeError,), StoreCorrupt, "{path} has a row whose text is not UTF-8: " + _WHICH),
     ((UnicodeEncodeError, OverflowError), ValidationError, "a value cannot be stored: {exc}"),
 )
 """What each error of the driver becomes, the first that fits."""

@@ -34,10 +34,7 @@ _NEAREST = "CASE level WHEN 'project' THEN 0 WHEN 'team' THEN 1 ELSE 2 END"
 
 
 def insert(
-    connection: apsw.Connection,
-    space: int,
-    fresh: Sequence[MemoryItem],
-    embedder: Embedder | None,
+    connection: apsw.Connection, space: int, fresh: Sequence[MemoryItem], embedder: Embedder | None
 ) -> None:
     """Add memories that passed the gate and that the space is known to lack."""
     if not fresh:

@@ -15,13 +15,7 @@ from rlm.store import gate
 from rlm.store.graph import Node
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import Entry
-from rlm.store.sqlite.graph.rows import (
-    NODE_COLUMNS,
-    GraphRows,
-    admit_reason,
-    node_filters,
-    node_of,
-)
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters, node_of
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import take_numbers
