@@ -95,8 +95,7 @@ class Session:
             yield store
 
     def _require_folder(self) -> None:
-        """A missing folder in `--db` is a slip, unless a person says otherwise, or it is a dot
-        folder of the home, which is where programs keep such files."""
+        """Refuse `--db` in a missing folder, unless allowed or a dot folder of the home."""
         folder = self.path.parent
         if self.db is None or "://" in self.db or folder.is_dir():
             return

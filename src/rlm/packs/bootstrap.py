@@ -31,8 +31,7 @@ def shipped_packs() -> dict[str, Path]:
 
 
 def shipped_hashes() -> dict[str, str]:
-    """Hash and name of every pack in the package: bytes that are ours, whatever their file is
-    called."""
+    """Hash and name of every pack in the package, whatever its file is called."""
     return {sha256(path.read_bytes()).hexdigest(): name for name, path in shipped_packs().items()}
 
 

@@ -62,8 +62,7 @@ class CandidatesReport:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReport:
-    """What came back from a review. `not_mentioned` are candidates of the store that no line is
-    about; they stay."""
+    """What came back from a review; no line is about the candidates in `not_mentioned`."""
 
     changed: int
     added: int
@@ -82,8 +81,7 @@ def write_candidates(
     ontology: str | None = None,
     threshold: float = THRESHOLD,
 ) -> CandidatesReport:
-    """Write what comes into question for a pack, the ready ones first, each with its score and
-    reasons."""
+    """Write the candidates for a pack, the ready ones first, each with its score and reasons."""
     found, _ = candidates(db, ontology=ontology, threshold=threshold)
     found.sort(
         key=lambda candidate: (bool(candidate.bars), -candidate.score, candidate.item.memory_id)
@@ -136,8 +134,7 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
 
 
 def is_review_of(path: Path, db: MemoryBackend) -> bool:
-    """Whether a file holds candidates of this store: not sealed as a pack, and naming a memory that
-    is here."""
+    """Whether a file holds candidates of this store: unsealed, and naming a memory of it."""
     if os.path.lexists(manifest_path(path)) or not _bears_mark(path):
         return False
     named = set(_named(path))
@@ -161,8 +158,7 @@ def _bears_mark(path: Path) -> bool:
 
 
 def _named(path: Path) -> Iterator[str]:
-    """The ids in the comments of a file. A line that cannot be read names none; who reads the pack
-    says so."""
+    """The ids in the comments of a file; a line that cannot be read is skipped here."""
     with open_regular(path) as file:
         for line in iter(lambda: file.readline(LINE_BYTES), b""):
             if _MARK not in line:
@@ -218,8 +214,7 @@ class _Meant:
         self._taken = {line.item.memory_id for line in lines}
 
     def by(self, line: _Line) -> MemoryItem | None:
-        """None for a memory to add. What is put away is added again, at its own level: that brings
-        it back."""
+        """None for a memory to add. An archived one is added again at its own level."""
         found = self._free(line.named) if line.named != line.item.memory_id else None
         if found is not None:
             return found

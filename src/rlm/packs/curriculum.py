@@ -86,8 +86,7 @@ class Curriculum:
 
 
 def read_curriculum(path: str | Path) -> Curriculum:
-    """The curriculum, or ConfigError with line and column: unknown key, missing key, wrong value,
-    no ontology."""
+    """The curriculum; ConfigError with line and column where the file is wrong."""
     file = Path(path).expanduser()
     try:
         return _curriculum(file, _fields(read_tree(file), "a curriculum", _FILE, ("description",)))
@@ -176,8 +175,7 @@ def _query_spot(verify: Node) -> Spot:
 
 
 def _located(file: Path, ontology: Mapping) -> Path:
-    """Where the ontology is: from the working directory, the curriculum's folder, or the folder two
-    above it."""
+    """Where the ontology is: the working directory, the curriculum's folder, or two above it."""
     given = Path(_text(ontology.values["path"], "path")).expanduser()
     folder = file.absolute().parent
     tried = dict.fromkeys([given, folder / given, folder.parent.parent / given])

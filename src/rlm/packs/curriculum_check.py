@@ -58,8 +58,7 @@ _ALWAYS = frozenset(
 
 
 def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
-    """Ask every `verify` once. ConfigError with the line of the first that this ontology does not
-    answer."""
+    """Ask every `verify` once; ConfigError with the line of the first without an answer."""
     known: dict[str, bool] = {}
     for task in curriculum.tasks:
         if task.verify is None:
@@ -119,8 +118,7 @@ def _instead(engine: Engine, iri: str) -> str:
 
 
 def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
-    """The terms that a query names, as it writes them, and their IRIs. Namespaces, datatypes and
-    `_ALWAYS` are none."""
+    """The terms that a query names, with their IRIs; no namespace, datatype or `_ALWAYS`."""
     tokens = check_query(sparql).tokens
     declared = Prefixes(prefixes)
     own: set[int] = set()

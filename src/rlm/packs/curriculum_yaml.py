@@ -69,8 +69,7 @@ class Fault(Exception):
 
 
 def read_tree(path: Path) -> Node:
-    """The one document of the file. Raises Fault for its content, ConfigError when there is no such
-    file."""
+    """The one document of the file. Fault for its content, ConfigError for a missing file."""
     return parse_tree(_decoded(_bytes(path)))
 
 
@@ -120,8 +119,7 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _built(events: Iterator[Any]) -> Node:
-    """The tree of the events, built without recursion. A mapping that waits for a value keeps its
-    key in `pending`."""
+    """The tree of the events, without recursion; `pending` holds keys that wait for a value."""
     root: Node | None = None
     stack: list[Listing | Mapping] = []
     pending: list[Text | None] = []

@@ -63,8 +63,7 @@ KEYS = frozenset({*_TYPES, "confidence", "sha256"})
 
 
 def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
-    """Open a file for reading. A link, a folder, a device, a pipe, too large or a packed file
-    raises PackError."""
+    """Open a plain file for reading; PackError for a link, a device, a packed or large file."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         number = os.open(path, flags | getattr(os, "O_BINARY", 0))
@@ -126,8 +125,7 @@ class PackReader:
             yield from enumerate(block.split(b"\n")[:-1], first)
 
     def blocks(self, least: int) -> Iterator[tuple[int, bytes]]:
-        """The same pass in blocks of whole lines, each with the number of its first: `least` lines
-        and some more."""
+        """The same pass in blocks of at least `least` whole lines, with their first number."""
         digest, size, first, count, open_line = sha256(), 0, 1, 0, 0
         parts: list[bytes] = []
         with open_regular(self.path) as file:
@@ -170,8 +168,7 @@ class Refused(Exception):
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """The object of one line, with its `sha256` checked and taken out. Raises what `PackReader`
-    maps."""
+    """The object of one line, its `sha256` checked and taken out; `PackReader` maps errors."""
     if len(line) > LINE_BYTES:
         raise Refused(_TOO_LONG)
     record = parse_object(line)
@@ -194,8 +191,7 @@ def _check_types(record: Mapping[str, Any]) -> None:
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Strict JSON: UTF-8 without a mark, one object, no key twice, finite numbers, nested `DEPTH`
-    at most."""
+    """Strict JSON: UTF-8 without a BOM, one object, no key twice, finite, `DEPTH` at most."""
     if (quick := _canonical(data)) is not None:
         return quick
     if data.startswith(b"\xef\xbb\xbf"):

@@ -52,8 +52,7 @@ class Intake:
             self._seen.add(key)
 
     def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
-        """The gate changed the words: the id must then be that of the words as they stand in the
-        line."""
+        """The gate changed the words: the id must be that of the words in the line."""
         if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
             raise PackError(
                 f"memory_id {claimed[:40]!r} is not that of its title, content and scope: leave"
@@ -64,8 +63,7 @@ class Intake:
         self.scrubbed += 1
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
-        """The memories of some raw lines, and their ids as claimed. The first line that is wrong
-        raises."""
+        """The memories of some raw lines, and the ids claimed. The first wrong line raises."""
         told: list[MemoryItem] = []
         claims: list[str | None] = []
         wrong: Exception | None = None

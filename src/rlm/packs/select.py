@@ -15,16 +15,14 @@ from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import LEVELS, MemoryItem
 
 THRESHOLD = 0.6
-"""Above the plain 0.5: a memory must also read as a procedure, or a person must have tagged it
-universal."""
+"""Above the plain 0.5: it must also read as a procedure, or be tagged universal."""
 SHIPPED_SOURCES = ("success", "human", "pack")
 EVERYTHING = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory with its score, why it came into question, and what bars it; `bars` empty means it
-    ships."""
+    """A memory with its score, its reasons, and what bars it; without `bars` it ships."""
 
     item: MemoryItem
     score: float

@@ -117,8 +117,7 @@ def sign_manifest(manifest: Manifest, key_path: str | Path) -> Manifest:
 
 
 def check_signature(manifest: Manifest, *, path: Path) -> str | None:
-    """The public key that signed this manifest, None when nobody did. A bad signature raises
-    PackError."""
+    """The public key that signed this manifest, or None. A bad signature raises PackError."""
     if manifest.signature is None:
         return None
     _require_cryptography()
@@ -145,8 +144,7 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
 
 
 def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
-    """Trusted public keys (base64) and their names, from the settings' file by default; no file, no
-    keys."""
+    """Trusted public keys (base64) and their names; none where there is no file."""
     file = Path(path if path is not None else config.load().trusted_keys).expanduser()
     if not file.exists():
         return {}

@@ -33,8 +33,7 @@ _AGAIN = "get both files again"
 
 @dataclass(frozen=True, slots=True)
 class PackSource:
-    """A pack file whose bytes had `sha256` when it was opened. `key` is the public key that signed
-    it."""
+    """A pack file and the hash it had when opened; `key` is the public key that signed it."""
 
     path: Path
     name: str
@@ -60,8 +59,7 @@ class PackSource:
 
 
 def open_pack(pack: str | Path) -> PackSource:
-    """Find a pack and check hash and signature against its manifest, if it has one. Reads no line
-    yet."""
+    """Find a pack; check hash and signature against its manifest. Reads no line yet."""
     path, manifest = _locate(pack)
     with _open(path, manifest) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -83,8 +81,7 @@ def open_pack(pack: str | Path) -> PackSource:
 
 
 def find_pack(pack: str | Path) -> Path:
-    """The file of a pack, which is there and can be read. Reads nothing of it but a manifest.
-    Raises PackError."""
+    """The readable file of a pack, found by a manifest if need be. Raises PackError."""
     path, manifest = _locate(pack)
     _open(path, manifest).close()
     return path

@@ -67,8 +67,7 @@ class Vocabulary:
         self._cache: dict[str, tuple[int, ...]] = {}
 
     def _mixed(self) -> bool:
-        """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has
-        no parts."""
+        """Whether a longer token holds a digit, or a letter beside a mark."""
         apart = frozenset((*self._bytes, *_NO_TEXT))
         longer = [token for token in self._ids if len(token) > 1 and token not in apart]
         kinds = SPACE.join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
@@ -178,8 +177,7 @@ def _read_vocab(path: Path) -> dict[str, int]:
 
 
 def _slice_vocab(raw: mmap.mmap) -> object:
-    """The object between the keys "vocab" and "merges", or None where the file is laid out
-    otherwise."""
+    """The object between the keys "vocab" and "merges", or None in another layout."""
     start = raw.find(b"{", raw.find(b'"vocab": {'))
     end = raw.find(b'"merges": [', start)
     if not 0 < start < end:

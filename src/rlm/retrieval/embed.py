@@ -29,8 +29,7 @@ class Embedder(Protocol):
         ...
 
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """One row per (head, body), in order: what a document is for, and what it holds. Raises
-        ModelError."""
+        """One row per (head, body), in order: its purpose and its text. Raises ModelError."""
         ...
 
 
@@ -53,7 +52,6 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
 
 
 def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
-    """Each kind is imported when it is chosen: httpx alone costs 70 ms that a plain search must not
-    pay."""
+    """Each kind is imported when chosen: httpx costs 70 ms that a search must not pay."""
     made: Embedder = getattr(import_module(f"rlm.retrieval.{module}"), name)(*args, **kwargs)
     return made

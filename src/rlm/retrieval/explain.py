@@ -12,8 +12,7 @@ from rlm.retrieval.rank import trust
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`score = similarity × confidence × recency × level_weight`; similarity is fused from the two
-    signals."""
+    """`score = similarity × confidence × recency × level_weight`; similarity is fused."""
 
     score: float
     similarity: float
@@ -24,11 +23,9 @@ class Explanation:
     level: str
     level_weight: float
     confidence_share: float = 1.0
-    """How much of the score confidence can take away: all of a memory's, a quarter of a node's, for
-    which neither recency nor level counts."""
+    """How much of the score confidence can take away: all of a memory's, 1/4 of a node's."""
     matched: Mapping[str, float] = field(default_factory=dict)
-    """Query words (as typed, folded) that the memory holds, with the share of the lexical score of
-    each."""
+    """Query words that the memory holds, with the share of the lexical score of each."""
     context: Mapping[str, float] = field(default_factory=dict)
     """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
 

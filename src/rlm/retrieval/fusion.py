@@ -50,8 +50,7 @@ class Plan:
     """The terms that can find a document: all but stopwords, unless there is nothing else."""
 
     def keeps(self, similarity: float, lexical: float, counts: Mapping[str, float]) -> bool:
-        """Whether a document is a hit: it shares a telling word with the query, or comes near in
-        meaning alone."""
+        """Whether a document is a hit: by a telling word, or by meaning alone."""
         if not self.telling.isdisjoint(counts):
             return similarity > 0.0
         return similarity - lexical / SCALE >= FLOOR * self.damp

@@ -39,12 +39,10 @@ WIDEN = 4
 LENDERS = 64
 """So many of the best candidates lend their words to their neighbours."""
 SHARES = (0.3, 0.15)
-"""What a neighbour at distance 1, 2 … is lent of a candidate's similarity. What several lend adds
-up: see docs/experiments.md."""
+"""The share of a candidate's similarity lent at distance 1, 2 … (docs/experiments.md)."""
 
 MOST_LENT = 0.9
-"""Of the best candidate's similarity: whoever stands beside many stays behind those who hold the
-words."""
+"""Of the best similarity: neighbours of many stay behind those who hold the words."""
 
 Floats = NDArray[np.float32]
 
@@ -98,13 +96,11 @@ class Candidates(Protocol):
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int
     ) -> Mapping[int, float]:
-        """The `count` best documents that hold a term of the query, by number, each with an estimate
-        of its BM25 in units of these weights; fewer where fewer do."""
+        """The `count` best documents with a term of the query: number, estimate of its BM25."""
         ...
 
     def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
-        """The `count` documents nearest to a vector, and these others, each with an estimate of its
-        cosine."""
+        """The `count` nearest to a vector, and these others: number, estimate of the cosine."""
         ...
 
     def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
@@ -277,8 +273,7 @@ class _Scorer:
         return list(hits.values())
 
     def _read(self, numbers: Sequence[int], *, keep: bool = False) -> None:
-        """Score what was not read yet. A document that is no hit is forgotten, unless told to
-        `keep` it: it may borrow."""
+        """Score what is unread. What is no hit is forgotten unless kept: it may borrow."""
         fresh = [
             number
             for number in dict.fromkeys(numbers)

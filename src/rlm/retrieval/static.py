@@ -132,8 +132,7 @@ class _Tokens:
             self._table = table
 
     def pool(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """The sum of each document's weighted tokens. Without the table a query touches a few pages
-        of the mapped file."""
+        """The sum of each document's weighted tokens; a query touches few mapped pages."""
         table = self._table
         out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
         for row, (head, body) in zip(out, documents, strict=True):
@@ -165,8 +164,7 @@ class _Tokens:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """The first `limit` characters and the rest of their last word; a word of more than
-    `WORD_CHARS` is cut too."""
+    """The first `limit` characters and the rest of their last word (`WORD_CHARS` at most)."""
     if len(text) <= limit:
         return text
     end = _SPACE.search(text, limit, limit + WORD_CHARS)

@@ -47,8 +47,7 @@ class ItemStore(Protocol):
         ...
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order. The items are read as they are written,
-        so a long stream never has to fit into memory."""
+        """Store a stream of memories, all or none; their ids, in order."""
         ...
 
     def retrieve(
@@ -228,8 +227,7 @@ class BranchStore(Protocol):
         ...
 
     def spend_branch(self, branch_id: str, tokens: int) -> Branch:
-        """Count tokens against an open branch's budget. LimitExceeded, and nothing is counted, above
-        it."""
+        """Count tokens against an open branch's budget; above it, LimitExceeded."""
         ...
 
     def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:

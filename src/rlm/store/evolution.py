@@ -34,8 +34,7 @@ ALL = 2**53
 
 @dataclass(slots=True)
 class EvolutionReport:
-    """What an operation did, or with `dry_run` would do. `log_id` is what `undo` takes; None where
-    nothing was written."""
+    """What an operation did or would do; `log_id` is what `undo` takes, None if unwritten."""
 
     operation: str
     dry_run: bool

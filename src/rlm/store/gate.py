@@ -170,8 +170,7 @@ def admit_items(
 
 
 def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
-    """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on
-    one line."""
+    """Title, description, content, task and tags, admitted; all but content on one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
     for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
         if not isinstance(value, str):
@@ -262,8 +261,7 @@ def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:
 
 
 def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str | None]:
-    """Trust and, when the gate itself quarantines, why. A caller may lower trust; only a person
-    raises it."""
+    """Trust, and why the gate itself quarantines. A caller may lower it, a person raise it."""
     if RECALLED_HEADING in content:
         return "quarantined", "holds text that was recalled from memory"
     if item.trust is not None:
@@ -384,8 +382,7 @@ def _check_tags(tags: Any) -> list[str]:
 
 
 def _scope(scope: Any) -> tuple[Scope, str]:
-    """A scope as it is kept, and as it stands in an id. Most memories share theirs with many
-    others."""
+    """A scope as stored, and as it stands in an id. Most memories share theirs."""
     if not isinstance(scope, Scope):
         raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:

@@ -36,8 +36,7 @@ def hardcoded_name(item: MemoryItem) -> str | None:
 
 
 def score_generalization(item: MemoryItem) -> float:
-    """From 0 to 1: 0.5; −0.3 for a hard-coded name; +0.2 for procedural words; +0.3 for the tag
-    universal."""
+    """0.5; −0.3 for a hard-coded name, +0.2 for procedural words, +0.3 if tagged universal."""
     score = 0.5
     if hardcoded_name(item) is not None:
         score -= 0.3

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from rlm.store.evolution import EvolutionReport
 
 DIRECTIONS = {"out": ("subject", "cause"), "in": ("object", "effect"), "both": ROLES}
-"""An edge leads out of a node in these roles, into it in those; `context` and `participant` have no
-direction."""
+"""The roles in which an edge leads out of a node or into it; others have no direction."""
 
 
 @dataclass(slots=True)
@@ -88,8 +87,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceChange:
-    """When and why a node's confidence changed. `kind` is `edit`, or an operation and its line in
-    the evolution log, as `decay:17`."""
+    """A change of a node's confidence. `kind` is `edit`, or an operation as `decay:17`."""
 
     node_id: str
     at: str
@@ -122,8 +120,7 @@ class Evolution:
 
 
 class NodeHit(tuple[Node, float]):
-    """A found node and its score; unpacks as `(node, score)`. `snippet` is the part of its content
-    that answers; `why` is filled when asked to explain."""
+    """A found node, its score, the snippet that answers, and `why` when asked to explain."""
 
     snippet: Snippet
     why: Explanation | None

@@ -48,8 +48,7 @@ _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 
 def normalize_scope(scope: Mapping[str, Any]) -> str:
-    """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without
-    repeats."""
+    """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted, distinct."""
     if scope is PLAIN_SCOPE or scope == PLAIN_SCOPE:
         return _PLAIN_SCOPE_JSON
     kept: dict[str, Any] = {}
@@ -88,8 +87,7 @@ def json_object(value: Mapping[str, Any]) -> str:
 
 
 def _all_texts(value: Any) -> bool:
-    """Whether an object holds nothing but texts and such objects: these two libraries write in the
-    same way."""
+    """Whether an object holds only texts and such objects, which both libraries write alike."""
     if type(value) is not dict:
         return False
     for key, part in value.items():

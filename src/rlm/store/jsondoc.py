@@ -66,8 +66,7 @@ class JSONDocument:
         origin: str = "python",
         read_only: bool = False,
     ) -> Self:
-        """A store that reads `path` if it is there and saves after every write; with `read_only` it
-        takes none."""
+        """A store that reads `path` if it exists, and saves after every write."""
         store = cls(
             path,
             tenant=tenant,
@@ -236,8 +235,7 @@ class JSONDocument:
         return [self.tenant.org, self.tenant.team, self.tenant.project]
 
     def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Rows about runs and confidence that this tenant may see. One of an older file names no
-        owner: all see it."""
+        """Rows of runs and confidence that this tenant may see; without an owner, all may."""
         self._check_open()
         org, team, project = self._owner
         owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
@@ -248,8 +246,7 @@ class JSONDocument:
         return [item for item in self._items if self._mine(item)]
 
     def _places(self, memory_id: str) -> list[int]:
-        """Where a memory stands, on every level that this tenant sees, by its id or by the id that
-        a caller gave it."""
+        """Where a memory stands, on every visible level, by its id or its alias."""
         self._check_open()
         mine = [(place, item) for place, item in enumerate(self._items) if self._mine(item)]
         found = [place for place, item in mine if item.memory_id == memory_id]

@@ -34,8 +34,7 @@ Row = dict[str, Any]
 
 
 def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
-    """The memories of a file. One that names no owner was written by hand: it passes the gate, as a
-    new one does."""
+    """The memories of a file. One without an owner, written by hand, passes the gate."""
     places: dict[tuple[str, ...], str] = {}
     found = []
     for where, row in _each(rows, "memories"):

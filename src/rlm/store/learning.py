@@ -42,8 +42,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class LearningRow:
-    """One trajectory in little. `is_success` is None where nobody judged it, `kind` where nobody
-    knew it."""
+    """A summary of one trajectory; `is_success` is None unless judged, `kind` unless known."""
 
     trajectory_id: str
     run_id: str
@@ -74,8 +73,7 @@ def learning_row(
     artifact: Mapping[str, Any],
     used: Sequence[tuple[str, int, float | None]],
 ) -> LearningRow:
-    """A row from its columns (names as in `LearningRow`), the artifact's fields, and what usage
-    says, in any order."""
+    """A row from its columns, the artifact's fields, and its usage in any order."""
     texts: dict[str, Any] = {
         name: _text(artifact.get(name))
         for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")

@@ -99,8 +99,7 @@ def is_mixed(token: str, *, cases: bool) -> bool:
 
 
 def is_random(value: str, least: int = 16) -> bool:
-    """Whether letters and digits stand together as nobody types them: at length, in both cases or
-    again and again."""
+    """Whether letters and digits mix as nobody types them: long, or in both cases."""
     return any(
         len(run) >= least
         and not run.isdigit()
@@ -110,8 +109,7 @@ def is_random(value: str, least: int = 16) -> bool:
 
 
 def is_plain_key(value: str) -> bool:
-    """Whether the value of an `ANY_KEY=` is one: such names also stand for keys of tables, caches
-    and files."""
+    """Whether the value of an `ANY_KEY=` is a key, and no name of a table, cache or file."""
     return bool(_PLAIN_KEY.fullmatch(value)) and is_random(value) and not is_placeholder(value)
 
 
@@ -125,8 +123,7 @@ def is_url_password(password: str) -> bool:
 
 
 def is_slashed_password(password: str) -> bool:
-    """The same where a slash is in it. Then it might as well be a port and a path, or the
-    repository of a host."""
+    """The same with a slash in it, which might also be a port and a path."""
     if not is_url_password(password) or not _DIGIT.search(password):
         return False
     return not (_PORT.match(password) or WORDY.match(password) or password.endswith(".git"))

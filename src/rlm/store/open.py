@@ -78,8 +78,7 @@ def check_engine() -> Check:
 
 
 def check_file(path_or_url: str) -> Check | None:
-    """What is wrong with a store's file, read without the right to write; None where it can be
-    opened as usual. A JSON file is checked when it is opened."""
+    """What is wrong with a SQLite file, read without writing; None where it can be opened."""
     scheme, _, rest = path_or_url.partition(":")
     if scheme == "json" and rest:
         return None

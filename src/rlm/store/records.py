@@ -58,8 +58,7 @@ class Use(NamedTuple):
 def admit_artifacts(
     run: Any, trajectory: Any, judgment: Any
 ) -> tuple[Run, Trajectory, Judgment | None]:
-    """Checked and cleaned copies of what `save_artifacts` takes besides memories. The trajectory
-    names its run."""
+    """What `save_artifacts` takes besides memories, admitted; the trajectory names its run."""
     expected: tuple[tuple[str, Any, type], ...] = (
         ("run", run, Run),
         ("trajectory", trajectory, Trajectory),

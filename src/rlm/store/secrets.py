@@ -303,8 +303,7 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
 
 
 def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
-    """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no
-    password."""
+    """The password of a URL, and a user that is a token (`https://TOKEN@github.com`)."""
     user, password, slashed = match.groups()
     named = match.string.endswith(
         ("ssh", "sftp"), 0, match.start()
@@ -372,8 +371,7 @@ def _scrub_runs(text: str, kinds: set[str], data: bytes) -> str:
 
 
 _PLAIN_RUNS: set[str] = set()
-"""Long names come again and again in the texts of one project. Only what is no secret is
-remembered."""
+"""Long names recur in one project. Only what is no secret is remembered."""
 _PLAIN_RUNS_KEPT = 4_096
 
 

@@ -58,8 +58,7 @@ class Tenant:
 
 
 def _shown(value: Any) -> str:
-    """A refused value without its secrets. What finds them is loaded here: most programs refuse
-    nothing."""
+    """A refused value without its secrets. Loaded here: most programs refuse nothing."""
     from rlm.store.values import shown
 
     return shown(value)
@@ -89,8 +88,7 @@ class Scope:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Scope:
-        """Read the JSON form. An unknown key or a wrong type raises ValidationError: no scope is
-        guessed."""
+        """Read the JSON form. ValidationError for an unknown key or a wrong type."""
         if not data or data == _DEFAULT_DICT:
             return DEFAULT_SCOPE
         for key in data:
@@ -280,8 +278,7 @@ def alias_of(provenance: Any) -> str | None:
 
 
 class Hit(tuple[MemoryItem, float]):
-    """A recalled memory and its score; unpacks as `(item, score)`. `why` is filled when asked to
-    explain."""
+    """A recalled memory and its score, as a pair; `why` is filled when asked to explain."""
 
     why: Any
 
@@ -376,8 +373,7 @@ class Lessons:
     """Memory id → fields, as `update` takes them."""
     archived: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()
-    """The memories that the run used: each counts one more success or failure, as the run was
-    judged."""
+    """The memories that the run used: each counts a success or failure, as judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,8 +419,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A session that waits to be distilled. `fence` is new with every lease: who holds an older one
-    cannot finish it."""
+    """A session to be distilled. `fence` is new with every lease: an older one is void."""
 
     job_no: int
     agent: str

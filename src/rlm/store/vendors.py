@@ -108,16 +108,14 @@ def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
 
 @cache
 def vendor_rules() -> tuple[tuple[tuple[str, list[Rule]], ...], dict[str, dict[str, list[Rule]]]]:
-    """Rules without a mark, and the others by mark. Made when first needed: a search never needs
-    them."""
+    """Rules without a mark, and the others by mark; built on first use."""
     index = _indexed_rules()
     return tuple(index.pop("").items()), index
 
 
 @cache
 def short_id() -> Rule:
-    """An id of Alibaba, which can be too short for a run. Its letters come first in the pattern: it
-    is found fast."""
+    """An id of Alibaba, which can be too short for a run of token characters."""
     escapes = (r"\\[abfnrtv]", r"\\x[0-9a-fA-F]{2}", r"\\u[0-9a-fA-F]{4}", "%[0-9a-fA-F]{2}")
     edge = "|".join(("(?<![A-Za-z0-9]LTAI)", *(f"(?<={escape}LTAI)" for escape in escapes)))
     no_filler = "(?=[A-Za-z]{0,19}[0-9])(?![A-Za-z0-9]{0,16}xxxx)"

@@ -58,8 +58,7 @@ CHUNK = 1_024
 
 
 class SQLiteMemoryBackend(Runs, Packs, Sessions):
-    """One tenant's view of one file. Share it between threads; after a fork it opens the file
-    again."""
+    """One tenant's view of one file, for threads; after a fork it opens the file again."""
 
     lacks: frozenset[str] = frozenset()
 
@@ -143,8 +142,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             items.insert(connection, space, absent, self.embedder)
 
     def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
-        """A memory that is there already: a person's word lifts it out of the archive and of
-        quarantine."""
+        """What exists already: a person's word lifts it out of archive and quarantine."""
         if item.trust != "trusted" or item.source_type == "pack":
             return
         found = items.fetch(connection, (space,), item.memory_id)
@@ -195,8 +193,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- access counts -----------------------------------------------------------------------------
 
     def _flush_if_due(self) -> None:
-        """Write the counts when there are many, unless somebody else is writing: a search never
-        waits."""
+        """Write the counts when there are many, unless somebody else is writing."""
         waited = time.monotonic() - self._accesses_since > PENDING_S
         if waited or len(self._accesses) >= PENDING_ACCESSES:
             self.db.offer(self._flush_accesses, wait_s=0.0)

@@ -255,8 +255,7 @@ class Blocks:
     def near(
         self, vector: Floats, count: int, spaces: tuple[int, ...], others: Sequence[int]
     ) -> dict[int, float]:
-        """The rows of these spaces whose codes are nearest to a vector's, and these others, by number,
-        with the cosine that the distance of the codes makes likely."""
+        """Rows nearest to a vector by their codes, and these others: number, likely cosine."""
         hidden, most, _ = self.visible(spaces)
         if not most or not self._codes:
             return {}

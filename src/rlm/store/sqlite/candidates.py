@@ -48,8 +48,7 @@ class Index:
         self.words = WordIndex(database, source, cache)
 
     def candidates(self, connection: apsw.Connection, spaces: tuple[int, ...]) -> SQLiteCandidates:
-        """What this transaction sees. After the embedder was asked: an endpoint tells its dimension
-        when it first answers."""
+        """What this transaction sees; an endpoint knows its dimension once it answered."""
         return SQLiteCandidates(self, connection, spaces)
 
     def sync(self, connection: apsw.Connection) -> None:
@@ -209,8 +208,7 @@ _BESIDE = {"m.position < ?": "DESC", "m.position > ?": "ASC"}
 
 
 def _neighbours(connection: apsw.Connection, numbers: Sequence[int]) -> Iterable[Loan]:
-    """Who stands beside these nodes, at which distance. An edge of a weight below 1 lends so much
-    less."""
+    """The neighbours of these nodes by distance; an edge's weight below 1 lends less."""
     lenders = fetch(
         connection,
         "SELECT n.node_no, mine.hyperedge_id, mine.position, min(1.0, e.weight) FROM nodes n "

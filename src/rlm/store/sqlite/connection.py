@@ -40,14 +40,12 @@ NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs", "9p"}
 )
 PAGE_BYTES = 8_192
-"""A memory with its vector takes some 1,300 bytes: a page of 4 kB wastes a sixth of itself, one of
-8 kB a thirtieth."""
+"""A memory takes some 1,300 bytes: pages of 4 kB waste a sixth, of 8 kB a thirtieth."""
 CACHE_KIB = 65_536
 CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
 FOREIGN_SCHEMA = ("no such ", "has no column", "vtable constructor failed", "malformed")
-"""Our statements fit the tables that we made: where SQLite says one of these, somebody changed the
-tables."""
+"""Where SQLite says one of these, somebody changed our tables."""
 COUNT_PATIENCE_S = 0.25
 """How long anybody waits to write what may be lost: access counts, when a store is closed."""
 
@@ -127,8 +125,7 @@ class Database:
         return connection
 
     def _connect_read_only(self) -> apsw.Connection:
-        """A read-only WAL file needs its side files; where those cannot be made, it is read as it
-        lies."""
+        """A read-only WAL file whose side files cannot be made is read as immutable."""
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         name = f"file:{quote(str(self.path.resolve()))}?mode=ro"
         wal = Path(f"{self.path}-wal")
@@ -155,8 +152,7 @@ class Database:
 
     @property
     def _guard(self) -> threading.RLock:
-        """The lock between threads; in a forked child a new one, since nobody would ever let go of
-        the old."""
+        """The lock between threads; a new one in a forked child."""
         self._after_fork()
         return self._mutex
 
@@ -278,8 +274,7 @@ class Database:
             self._copy_later()
 
     def _begin(self, connection: apsw.Connection, left_s: float) -> None:
-        """Other programs hold SQLite's own lock, not ours: what is left of the wait goes for that
-        one."""
+        """Other programs hold SQLite's own lock: the rest of the wait goes to that."""
         _wait_at_most(connection, left_s)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -376,8 +371,7 @@ def check_engine() -> None:
 
 
 def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
-    """WAL needs shared memory, which network file systems do not give. Linux only; elsewhere no
-    check."""
+    """WAL needs shared memory, which network file systems lack; checked on Linux only."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")

@@ -35,8 +35,7 @@ def check_all(
     spaces: tuple[int, ...] = (),
     embedder: Embedder | None = None,
 ) -> list[Check]:
-    """Every check, in order of how much a failure would matter. Rows of other spaces than these are
-    not named."""
+    """Every check, the gravest first. Rows of other spaces than these are not named."""
     with database.read() as reader:
         schema = schemacheck.compare(reader)
     checks = [_schema(schema), _rows(database), _references(database)]
@@ -66,8 +65,7 @@ def check_engine() -> Check:
 
 
 def check_file(path: Path) -> Check | None:
-    """Read every page without the right to write; what is wrong, if it is not safe to open the file
-    as usual. A damaged file is left byte for byte."""
+    """What makes a file unsafe to open, from reading every page; nothing is written."""
     with connection.mapped(path), closing(_open_untouched(path)) as file:
         found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
         schema = check_untouched(file) if found == ["ok"] else None
@@ -85,8 +83,7 @@ def _open_untouched(path: Path) -> apsw.Connection:
 
 
 def check_untouched(file: apsw.Connection) -> tuple[Check, bool] | None:
-    """Is the schema as it must be, and can the file be opened with it? None for another version or
-    program."""
+    """Whether the schema is right and the file opens; None for another version or program."""
     marks = file.pragma("user_version"), file.pragma("application_id")
     if marks != (migrations.VERSION, migrations.APPLICATION_ID):
         return None

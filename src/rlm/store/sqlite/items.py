@@ -127,8 +127,7 @@ def fetch(
     *,
     archived_first: bool = False,
 ) -> tuple[int, int, MemoryItem] | None:
-    """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes
-    first, or last."""
+    """(item_no, space_id, memory) of the nearest level with this id; live first, or last."""
     row = _nearest(
         connection,
         spaces,

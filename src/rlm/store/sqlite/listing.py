@@ -33,8 +33,7 @@ def ids_starting(
 
 
 def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
-    """How many live memories, or how many trajectories, the other projects of this team have; the
-    most first."""
+    """How many live memories or trajectories the team's other projects have, most first."""
     memories = choice(what, ("memories", "trajectories"), "what") == "memories"
     table, live = ("memory_items", "AND archived_at IS NULL") if memories else ("trajectories", "")
     rows = connection.execute(

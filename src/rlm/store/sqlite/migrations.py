@@ -24,8 +24,7 @@ APPLICATION_ID = (
 
 
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
-    """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall
-    tables."""
+    """All tables of seeds 000 and 004 plus ours, two text indexes, derived tables."""
     connection.execute(schema.RECALL_1)
     connection.execute(schema.TABLES_1)
     if fts5:  # without FTS5 the store still works: search reads the rows
@@ -34,8 +33,7 @@ def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
 
 
 def m002_one_recall(connection: apsw.Connection, fts5: bool) -> None:
-    """FTS5 over all live rows and sign codes in blocks, in place of sealed postings; a queue that
-    knows the agent and fences its leases; an index for ids that a caller gave."""
+    """FTS5 and sign codes replace sealed postings; the queue fences; an index of aliases."""
     connection.execute(schema.DROP_1)
     connection.execute(schema.TABLES_2)
     if fts5:

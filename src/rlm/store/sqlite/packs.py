@@ -98,8 +98,7 @@ def _last_number(connection: apsw.Connection) -> int:
 def _absent(
     connection: apsw.Connection, space: int, chunk: Sequence[MemoryItem], *, lift: bool
 ) -> list[MemoryItem]:
-    """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its
-    counters."""
+    """What of a chunk the space lacks; what is replaced keeps its counters."""
     arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
     there = items.existing(connection, space, [item.memory_id for item in arriving])
     if not there:

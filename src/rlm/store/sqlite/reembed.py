@@ -34,8 +34,7 @@ def note_model(connection: apsw.Connection, model: str | None) -> None:
 
 
 def is_due(database: Database, embedder: Embedder | None) -> bool:
-    """Whether rows may lack a vector of this model, and giving them one is quick. One look-up if
-    not."""
+    """Whether rows may lack a vector of this model, and few enough to embed at once."""
     if database.read_only or embedder is None or embedder.model != STATIC_MODEL:
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
@@ -64,8 +63,7 @@ def stale_count(database: Database, embedder: Embedder) -> int:
 
 
 def reembed(database: Database, embedder: Embedder | None) -> int:
-    """Embed what lacks a vector of the present model; how many rows. One transaction a batch, so it
-    resumes."""
+    """Embed what lacks a vector of this model, one transaction a batch; how many rows."""
     if embedder is None:
         return 0
     done = 0

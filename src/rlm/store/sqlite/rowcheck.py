@@ -172,8 +172,7 @@ def _memory_fault(values: Sequence[Any]) -> Found:
 
 
 def _looks_sound(row: Sequence[Any]) -> bool:
-    """Most of what `rows.fault` asks, at a third of the price; where this says no, that has the
-    last word."""
+    """Most of what `rows.fault` asks, at a third of the price; a no is not final."""
     try:
         tags, stated = orjson.loads(row[_TAGS]), orjson.loads(row[_STATED])
         _scope_in_id(row[_SCOPE])

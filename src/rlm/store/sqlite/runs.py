@@ -164,8 +164,7 @@ class Runs(Part):
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
-        """A summary of every trajectory of this project, the last stored first; a page at a time, so
-        that no run stays in memory."""
+        """A summary of every trajectory of this project, the last first, page by page."""
         left, before = gate.check_count(limit, "limit"), None
         while left:
             rows, before = self._learning_page(before, min(left, PAGE), curriculum_id)

@@ -59,8 +59,7 @@ def compare(connection: apsw.Connection) -> Difference:
 
 
 def mend(database: Database) -> tuple[str, ...]:
-    """Make anew what can be made without loss; its names. Their text indexes are to be rebuilt
-    after."""
+    """Rebuild what loses nothing; its names. Text indexes are to be rebuilt after."""
     with database.write() as connection:
         difference = compare(connection)
         names = tuple(name for name in difference.names if _is_derived(*difference.wanted[name]))

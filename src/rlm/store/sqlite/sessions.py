@@ -46,8 +46,7 @@ class Sessions(Part):
     def queue_session(
         self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
     ) -> int:
-        """Queue a session, unique by agent and session; the job's number. One that was queued before
-        gets the new payload and waits again."""
+        """Queue a session; the job's number. One queued before gets the new payload."""
         agent, session_id, outcome, payload = gate.admit_session(
             agent, session_id, payload, outcome
         )
@@ -66,8 +65,7 @@ class Sessions(Part):
             return int(next(iter(connection.execute(sql, values)))[0])
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
-        """The job that waits longest, leased for so long; also one whose lease has run out. None
-        when none is due."""
+        """Lease the job that waits longest, or whose lease ran out; None when none is due."""
         until = clock.now() + timedelta(seconds=gate.finite(lease_s, "lease_s"))
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"

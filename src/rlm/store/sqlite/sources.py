@@ -41,8 +41,7 @@ class Source:
     live: str
     """The condition of `view`."""
     document: Callable[[int, Sequence[Any], Sequence[Any], bytes | None], Document]
-    """What recall needs, from a number, `row`, `extra` and the vector. StoreCorrupt names a column
-    that cannot be read."""
+    """What recall needs, from a number, `row`, `extra` and vector; may raise StoreCorrupt."""
 
     @property
     def column_list(self) -> str:

@@ -33,8 +33,7 @@ class EdgeTable(GraphRows):
         *,
         weight: float = 1.0,
     ) -> str:
-        """Join nodes: members are `{"node_id", "role", "position"}`; a position left out is the
-        place in the list."""
+        """Join nodes; members are `{"node_id", "role", "position"}`, position optional."""
         edge = Edge(clock.new_uuid(), *_admit(type, label, members, weight))
         with self.atomic(write=True) as connection:
             self._insert_edge(connection, edge)

@@ -31,8 +31,7 @@ class NodeTable(GraphRows):
     """The nodes of one tenant."""
 
     def create_node(self, type: str, content: str, **kwargs: Any) -> str:
-        """Add one node and return its id. Keywords: subtype, tier, confidence, provenance,
-        metadata."""
+        """Add a node; its id. Keywords: subtype, tier, confidence, provenance, metadata."""
         return self.create_nodes([{"type": type, "content": content, **kwargs}])[0]
 
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -125,8 +124,7 @@ class NodeTable(GraphRows):
         return self._db.row(sql, (node_id, self._space))
 
     def update_node(self, node_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool:
-        """Change type, content, subtype, tier, confidence, provenance or metadata; False when there
-        is no such node."""
+        """Change fields of a node; False when there is no such node."""
         why = admit_reason(reasoning)
         with self.atomic(write=True) as connection:
             found = self._find(node_id)
@@ -215,8 +213,7 @@ class NodeTable(GraphRows):
         min_confidence: float | None = None,
         limit: int = 100,
     ) -> list[Node]:
-        """Nodes by what they are, most recently changed first. The archive is left out unless asked
-        for."""
+        """Nodes by fields, most recently changed first, without the archive by default."""
         where, values = node_filters(type, tier, min_confidence)
         rows = self._db.rows(
             f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? {where} "
