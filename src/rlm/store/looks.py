@@ -5,73 +5,19 @@ import re
 
 AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
 SQUEEZE = str.maketrans("", "", "_-" + AROUND_NAME.decode())
-_PLACEHOLDER_STARTS = (
-    *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
-    *(
-        "your",
-        "my_",
-        "my-",
-        "example",
-        "placeholder",
-        "replace",
-        "insert",
-        "changeme",
-        "change_",
-        "change-",
-    ),
-    *(
-        "dummy",
-        "redacted",
-        "todo",
-        "fixme",
-        "sample",
-        "enter_",
-        "enter-",
-        "some_",
-        "some-",
-        "the_",
-        "the-",
-    ),
-    *(
-        "os.",
-        "process.",
-        "env.",
-        "self.",
-        "this.",
-        "config.",
-        "settings.",
-        "secrets.",
-        "vars.",
-        "var.",
-    ),
-    *(
-        "op://",
-        "vault:",
-        "file:",
-        "arn:",
-        "ref+",
-        "keyring:",
-        "env:",
-        "secret://",
-        "http://",
-        "https://",
-    ),
-)
-_PLACEHOLDER_WORDS = frozenset(
-    {
-        "none",
-        "null",
-        "undefined",
-        "true",
-        "false",
-        "string",
-        "optional",
-        "required",
-        "boolean",
-        "integer",
-    }
-    | {"hidden", "masked", "password", "passphrase", "secret", "token", "apikey", "credentials"}
-)
+_STARTS = """
+$ < { % [redacted @{ ... … *** xxx #{ !ref !secret
+your my_ my- example placeholder replace insert changeme change_ change- dummy redacted todo
+fixme sample enter_ enter- some_ some- the_ the-
+os. process. env. self. this. config. settings. secrets. vars. var.
+op:// vault: file: arn: ref+ keyring: env: secret:// http:// https://
+"""
+_WORDS = """
+none null undefined true false string optional required boolean integer hidden masked password
+passphrase secret token apikey credentials
+"""
+_PLACEHOLDER_STARTS = tuple(_STARTS.split())
+_PLACEHOLDER_WORDS = frozenset(_WORDS.split())
 _CALL = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$"
 )
