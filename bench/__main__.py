@@ -26,8 +26,8 @@ PARTS = (
 )
 INTRO = """# Benchmarks
 
-Written by `make bench`. Every table is one run on one machine; read the ratios, not the milliseconds. Machines
-like this one are shared and noisy.
+Written by `make bench`. Every table is one run on one machine; read the ratios, not the
+milliseconds. Machines like this one are shared and noisy.
 """
 
 

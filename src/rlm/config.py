@@ -141,7 +141,7 @@ def config_path(environ: Mapping[str, str] | None = None) -> Path:
 
 @dataclass(frozen=True)
 class EndpointSettings:
-    """One table `[endpoints.NAME]` of the config file. The secrets come from the environment only."""
+    """One table `[endpoints.NAME]` of the config file; secrets come from the environment."""
 
     name: str
     url: str = _option("", "Where it answers SPARQL queries.")
@@ -173,7 +173,7 @@ ENDPOINT_CHOICES = {"method": ("auto", "get", "post"), "auth": ("none", "basic",
 
 
 def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSettings]:
-    """The endpoints of the config file by name. Raises ConfigError for a table that cannot be used."""
+    """The endpoints of the config file by name; ConfigError for an unusable table."""
     env = os.environ if environ is None else environ
     tables = _from_file(env.get("RLM_CONFIG")).get("endpoints", {})
     path = config_path(env)

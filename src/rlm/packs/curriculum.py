@@ -30,9 +30,9 @@ from rlm.ontology.query.guard import check_query
 from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, read_tree, shown
 
 KINDS = (
-    "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses", "all_superclasses",
-    "is_subclass", "properties_by_domain", "properties_by_range", "search", "path", "roots", "count", "instances",
-    "absent",
+    "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses",
+    "all_superclasses", "is_subclass", "properties_by_domain", "properties_by_range", "search",
+    "path", "roots", "count", "instances", "absent",
 )  # fmt: skip
 QUERY_CHARS = 4_000
 _SETS = ("set", "contains_all", "count")
@@ -94,8 +94,7 @@ def read_curriculum(path: str | Path) -> Curriculum:
         raise fault.told(file) from fault.__cause__
 
 
-# -- parts
-# ---------------------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------
 
 
 def _curriculum(file: Path, top: Mapping) -> Curriculum:
@@ -190,8 +189,7 @@ def _located(file: Path, ontology: Mapping) -> Path:
     raise Fault(ontology.values["path"].at, f"there is no ontology {shown(str(given))}{where}")
 
 
-# -- values
-# --------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def _fields(

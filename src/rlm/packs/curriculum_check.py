@@ -24,24 +24,27 @@ from rlm.packs.curriculum import KINDS, Curriculum
 
 _LEAST_ALIKE = 0.75
 _OF_RDF = """
-type Property Statement subject predicate object value first rest nil List Seq Bag Alt langString HTML
+type Property Statement subject predicate object value first rest nil List Seq Bag Alt langString
+HTML
 """
 _OF_RDFS = """
-Resource Class Literal Datatype Container ContainerMembershipProperty label comment seeAlso isDefinedBy subClassOf
-subPropertyOf domain range member
+Resource Class Literal Datatype Container ContainerMembershipProperty label comment seeAlso
+isDefinedBy subClassOf subPropertyOf domain range member
 """
 _OF_OWL = """
-AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty AsymmetricProperty Axiom Class
-DataRange DatatypeProperty DeprecatedClass DeprecatedProperty FunctionalProperty InverseFunctionalProperty
-IrreflexiveProperty NamedIndividual NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty
-ReflexiveProperty Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom annotatedProperty
-annotatedSource annotatedTarget assertionProperty backwardCompatibleWith bottomDataProperty bottomObjectProperty
-cardinality complementOf datatypeComplementOf deprecated differentFrom disjointUnionOf disjointWith distinctMembers
-equivalentClass equivalentProperty hasKey hasSelf hasValue imports incompatibleWith intersectionOf inverseOf
-maxCardinality maxQualifiedCardinality members minCardinality minQualifiedCardinality onClass onDataRange onDatatype
-onProperties onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith qualifiedCardinality sameAs
-someValuesFrom sourceIndividual targetIndividual targetValue topDataProperty topObjectProperty unionOf versionIRI
-versionInfo withRestrictions
+AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty
+AsymmetricProperty Axiom Class DataRange DatatypeProperty DeprecatedClass DeprecatedProperty
+FunctionalProperty InverseFunctionalProperty IrreflexiveProperty NamedIndividual
+NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty ReflexiveProperty
+Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom annotatedProperty
+annotatedSource annotatedTarget assertionProperty backwardCompatibleWith bottomDataProperty
+bottomObjectProperty cardinality complementOf datatypeComplementOf deprecated differentFrom
+disjointUnionOf disjointWith distinctMembers equivalentClass equivalentProperty hasKey hasSelf
+hasValue imports incompatibleWith intersectionOf inverseOf maxCardinality maxQualifiedCardinality
+members minCardinality minQualifiedCardinality onClass onDataRange onDatatype onProperties
+onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith qualifiedCardinality sameAs
+someValuesFrom sourceIndividual targetIndividual targetValue topDataProperty topObjectProperty
+unionOf versionIRI versionInfo withRestrictions
 """
 _ALWAYS = frozenset(
     [
@@ -95,8 +98,7 @@ def _meant(tag: str) -> str:
     return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
 
 
-# -- terms
-# -------------------------------------------------------------------------------------------------------
+# -- terms ----------------------------------------------------------------------------------------
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:

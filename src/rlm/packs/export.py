@@ -154,7 +154,7 @@ def _lines(
 
 
 def _clean(item: MemoryItem, tenant: Tenant, *, universal: bool) -> MemoryItem:
-    """Through the gate again, for its rules may be newer; no task that names IRIs goes universal."""
+    """Through the gate again, whose rules may be newer; a universal task names no IRI."""
     if universal and item.task_query and hardcoded(item.task_query):
         item = replace(item, task_query=None)
     return gate.admit_item(item, tenant, origin=item.origin or "export")

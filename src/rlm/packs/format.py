@@ -58,8 +58,7 @@ _TYPES: dict[str, type] = {
 KEYS = frozenset({*_TYPES, "confidence", "sha256"})
 
 
-# -- reading
-# -------------------------------------------------------------------------------------------
+# -- reading --------------------------------------------------------------------------------------
 
 
 def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
@@ -281,8 +280,7 @@ def _check_hash(record: Mapping[str, Any], claimed: Any) -> None:
         )
 
 
-# -- a record and a memory
-# -----------------------------------------------------------------------------
+# -- a record and a memory ------------------------------------------------------------------------
 
 
 def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
@@ -331,7 +329,7 @@ def _known_scope(text: bytes) -> Scope:
 
 
 def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
-    """What a line says of a memory, without `sha256`. With `pack`, marked as exported in that pack."""
+    """What a line says of a memory, without `sha256`; with `pack`, marked as exported in it."""
     provenance = dict(item.provenance)
     source_type = item.source_type
     before = provenance.pop(BEFORE_PACK, None)
@@ -383,8 +381,7 @@ def stamp(item: MemoryItem, pack: str) -> None:
     item.source_type = "pack"
 
 
-# -- writing
-# -------------------------------------------------------------------------------------------
+# -- writing --------------------------------------------------------------------------------------
 
 
 def dumps(value: Any) -> str:

@@ -83,7 +83,7 @@ def manifest_path(pack: Path) -> Path:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read one strictly: known keys only, and a file name that stays in the manifest's own folder."""
+    """Read one strictly: known keys only, and a file in the manifest's own folder."""
     with open_regular(path, MANIFEST_BYTES) as file:
         data = file.read(MANIFEST_BYTES + 1)
     try:

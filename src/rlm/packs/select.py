@@ -33,7 +33,7 @@ class Candidate:
 def candidates(
     db: MemoryBackend, *, ontology: str | None = None, threshold: float = THRESHOLD
 ) -> tuple[list[Candidate], int]:
-    """Every memory that comes into question, by id, and how many do not. Quarantined ones never do."""
+    """Every candidate by id, and how many live memories are none; quarantined ones never are."""
     live = [item for item in db.list_items(limit=EVERYTHING) if item.trust != "quarantined"]
     live.sort(key=lambda item: LEVELS.index(item.level))
     nearest: dict[str, MemoryItem] = {}

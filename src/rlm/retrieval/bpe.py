@@ -54,7 +54,7 @@ class Vocabulary:
     """The tokens and their ids. `encode_word` may be called from several threads."""
 
     def __init__(self, ids: dict[str, int], *, cached_words: int = CACHED_WORDS) -> None:
-        """Raises ValueError unless U+2581 and all 256 byte tokens are there and ids run from 0 up."""
+        """ValueError unless U+2581 and all 256 byte tokens are there and ids run from 0."""
         self._bytes = [f"<0x{byte:02X}>" for byte in range(256)]
         if SPACE not in ids or any(token not in ids for token in self._bytes):
             raise ValueError("the vocabulary lacks U+2581 or a byte token")

@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
 
 def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder | None:
-    """The embedder that the settings name; None for `none`. Loads no model and calls nothing yet."""
+    """The embedder that the settings name, or None; no model is loaded or called yet."""
     if kind == "none":
         return None
     if kind == "static":

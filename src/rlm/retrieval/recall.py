@@ -202,9 +202,9 @@ def recall(
 
 
 def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
-    """Whether one that was not read could win by its confidence, of which none has more than `lift`.
+    """Whether an unread one could win by its confidence, which is at most `lift`.
 
-    Among equals the estimates decide: they are too rough to look further for a difference in recency.
+    Among equals the estimates decide: they are too rough to tell recency apart.
     """
     factor = last.score / last.similarity
     return lift > factor * (1.0 + 2.0 * rank.RECENCY_GAIN) and last.score < bound * lift

@@ -123,7 +123,7 @@ class _Tokens:
         self._words = _Words(vocab)
 
     def load_table(self) -> None:
-        """Weigh every vector of the vocabulary once: 32 MB, which pays for itself in a bulk load."""
+        """Weigh every vector of the vocabulary once (32 MB): pays off in a bulk load."""
         if self._table is None:
             table = np.empty(self._vectors.shape, np.float32)
             for start in range(0, len(table), TABLE_ROWS):

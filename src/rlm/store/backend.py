@@ -59,7 +59,7 @@ class ItemStore(Protocol):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
+        """The best `k` memories for a task, or as many as match, best first."""
         ...
 
     def get(self, memory_id: str) -> MemoryItem | None:
@@ -88,7 +88,7 @@ class ItemStore(Protocol):
         ...
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        """Change fields of one memory. New words give a new id, which the returned memory carries."""
+        """Change fields of one memory. New words give it a new id."""
         ...
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
@@ -146,7 +146,7 @@ class RunStore(Protocol):
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories of this project first, each with its run; or the one of this id."""
+        """Trajectories of this project with their runs, newest first; or that of this id."""
         ...
 
     def learning_rows(
@@ -201,7 +201,7 @@ class SessionQueue(Protocol):
         ...
 
     def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job, all or none. StoreError without the lease."""
+        """Store what a session taught and end its job; StoreError without the lease."""
         ...
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
@@ -247,7 +247,7 @@ class ProjectStore(Protocol):
         ...
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
-        """Take over what was kept under a project's former name, while the new one holds nothing."""
+        """Take over a project's former name, while the new one holds nothing."""
         ...
 
 
@@ -267,7 +267,7 @@ class StoreHealth(Protocol):
         ...
 
     def repair(self) -> list[str]:
-        """Mend what can be made anew from the rows: indexes, triggers, vectors; what was done."""
+        """Rebuild from the rows what can be: indexes, triggers, vectors; what was done."""
         ...
 
     def backup(self, path: str | Path) -> Path:

@@ -208,7 +208,6 @@ class JSONDocument:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Writes inside of this happen all together or not at all."""
         before, autosave = self._state(), self.autosave
         self.autosave = False
         try:

@@ -70,11 +70,9 @@ class MemoryStore(JSONRuns):
     # -- adding ------------------------------------------------------------------------------------
 
     def add(self, item: MemoryItem) -> str:
-        """Store one memory and return its id. The same memory twice is one entry."""
         return self.add_many([item])[0]
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
         admitted = list(gate.admit_items(items, self.tenant, origin=self.origin))
         before = self._state()
         self._put(admitted)
@@ -82,7 +80,6 @@ class MemoryStore(JSONRuns):
         return [item.memory_id for item in admitted]
 
     def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there. One that is gone by now is left out."""
         apply_lessons(self, lessons)
 
     # -- retrieving --------------------------------------------------------------------------------
@@ -96,7 +93,6 @@ class MemoryStore(JSONRuns):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
         gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
 
@@ -135,12 +131,10 @@ class MemoryStore(JSONRuns):
     # -- reading and changing one ------------------------------------------------------------------
 
     def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
         place = self._place(memory_id)
         return None if place is None else replace(self._items[place])
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        """Ids of memories that begin so, in order."""
         if kind != "memory":
             raise _lacking("graph")
         ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
@@ -160,7 +154,6 @@ class MemoryStore(JSONRuns):
         limit: int = 100,
         offset: int = 0,
     ) -> list[MemoryItem]:
-        """Memories by what they are, newest first."""
         names = {"source_type": source_type, "outcome": outcome, "trust": trust, "level": level}
         gate.check_listing(names, provenance, limit, offset)
         chosen = [
@@ -176,7 +169,6 @@ class MemoryStore(JSONRuns):
         return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        """Change fields of one memory. New words give a new id, which the returned memory carries."""
         place = self._place(memory_id)
         if place is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
@@ -192,11 +184,9 @@ class MemoryStore(JSONRuns):
         return replace(new)
 
     def delete(self, memory_id: str) -> bool:
-        """Archive one memory; False when there was none to archive. `restore` brings it back."""
         return self._set_archived(memory_id, clock.now_iso())
 
     def restore(self, memory_id: str) -> bool:
-        """Bring an archived memory back."""
         return self._set_archived(memory_id, None)
 
     def _set_archived(self, memory_id: str, at: str | None) -> bool:
@@ -209,7 +199,6 @@ class MemoryStore(JSONRuns):
         return True
 
     def purge(self, memory_id: str) -> bool:
-        """Remove one memory for good."""
         place = self._place(memory_id)
         if place is None:
             return False
@@ -219,7 +208,6 @@ class MemoryStore(JSONRuns):
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        """Take a memory out of quarantine."""
         item = self.get(memory_id)
         if item is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
@@ -235,19 +223,16 @@ class MemoryStore(JSONRuns):
     # -- what it lacks -----------------------------------------------------------------------------
 
     def queue_session(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported."""
         raise _lacking("queue")
 
     lease_job = finish_job = fail_job = jobs = queue_session
 
     def open_branch(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported."""
         raise _lacking("branches")
 
     get_branch = spend_branch = end_branch = branches = open_branch
 
     def other_projects(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported."""
         raise _lacking("projects")
 
     adopt_project = other_projects
@@ -255,7 +240,6 @@ class MemoryStore(JSONRuns):
     # -- the whole ---------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, and which engines are live."""
         live, records = self.memories, self._seen(self._artifacts)
 
         def groups(name: str) -> dict[str, int]:
@@ -291,7 +275,6 @@ class MemoryStore(JSONRuns):
         return []
 
     def backup(self, path: str | Path) -> Path:
-        """A whole copy."""
         return self.save(Path(path).expanduser())
 
     def __enter__(self) -> Self:

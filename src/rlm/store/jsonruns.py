@@ -30,7 +30,6 @@ class JSONRuns(JSONDocument):
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
         given_to, uses = gate.admit_usage(trajectory_id, retrieved)
         before = self._state()
         self._note_usage(given_to, uses)
@@ -62,7 +61,6 @@ class JSONRuns(JSONDocument):
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
         lessons: Lessons | None = None,
     ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
         run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
         given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
@@ -98,8 +96,6 @@ class JSONRuns(JSONDocument):
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
-        confidence."""
         place = self._place(memory_id)
         if place is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
@@ -120,8 +116,6 @@ class JSONRuns(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
-        reason."""
         kept = [signal for signal in self._seen(self._signals) if signal["memory_id"] == memory_id]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
@@ -129,7 +123,6 @@ class JSONRuns(JSONDocument):
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories first, each with its run; or the one of this id."""
         records = self._seen(self._artifacts)
         kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
         kept = [
@@ -142,7 +135,6 @@ class JSONRuns(JSONDocument):
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
-        """Every trajectory in little, the last stored first."""
         used: dict[str, list[tuple[str, int, float | None]]] = {}
         for use in self._seen(self._usage):
             used.setdefault(use["trajectory_id"], []).append(
@@ -153,7 +145,6 @@ class JSONRuns(JSONDocument):
         yield from islice(wanted, gate.check_count(limit, "limit"))
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
-        """Which of these trajectories have a judgment of high confidence."""
         wanted = set(trajectory_ids)
         return {
             record["trajectory"]["trajectory_id"]
@@ -171,7 +162,6 @@ class JSONRuns(JSONDocument):
         level: str = "project",
         on_progress: Callable[[int], None] | None = None,
     ) -> tuple[int, int]:
-        """Import memories that passed the gate, all or none: the import's number, how many are new."""
         brought: dict[str, str] = {}
         with self.together():
             read = 0
@@ -219,12 +209,10 @@ class JSONRuns(JSONDocument):
         return True
 
     def packs(self) -> list[PackRow]:
-        """Every import that this tenant may see, oldest first."""
         names = PackRow.__slots__
         return [PackRow(**{name: row[name] for name in names}) for row in self._seen(self._packs)]
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
-        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
         row = next((row for row in self._seen(self._packs) if row["pack_no"] == pack_no), None)
         if row is None or row["rolled_back_at"] is not None:
             return 0, []
@@ -249,15 +237,15 @@ class JSONRuns(JSONDocument):
 def _learning_row(
     record: dict[str, Any], used: dict[str, list[tuple[str, int, float | None]]]
 ) -> LearningRow:
-    run, made, verdict = record["run"], record["trajectory"], record["judgment"] or {}
+    run, path, verdict = record["run"], record["trajectory"], record["judgment"] or {}
+    own = ("trajectory_id", "created_at", "task_query", "iteration_count")
     columns = {
-        name: made[name]
-        for name in ("trajectory_id", "created_at", "task_query", "iteration_count")
+        **{name: path[name] for name in own},
+        "converged": bool(path["converged"]),
+        **{name: run[name] for name in ("run_id", "model", "ontology_name")},
+        **{name: verdict.get(name) for name in ("is_success", "confidence")},
     }
-    columns |= {"run_id": run["run_id"], "converged": bool(made["converged"]), "model": run["model"],
-                "ontology_name": run["ontology_name"], "is_success": verdict.get("is_success"),
-                "confidence": verdict.get("confidence")}  # fmt: skip
-    return learning_row(columns, made["artifact"], used.get(made["trajectory_id"], []))
+    return learning_row(columns, path["artifact"], used.get(path["trajectory_id"], []))
 
 
 def _digest(item: MemoryItem) -> str:

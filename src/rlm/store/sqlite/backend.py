@@ -115,11 +115,9 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- adding ------------------------------------------------------------------------------------
 
     def add(self, item: MemoryItem) -> str:
-        """Store one memory and return its id. The same memory twice is one row."""
         return self.add_many([item])[0]
 
     def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
         ids: list[str] = []
         with self.together():
             admitted = gate.admit_items(items_, self.tenant, origin=self.origin)
@@ -163,8 +161,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
-        valid task."""
         gate.check_retrieve(task, outcome, k)
 
         def admits(document: Document) -> bool:
@@ -220,13 +216,11 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- reading and changing one ------------------------------------------------------------------
 
     def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
         with self.db.read() as connection:
             found = items.fetch(connection, self.spaces.visible(), memory_id)
         return None if found is None else found[2]
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        """Ids of memories, nodes or edges that begin so, in order."""
         with self.db.read() as connection:
             return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
 
@@ -236,7 +230,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             return listing.select(connection, self.spaces.visible(), **filters)
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        """Change fields of one memory. New words give a new id, which the returned memory carries."""
         with self.db.write() as connection:
             self._flush_accesses(connection)
             number, space, old = self._existing(connection, memory_id)
@@ -284,8 +277,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
-        confidence."""
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
@@ -299,7 +290,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return after
 
     def delete(self, memory_id: str) -> bool:
-        """Archive one memory; False when there was none to archive. `restore` brings it back."""
         with self.db.write() as connection:
             found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None or found[1]:
@@ -308,7 +298,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return True
 
     def restore(self, memory_id: str) -> bool:
-        """Bring an archived memory back."""
         with self.db.write() as connection:
             found = items.fetch(connection, self.spaces.visible(), memory_id, archived_first=True)
             if found is None or not found[2].archived_at:
@@ -317,7 +306,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return True
 
     def purge(self, memory_id: str) -> bool:
-        """Remove one memory for good."""
         with self.db.write() as connection:
             found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None:
@@ -346,20 +334,17 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Writes inside of this happen all together or not at all."""
         with self.db.write() as connection:
             yield
             self._flush_accesses(connection)
         self.index.catch_up()
 
     def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there. One that is gone by now teaches nothing."""
         apply_lessons(self, lessons)
 
     # -- projects ----------------------------------------------------------------------------------
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
-        """How many `memories` or `trajectories` the other projects have; the most first."""
         with self.db.read() as connection:
             return listing.other_projects(connection, self.tenant, what)
 
@@ -396,7 +381,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- the whole file ----------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, and which engines are live."""
         with self.db.read() as connection:
             counts = listing.counts(connection, self.spaces.visible())
         return {
@@ -421,11 +405,9 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return self.db.read_only
 
     def check(self) -> list[Check]:
-        """Is everything sound? Every check, in order of how much a failure would matter."""
         return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
 
     def repair(self) -> list[str]:
-        """Mend what can be made anew from the rows: schema, indexes, vectors; what was done."""
         made = integrity.mend_schema(self.db)
         done = [f"made anew: {', '.join(made)}"] if made else []
         self.fts5 = self._has_fts5()
@@ -443,7 +425,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
 
     def backup(self, path: str | Path) -> Path:
-        """A whole copy, made while others may write."""
         target = Path(path).expanduser()
         try:
             if target.exists() and target.samefile(self.db.path):

@@ -110,7 +110,7 @@ def erase(connection: apsw.Connection, source: Source, numbers: Sequence[int]) -
 
 
 def rebuild(connection: apsw.Connection, source: Source, model: str | None = None) -> None:
-    """Make every block anew from the rows. Inside `write()`. Without a `model`, that of each row."""
+    """Rebuild every block from the rows, inside `write()`; the model defaults to each row's."""
     stamp, last = take_numbers(connection, "stamp", 1), 0
     empty = _Block.empty(0).to_bytes()  # kept, with a new stamp, so that every process notices
     sql = "UPDATE recall_blocks SET stamp = ?, model = NULL, data = ? WHERE kind = ?"

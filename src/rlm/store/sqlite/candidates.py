@@ -1,7 +1,6 @@
 """What SQLite supplies to recall: FTS5 and the word index find by words, sign codes by meaning.
 
-Bound to one kind of row. The spaces that the tenant sees come with each question, and stand in every
-statement.
+Bound to one kind of row. The spaces that the tenant sees come with each question.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ This module knows no table. It maps every apsw error to ours, in `mapped`, and n
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import threading
@@ -42,7 +41,6 @@ NETWORK_FILE_SYSTEMS = frozenset(
 PAGE_BYTES = 8_192
 """A memory takes some 1,300 bytes: pages of 4 kB waste a sixth, of 8 kB a thirtieth."""
 CACHE_KIB = 65_536
-CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
 FOREIGN_SCHEMA = ("no such ", "has no column", "vtable constructor failed", "malformed")
 """Where SQLite says one of these, somebody changed our tables."""
@@ -67,7 +65,6 @@ class Database:
         self._depth = self._reading = 0
         self._pid = os.getpid()
         self._closed = False
-        self._copying: threading.Thread | None = None
         try:
             self._prepare_file(read_only)
         except OSError as exc:
@@ -112,9 +109,7 @@ class Database:
             ).fetchall()  # a statement after one that answers runs only when the answer is read
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             if not self.read_only:
-                connection.pragma(
-                    "page_size", PAGE_BYTES
-                )  # of a new file; any other keeps what it has
+                connection.pragma("page_size", PAGE_BYTES)  # of a new file; others keep theirs
                 mode = connection.pragma("journal_mode", "wal")
                 if mode != "wal":
                     raise StoreError(
@@ -135,7 +130,6 @@ class Database:
 
     def close(self) -> None:
         """Close the connection; a closed database opens again at its next use after a fork only."""
-        self.settle()
         with self._guard:
             self._closed = True
             if self._pid == os.getpid():
@@ -147,7 +141,7 @@ class Database:
         """The live connection."""
         self._after_fork()
         if self._closed:
-            raise _was_closed(self.path)
+            raise _closed_error(self.path)
         return self._connection
 
     @property
@@ -162,7 +156,6 @@ class Database:
             self._pid = os.getpid()
             self._mutex = threading.RLock()
             self._depth = self._reading = 0
-            self._copying = None
             self._closed = False
             _abandoned.append(self._connection)
             self.lock.forget()
@@ -227,15 +220,10 @@ class Database:
                 _end_stray(connection)
 
     @contextmanager
-    def write(
-        self, *, wait_s: float | None = None, large: bool = False
-    ) -> Iterator[apsw.Connection]:
-        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer
-        one.
+    def write(self, *, wait_s: float | None = None) -> Iterator[apsw.Connection]:
+        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing; nested use joins in.
 
-        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked. What is
-        committed is safe in the log; SQLite then copies it into the file. After a `large` write
-        that takes long, so it is done behind the caller's back, and no other writer waits for it.
+        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
         """
         with self._guard, mapped(self.path):
             if self.read_only:
@@ -258,7 +246,6 @@ class Database:
                 _end_stray(connection)
                 self._begin(connection, ends - time.monotonic())
                 yield connection
-                connection.wal_autocheckpoint(0 if large else CHECKPOINT_PAGES)
                 connection.execute("COMMIT")
                 self.writes += 1
             except BaseException:
@@ -270,8 +257,6 @@ class Database:
                     _end_stray(connection)
                 finally:
                     self.lock.release()
-        if large:
-            self._copy_later()
 
     def _begin(self, connection: apsw.Connection, left_s: float) -> None:
         """Other programs hold SQLite's own lock: the rest of the wait goes to that."""
@@ -303,31 +288,6 @@ class Database:
         except StoreError:
             return False
         return True
-
-    def _copy_later(self) -> None:
-        """Copy the log into the file in a thread, over a connection of its own."""
-        self.settle()
-        self._copying = threading.Thread(target=self._copy, name="rlm checkpoint")
-        try:
-            self._copying.start()
-        except RuntimeError:  # no room for one, or the interpreter is about to end
-            self._copying = None
-            self._copy()
-
-    def _copy(self) -> None:
-        with contextlib.suppress(apsw.Error):  # somebody else does it, or the next writer will
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
-            try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            finally:
-                connection.close()
-
-    def settle(self) -> None:
-        """Wait for what a large write left to be done."""
-        copying = self._copying
-        if copying is not None and self._pid == os.getpid():
-            copying.join()
-            self._copying = None
 
     def data_version(self) -> tuple[int, ...]:
         """Changes whenever this or any other process has committed."""
@@ -384,9 +344,8 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
         if len(parts) < 3:
             continue
         point = parts[1].replace("\\040", " ").rstrip("/") or "/"
-        if (target == point or target.startswith(point.rstrip("/") + "/")) and len(point) >= len(
-            best
-        ):
+        inside = target == point or target.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
             best, kind = point, parts[2]
     if kind in NETWORK_FILE_SYSTEMS:
         raise StoreError(
@@ -395,7 +354,7 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
         )
 
 
-def _was_closed(path: Path) -> StoreError:
+def _closed_error(path: Path) -> StoreError:
     return StoreError(f"the store {path} was closed: open it again with open_store")
 
 
@@ -409,11 +368,8 @@ def damaged_row(table: str, row: str, column: str, what: str) -> StoreCorrupt:
 
 def kind_of(value: Value) -> str:
     """What SQLite calls this, for a message."""
-    return (
-        "nothing"
-        if value is None
-        else {str: "text", int: "a number", float: "a number"}.get(type(value), "a blob")
-    )
+    names = {type(None): "nothing", str: "text", int: "a number", float: "a number"}
+    return names.get(type(value), "a blob")
 
 
 _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ...] = (
@@ -476,7 +432,7 @@ def _fault(path: Path, exc: Exception) -> Exception:
         if isinstance(exc, kinds):
             return error(message.format(path=path, exc=exc))
     if isinstance(exc, (apsw.ConnectionClosedError, apsw.CursorClosedError)):
-        return _was_closed(path)
+        return _closed_error(path)
     if not isinstance(exc, apsw.Error):
         binding = "binding" in str(exc).lower()
         return ValidationError(f"a value cannot be stored: {exc}") if binding else exc

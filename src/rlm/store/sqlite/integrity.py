@@ -76,7 +76,7 @@ def check_file(path: Path) -> Check | None:
 
 
 def _open_untouched(path: Path) -> apsw.Connection:
-    """A reader that leaves no file behind. With nobody else at the file, SQLite need not share it."""
+    """A reader that leaves no file behind: unshared, where nobody else uses the file."""
     shared = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
     name = f"file:{quote(str(path.resolve()))}?{'mode=ro' if shared else 'immutable=1'}"
     return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)

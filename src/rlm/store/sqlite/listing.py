@@ -25,8 +25,8 @@ def ids_starting(
     """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
     table, column = _IDS[choice(kind, tuple(_IDS), "kind")]
     rows = connection.execute(
-        f"SELECT DISTINCT {column} FROM {table} WHERE space_id {in_spaces(spaces)} AND {column} >= ?"
-        f" AND {column} < ? ORDER BY {column} LIMIT ?",
+        f"SELECT DISTINCT {column} FROM {table} WHERE space_id {in_spaces(spaces)}"
+        f" AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?",
         (prefix, prefix + "\U0010ffff", check_count(limit, "limit")),
     )
     return [str(row[0]) for row in rows]

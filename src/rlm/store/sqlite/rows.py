@@ -1,4 +1,4 @@
-"""Memories as rows of `memory_items`: every column, and back, with the column named that is damaged.
+"""Memories as rows of `memory_items`, and back; an error names the damaged column.
 
 SQLite stores anything in any column, so nothing that was read is taken for what it must be.
 """

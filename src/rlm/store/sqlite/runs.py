@@ -1,4 +1,4 @@
-"""The part of the backend that keeps runs: trajectories, judgments, usage, signals of confidence."""
+"""The part of the backend that keeps runs: trajectories, judgments, usage, confidence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ class Runs(Part):
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
         given_to, uses = gate.admit_usage(trajectory_id, retrieved)
         with self.db.write() as connection:
             self._save_usage(connection, self.spaces.ensure("project"), given_to, uses)
@@ -68,7 +67,6 @@ class Runs(Part):
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
         lessons: Lessons | None = None,
     ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
         run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
         given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
         with self.together():
@@ -137,7 +135,6 @@ class Runs(Part):
         self.db.run_many(sql, [(gate.admit_id(each, "memory_id"),) for each in followed])
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of confidence, oldest first: at, kind, delta, before, after, reason."""
         rows = self.db.rows(
             f"SELECT {', '.join(_SIGNAL)} FROM confidence_signals WHERE memory_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())} ORDER BY signal_no",
@@ -149,7 +146,6 @@ class Runs(Part):
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories of this project first, each with its run; or the one of this id."""
         which = "" if trajectory_id is None else "AND t.trajectory_id = ?"
         columns = [f"r.{name}" for name in _RUN] + [f"t.{name}" for name in _TRAJECTORY]
         rows = self.db.rows(
@@ -211,7 +207,6 @@ class Runs(Part):
         return found, last if len(found) == limit else None
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
-        """Which of these trajectories have a judgment of high confidence."""
         rows = self.db.rows(
             "SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id)"
             f" WHERE space_id {in_spaces(self.spaces.visible())} AND confidence = 'high'"

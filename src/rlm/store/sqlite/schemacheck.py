@@ -20,7 +20,7 @@ FTS = ("memory_fts", "node_fts")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a file's schema differs from ours. `wanted` is what ours says of each name that differs."""
+    """How a file's schema differs; `wanted` is our version of each name that differs."""
 
     missing: tuple[str, ...]
     changed: tuple[str, ...]

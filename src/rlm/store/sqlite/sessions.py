@@ -1,7 +1,8 @@
 """The part of the backend that keeps sessions: the distil queue and their branches.
 
-A job is unique by agent and session. A lease is a time and a fence: the fence grows with every lease,
-so a worker that comes back after its lease has run out cannot finish what another has taken over.
+A job is unique by agent and session. A lease is a time and a fence: the fence grows with every
+lease, so a worker that comes back after its lease has run out cannot finish what another has taken
+over.
 """
 
 from __future__ import annotations
@@ -80,13 +81,11 @@ class Sessions(Part):
         return None if row is None else _job(row)
 
     def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job, all or none. StoreError without the lease."""
         with self.together():
             self._end_job(job, "done")
             return self.add_many(memories)
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
-        """Try a job again at that time, or never: then it is a dead letter."""
         why = gate.admit_text(error, "error", 2_000)
         at = None if retry_at is None else gate.admit_time(retry_at, "retry_at")
         self._end_job(job, "dead" if at is None else "ready", error=why, not_before=at)
@@ -110,7 +109,6 @@ class Sessions(Part):
                 )
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
-        """Jobs, the oldest first: ready, leased, done or dead."""
         which = "" if state is None else f"AND state = '{gate.choice(state, JOB_STATES, 'state')}'"
         sql = (
             f"SELECT {_JOB} FROM distill_queue WHERE space_id {in_spaces(self.spaces.visible())}"
@@ -121,7 +119,6 @@ class Sessions(Part):
     def open_branch(
         self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
     ) -> Branch:
-        """Begin a branch of a session, below a parent or at its root."""
         session, text, budget = gate.admit_branch(session_id, description, budget_tokens)
         with self.db.write() as connection:
             parent = None if parent_id is None else self.get_branch(parent_id)
@@ -136,14 +133,11 @@ class Sessions(Part):
         return made
 
     def get_branch(self, branch_id: str) -> Branch | None:
-        """One branch; None when this tenant has no such id."""
         where = f"branch_id = ? AND space_id {in_spaces(self.spaces.visible())}"
         row = self.db.row(f"SELECT {_BRANCH} FROM branches WHERE {where}", (branch_id,))
         return None if row is None else Branch(*row)
 
     def spend_branch(self, branch_id: str, tokens: int) -> Branch:
-        """Count tokens against an open branch's budget. LimitExceeded, and nothing is counted, above
-        it."""
         gate.natural(tokens, "tokens")
         with self.db.write():
             branch = self._open(branch_id)
@@ -156,7 +150,6 @@ class Sessions(Part):
             return self._rewrite_branch(replace(branch, used_tokens=branch.used_tokens + tokens))
 
     def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
-        """End an open branch: returned, failed or expired."""
         gate.choice(state, BRANCH_ENDS, "state")
         text = None if result is None else gate.admit_text(result, "result")
         with self.db.write():
@@ -180,7 +173,6 @@ class Sessions(Part):
         return branch
 
     def branches(self, session_id: str) -> list[Branch]:
-        """The branches of a session, the oldest first."""
         sql = (
             f"SELECT {_BRANCH} FROM branches WHERE session_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())} ORDER BY created_at, branch_id"

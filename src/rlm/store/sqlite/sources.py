@@ -1,4 +1,4 @@
-"""What can be searched: the live view, the text index and the column weights of each kind of row."""
+"""What can be searched: the live view, text index and column weights of each kind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUBTYPE, _CONTENT, _CONFIDENCE = map(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One searchable kind. `columns` are text columns of `view`; the space follows them in `fts`."""
+    """One searchable kind; `columns` are text columns of `view`, in `fts` followed by space."""
 
     kind: str
     table: str

@@ -13,7 +13,7 @@ from rlm.store.types import LEVELS, Lessons, MemoryItem, Tenant
 
 
 class Spaces:
-    """The up to three spaces of one tenant. Nothing is remembered: a transaction may yet roll back."""
+    """The spaces of one tenant, three at most. Uncached: a transaction may yet roll back."""
 
     def __init__(self, database: Database, tenant: Tenant) -> None:
         self._db = database
@@ -74,11 +74,9 @@ class Part:
     origin: str
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
         raise NotImplementedError
 
     def together(self) -> AbstractContextManager[None]:
-        """Writes inside of this happen all together or not at all."""
         raise NotImplementedError
 
     def apply_lessons(self, lessons: Lessons) -> None:
