@@ -123,7 +123,7 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
     for spec in fields(Settings):
         text = env.get(spec.metadata["env"])
         if text is not None and text != "":
-            values[spec.name] = _typed(spec.name, text, spec.metadata["env"])
+            values[spec.name] = _parse_setting(spec.name, text, spec.metadata["env"])
     values.update({key: value for key, value in overrides.items() if value is not None})
     return Settings(**values)
 
@@ -254,7 +254,7 @@ def _from_file(named: str | None) -> dict[str, Any]:
             )
         if key not in known:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
-        raw[key] = _typed(key, value, f"{path}: {key}")
+        raw[key] = _parse_setting(key, value, f"{path}: {key}")
     return raw
 
 
@@ -265,7 +265,7 @@ def _readable(path: Path) -> bool:
         return False
 
 
-def _typed(name: str, value: Any, where: str) -> Any:
+def _parse_setting(name: str, value: Any, where: str) -> Any:
     default = next(spec.default for spec in fields(Settings) if spec.name == name)
     if isinstance(default, float):
         try:

@@ -10,7 +10,7 @@ import click
 from rlm.cli.command import unit, with_options, words
 from rlm.cli.ids import find_edge, find_node
 from rlm.cli.output import print_json, print_text
-from rlm.cli.session import Session, together
+from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import NotFound, ValidationError
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS
@@ -135,7 +135,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
 
     All ids are looked up first; if one is unknown, nothing is changed.
     """
-    with session.changing() as store, together(store):
+    with session.changing() as store, store.together():
         graph = store.graph
         found = dict.fromkeys(find_node(store, each) for each in node_ids)
         done = {each: graph.delete_node(each, reasoning=reason) for each in found}
@@ -173,7 +173,7 @@ def unlink(
     """
     if bool(edge_ids) == bool(between):
         raise ValidationError("give the ids of edges (EDGE...), or --between A B")
-    with session.changing() as store, together(store):
+    with session.changing() as store, store.together():
         graph = store.graph
         found = dict.fromkeys(find_edge(store, each) for each in edge_ids)
         done = {each: graph.delete_edge(each, reasoning=reason) for each in found}

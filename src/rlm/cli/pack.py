@@ -104,7 +104,7 @@ def export(
         if path.exists() and not force:
             raise PackError("is there already: name another file, or add --force", path=str(path))
     with session.reading() as store:
-        report = export_pack(store, file, **options, **_bound(threshold))
+        report = export_pack(store, file, **options, **_threshold(threshold))
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
     if values.pop("signature_lost"):
@@ -116,7 +116,7 @@ def export(
         session.talk(f"left out {count}: {reason}{hint}")
 
 
-def _bound(threshold: float | None) -> dict[str, Any]:
+def _threshold(threshold: float | None) -> dict[str, Any]:
     """The threshold where one was given; the packs have a default of their own."""
     return {} if threshold is None else {"threshold": threshold}
 
@@ -226,7 +226,9 @@ def candidates(
         raise PackError(f"is there already, perhaps edited: {hint}", path=file)
     else:
         with session.reading() as store:
-            report = write_candidates(store, file, ontology=ontology, **_bound(more["threshold"]))
+            report = write_candidates(
+                store, file, ontology=ontology, **_threshold(more["threshold"])
+            )
         values = report.to_dict()
     session.show_fields(values)
     if apply and values["not_mentioned"]:

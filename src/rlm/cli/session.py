@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -171,8 +171,3 @@ def elsewhere(store: MemoryBackend, what: str) -> str:
     most, *others = found
     where = "in another project" if not others else f"in {len(found):,} other projects, most with"
     return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
-
-
-def together(store: MemoryBackend) -> AbstractContextManager[None]:
-    """Several changes as one: all or none."""
-    return store.together()

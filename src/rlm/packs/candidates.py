@@ -108,7 +108,7 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     memory to be rid of it. Applying a file twice changes nothing the second time.
     """
     lines = list(_read(Path(path).expanduser(), db))
-    meant = _Meant(db, lines)
+    meant = _LineTargets(db, lines)
     edits: list[tuple[str, dict[str, Any]]] = []
     fresh: list[MemoryItem] = []
     unchanged = 0
@@ -137,7 +137,7 @@ def is_review_of(path: Path, db: MemoryBackend) -> bool:
     """Whether a file holds candidates of this store: unsealed, and naming a memory of it."""
     if os.path.lexists(manifest_path(path)) or not _bears_mark(path):
         return False
-    named = set(_named(path))
+    named = set(_commented_ids(path))
     return bool(named) and (
         any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db))
     )
@@ -157,7 +157,7 @@ def _bears_mark(path: Path) -> bool:
     return False
 
 
-def _named(path: Path) -> Iterator[str]:
+def _commented_ids(path: Path) -> Iterator[str]:
     """The ids in the comments of a file; a line that cannot be read is skipped here."""
     with open_regular(path) as file:
         for line in iter(lambda: file.readline(LINE_BYTES), b""):
@@ -201,7 +201,7 @@ def _comment(record: dict[str, Any], *names: str) -> str | None:
     return value
 
 
-class _Meant:
+class _LineTargets:
     """Which memory each line is about: that of the id it names, of its words, or what the named one
     became.
 

@@ -27,7 +27,7 @@ from typing import TypeVar
 from rlm.errors import QueryRefused
 from rlm.learning.verify import COMPARES, Verify
 from rlm.ontology.query.guard import check_query
-from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, read_tree, shown
+from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, quote, read_tree
 
 KINDS = (
     "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses",
@@ -91,7 +91,7 @@ def read_curriculum(path: str | Path) -> Curriculum:
     try:
         return _curriculum(file, _fields(read_tree(file), "a curriculum", _FILE, ("description",)))
     except Fault as fault:
-        raise fault.told(file) from fault.__cause__
+        raise fault.to_error(file) from fault.__cause__
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def read_curriculum(path: str | Path) -> Curriculum:
 
 def _curriculum(file: Path, top: Mapping) -> Curriculum:
     ontology = _fields(top.values["ontology"], "ontology", _ONTOLOGY)
-    tasks = _typed(top.values["tasks"], Listing, "tasks", "a list, each task behind a dash")
+    tasks = _require_kind(top.values["tasks"], Listing, "tasks", "a list, each task behind a dash")
     if not tasks.items:
         raise Fault(tasks.at, "tasks is empty: write at least one")
     found: dict[str, Task] = {}
@@ -109,7 +109,7 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
             at = node.values["id"].at if isinstance(node, Mapping) else node.at
             raise Fault(
                 at,
-                f"the task id {shown(task.id)} is here twice, first in line {found[task.id].line}:"
+                f"the task id {quote(task.id)} is here twice, first in line {found[task.id].line}:"
                 " rename",
             )
         found[task.id] = task
@@ -117,7 +117,7 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
     return Curriculum(
         id=_name(top, "id"),
         ontology_name=_name(ontology, "name"),
-        ontology_path=_located(file, ontology),
+        ontology_path=_locate_ontology(file, ontology),
         tasks=tuple(found.values()),
         path=file,
         description="" if description is None else _text(description, "description"),
@@ -132,7 +132,7 @@ def _task(node: Node) -> Task:
             fields.values["query"].at,
             f"query has {len(query):,} characters, at most {QUERY_CHARS:,}",
         )
-    tags = _typed(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
+    tags = _require_kind(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
     if not tags.items:
         raise Fault(tags.at, f"tags is empty: name at least the kind, one of {', '.join(KINDS)}")
     held_out, verify = fields.values.get("held_out"), fields.values.get("verify")
@@ -152,7 +152,7 @@ def _verify(node: Node) -> Verify:
     compare = _text(fields.values["compare"], "compare")
     if compare not in COMPARES:
         raise Fault(
-            fields.values["compare"].at, f"compare is {shown(compare)}{_instead(compare, COMPARES)}"
+            fields.values["compare"].at, f"compare is {quote(compare)}{_instead(compare, COMPARES)}"
         )
     sparql, at = _text(fields.values["sparql"], "sparql"), _query_spot(node)
     try:
@@ -173,7 +173,7 @@ def _query_spot(verify: Node) -> Spot:
     )
 
 
-def _located(file: Path, ontology: Mapping) -> Path:
+def _locate_ontology(file: Path, ontology: Mapping) -> Path:
     """Where the ontology is: the working directory, the curriculum's folder, or two above it."""
     given = Path(_text(ontology.values["path"], "path")).expanduser()
     folder = file.absolute().parent
@@ -186,7 +186,7 @@ def _located(file: Path, ontology: Mapping) -> Path:
             continue
     places = f"looked in the working directory, {folder} and {folder.parent.parent}"
     where = "" if given.is_absolute() else f"; {places}"
-    raise Fault(ontology.values["path"].at, f"there is no ontology {shown(str(given))}{where}")
+    raise Fault(ontology.values["path"].at, f"there is no ontology {quote(str(given))}{where}")
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -195,27 +195,27 @@ def _located(file: Path, ontology: Mapping) -> Path:
 def _fields(
     node: Node, what: str, known: Collection[str], optional: Collection[str] = ()
 ) -> Mapping:
-    fields = _typed(node, Mapping, what, f"the keys {', '.join(known)}")
+    fields = _require_kind(node, Mapping, what, f"the keys {', '.join(known)}")
     for name, at in fields.keys.items():
         if name not in known:
-            raise Fault(at, f"{what} has no key {shown(name)}{_instead(name, known)}")
+            raise Fault(at, f"{what} has no key {quote(name)}{_instead(name, known)}")
     for name in known:
         if name not in fields.values and name not in optional:
-            raise Fault(fields.at, f"the key {shown(name)} of {what} is missing: add it")
+            raise Fault(fields.at, f"the key {quote(name)} of {what} is missing: add it")
     return fields
 
 
-def _typed(node: Node, kind: type[N], what: str, wanted: str) -> N:
+def _require_kind(node: Node, kind: type[N], what: str, wanted: str) -> N:
     if isinstance(node, kind):
         return node
     found = {Text: "a text", Listing: "a list", Mapping: "a mapping"}[type(node)]
     if isinstance(node, Text):
-        found = "empty" if node.plain and node.value in _NULLS else f"the text {shown(node.value)}"
+        found = "empty" if node.plain and node.value in _NULLS else f"the text {quote(node.value)}"
     raise Fault(node.at, f"{what} is {found}, expected {wanted}")
 
 
 def _text(node: Node, what: str) -> str:
-    text = _typed(node, Text, what, "text")
+    text = _require_kind(node, Text, what, "text")
     if not text.value.strip() or (text.plain and text.value in _NULLS):
         raise Fault(text.at, f"{what} is empty: write it, or take the line out")
     return text.value.strip()
@@ -226,14 +226,14 @@ def _name(fields: Mapping, key: str) -> str:
     name = _text(node, key)
     if not _ID.fullmatch(name):
         hint = "use 1 to 80 letters, digits, '.', '_' or '-', beginning with a letter or digit"
-        raise Fault(node.at, f"{key} is {shown(name)}: {hint}")
+        raise Fault(node.at, f"{key} is {quote(name)}: {hint}")
     return name
 
 
 def _truth(node: Node, what: str) -> bool:
-    text = _typed(node, Text, what, "true or false")
+    text = _require_kind(node, Text, what, "true or false")
     if not text.plain or text.value not in ("true", "false"):
-        raise Fault(text.at, f"{what} is {shown(text.value)}: write true or false")
+        raise Fault(text.at, f"{what} is {quote(text.value)}: write true or false")
     return text.value == "true"
 
 

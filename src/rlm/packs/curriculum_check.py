@@ -83,7 +83,7 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
             said = [
                 f"{tag!r} is none: did you mean {kind}?"
                 for tag in task.tags
-                if (kind := _meant(tag))
+                if (kind := _similar_kind(tag))
             ]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
             yield (
@@ -92,7 +92,7 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
             )
 
 
-def _meant(tag: str) -> str:
+def _similar_kind(tag: str) -> str:
     """The kind that a tag is a slip of; '' when it is a word of its own."""
     plain = tag.lower().replace("-", "_").replace(" ", "_")
     return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
@@ -102,7 +102,7 @@ def _meant(tag: str) -> str:
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:
-    for name, iri in _named(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+    for name, iri in _query_terms(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
         if iri not in known:
             known[iri] = occurs(engine, iri)
         if not known[iri]:
@@ -119,7 +119,7 @@ def _instead(engine: Engine, iri: str) -> str:
     return f" (did you mean {' or '.join(map(meta.curie, near))}?)" if near else ""
 
 
-def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
+def _query_terms(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
     """The terms that a query names, with their IRIs; no namespace, datatype or `_ALWAYS`."""
     tokens = check_query(sparql).tokens
     declared = Prefixes(prefixes)
@@ -135,12 +135,12 @@ def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
     for at, token in enumerate(tokens):
         if token.kind not in (IRI, PNAME) or at in own:
             continue
-        iri = _expanded(token, declared)
+        iri = _expand(token, declared)
         if iri and iri not in _ALWAYS and not iri.startswith(XSD) and iri[-1] not in "#/:":
             yield token.text, iri
 
 
-def _expanded(token: Token, prefixes: Prefixes) -> str:
+def _expand(token: Token, prefixes: Prefixes) -> str:
     """The IRI; '' for what only an engine can read: escapes, names relative to a base."""
     if "\\" in token.text or (token.kind == IRI and ":" not in token.text):
         return ""

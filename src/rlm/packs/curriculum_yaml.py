@@ -63,20 +63,20 @@ class Fault(Exception):
         super().__init__(message)
         self.at = at
 
-    def told(self, path: Path) -> ConfigError:
+    def to_error(self, path: Path) -> ConfigError:
         """The same as the error that a caller gets."""
         return ConfigError(f"{path}:{self.at.line}:{self.at.column}: {self}")
 
 
 def read_tree(path: Path) -> Node:
     """The one document of the file. Fault for its content, ConfigError for a missing file."""
-    return parse_tree(_decoded(_bytes(path)))
+    return parse_tree(_decode(_bytes(path)))
 
 
 def parse_tree(text: str) -> Node:
     """The one document of the text."""
     try:
-        return _built(_events(text))
+        return _build_tree(_events(text))
     except yaml.reader.ReaderError as exc:
         raise Fault(
             _spot(text, exc.position), f"has the character {_code(exc.character)}: remove it"
@@ -88,7 +88,7 @@ def parse_tree(text: str) -> Node:
         ) from exc
 
 
-def shown(value: str) -> str:
+def quote(value: str) -> str:
     """A value as messages quote it."""
     return repr(value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…")
 
@@ -106,7 +106,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -118,7 +118,7 @@ def _events(text: str) -> Iterator[Any]:
     yield from yaml.parse(text, Loader=yaml.SafeLoader)
 
 
-def _built(events: Iterator[Any]) -> Node:
+def _build_tree(events: Iterator[Any]) -> Node:
     """The tree of the events, without recursion; `pending` holds keys that wait for a value."""
     root: Node | None = None
     stack: list[Listing | Mapping] = []
@@ -154,7 +154,7 @@ def _node(event: Any) -> Node:
     if event.anchor is not None:
         raise Fault(at, f"&{event.anchor} is an anchor: leave it out")
     if event.tag is not None:
-        raise Fault(at, f"{shown(event.tag)} is a tag: leave it out")
+        raise Fault(at, f"{quote(event.tag)} is a tag: leave it out")
     if isinstance(event, yaml.ScalarEvent):
         return Text(at, event.value, plain=event.style is None)
     return Listing(at) if isinstance(event, yaml.SequenceStartEvent) else Mapping(at)
@@ -174,7 +174,7 @@ def _put(parent: Listing | Mapping, pending: list[Text | None], node: Node) -> N
     if node.value in parent.keys:
         raise Fault(
             node.at,
-            f"the key {shown(node.value)} is here twice, first in line"
+            f"the key {quote(node.value)} is here twice, first in line"
             f" {parent.keys[node.value].line}",
         )
     parent.keys[node.value] = node.at

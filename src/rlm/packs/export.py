@@ -26,7 +26,7 @@ from rlm.packs.source import open_pack
 from rlm.packs.transfer import verify_pack
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.generality import hardcoded
+from rlm.store.generality import hardcoded_term
 from rlm.store.types import MemoryItem, Tenant
 
 FROM_A_PACK = "it came from a pack"
@@ -155,7 +155,7 @@ def _lines(
 
 def _clean(item: MemoryItem, tenant: Tenant, *, universal: bool) -> MemoryItem:
     """Through the gate again, whose rules may be newer; a universal task names no IRI."""
-    if universal and item.task_query and hardcoded(item.task_query):
+    if universal and item.task_query and hardcoded_term(item.task_query):
         item = replace(item, task_query=None)
     return gate.admit_item(item, tenant, origin=item.origin or "export")
 

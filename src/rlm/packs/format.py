@@ -230,10 +230,10 @@ def _canonical(data: bytes) -> dict[str, Any] | None:
     if type(value) is not dict:
         return None
     written = orjson.dumps(value)
-    return value if written == data or _squeezed(written) == _squeezed(data) else None
+    return value if written == data or _without_blanks(written) == _without_blanks(data) else None
 
 
-def _squeezed(data: bytes) -> bytes:
+def _without_blanks(data: bytes) -> bytes:
     return data.translate(None, b" \t\r\n")
 
 

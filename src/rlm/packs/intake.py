@@ -51,7 +51,7 @@ class Intake:
                 raise PackError(why, path=str(self.source.path), line=number)
             self._seen.add(key)
 
-    def _scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
+    def _check_scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
         """The gate changed the words: the id must be that of the words in the line."""
         if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
             raise PackError(
@@ -95,7 +95,7 @@ class Intake:
             for item in gate.admit_items(told, self.tenant, origin=f"pack:{self.source.name}"):
                 claimed = claims[len(admitted)]
                 if claimed != item.memory_id and claimed is not None:
-                    self._scrubbed(told[len(admitted)], claimed, first + len(admitted))
+                    self._check_scrubbed(told[len(admitted)], claimed, first + len(admitted))
                 stamp(item, self.source.name)
                 keys.append(claimed or item.memory_id)
                 admitted.append(item)

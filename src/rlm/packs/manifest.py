@@ -43,18 +43,18 @@ class Manifest:
     format: int = FORMAT
     signature: Mapping[str, str] | None = None
 
-    def unsigned(self) -> dict[str, Any]:
+    def unsigned_fields(self) -> dict[str, Any]:
         """Everything but the signature."""
         return {name: getattr(self, name) for name in _FIELDS if name != "signature"}
 
     def signed_bytes(self) -> bytes:
         """What a signature is over."""
-        return dumps(self.unsigned()).encode()
+        return dumps(self.unsigned_fields()).encode()
 
     def encode(self) -> bytes:
         """The bytes of the file."""
         signature = {} if self.signature is None else {"signature": dict(self.signature)}
-        return f"{dumps({**self.unsigned(), **signature})}\n".encode()
+        return f"{dumps({**self.unsigned_fields(), **signature})}\n".encode()
 
 
 _FIELDS = tuple(spec.name for spec in fields(Manifest))

@@ -16,9 +16,9 @@ from typing import Any
 from rlm.errors import PackError, ValidationError
 from rlm.packs.intake import Intake
 from rlm.packs.source import open_pack, standing
-from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import LEVELS, LOCAL, NewPack, PackRow
+from rlm.store.values import admit_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def import_pack(
         source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys
     )
     intake = Intake(source, db.tenant, trust=given, level=level)
-    label = gate.admit_text(source.label, "source")
+    label = admit_text(source.label, "source")
     pack = NewPack(source.name, source.sha256, label, signer, given)
     pack_no, added = db.add_pack(pack, intake.chunks(), level=level, on_progress=on_progress)
     count = intake.reader.count
@@ -154,7 +154,7 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
 
     Rolling back twice does nothing the second time. An unknown pack raises PackError.
     """
-    wanted = _wanted(db.packs(), name_or_no)
+    wanted = _find_imports(db.packs(), name_or_no)
     archived, kept = 0, list[str]()
     with db.together():
         for row in reversed(wanted):
@@ -166,7 +166,7 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
     )
 
 
-def _wanted(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:
+def _find_imports(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:
     found = [row for row in rows if row.name == name_or_no]
     if not found and str(name_or_no).isdecimal():
         found = [row for row in rows if row.pack_no == int(name_or_no)]

@@ -62,11 +62,11 @@ class Vocabulary:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
         self._chars = frozenset([token for token in ids if len(token) == 1])
-        self._has_parts = self._chars.issuperset("0123456789") and not self._mixed()
+        self._has_parts = self._chars.issuperset("0123456789") and not self._has_mixed_tokens()
         self._cached_words = cached_words
         self._cache: dict[str, tuple[int, ...]] = {}
 
-    def _mixed(self) -> bool:
+    def _has_mixed_tokens(self) -> bool:
         """Whether a longer token holds a digit, or a letter beside a mark."""
         apart = frozenset((*self._bytes, *_NO_TEXT))
         longer = [token for token in self._ids if len(token) > 1 and token not in apart]
@@ -103,7 +103,7 @@ class Vocabulary:
         if (whole := ids.get(SPACE + word)) is not None:
             return (whole,)
         if len(word) >= WORD_CHARS or not (self._has_parts and word.isascii()):
-            return self._remembered(SPACE + word)
+            return self._encode_cached(SPACE + word)
         if word.isdigit():
             return tuple(map(ids.__getitem__, SPACE + word))
         found: list[int] = []
@@ -113,10 +113,10 @@ class Vocabulary:
             elif part.isdigit():
                 found += map(ids.__getitem__, part)
             else:
-                found += self._remembered(part)
+                found += self._encode_cached(part)
         return tuple(found)
 
-    def _remembered(self, part: str) -> tuple[int, ...]:
+    def _encode_cached(self, part: str) -> tuple[int, ...]:
         ids = self._cache.get(part)
         if ids is None:
             if len(self._cache) >= self._cached_words:
@@ -126,12 +126,12 @@ class Vocabulary:
 
     def _encode(self, part: str) -> tuple[int, ...]:
         if len(part) <= WORD_CHARS + 1:  # the space before it counts besides
-            return tuple(self._merged(part))
+            return tuple(self._merge_piece(part))
         cuts = (0, *range(WORD_CHARS + 1, len(part), WORD_CHARS))
         pieces = (part[start:end] for start, end in zip(cuts, (*cuts[1:], None), strict=True))
-        return tuple(token for piece in pieces for token in self._merged(piece))
+        return tuple(token for piece in pieces for token in self._merge_piece(piece))
 
-    def _merged(self, piece: str) -> list[int]:
+    def _merge_piece(self, piece: str) -> list[int]:
         if self._chars.issuperset(piece):
             symbols = list(piece)
         else:

@@ -38,7 +38,7 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
     if kind == "none":
         return None
     if kind == "static":
-        return _made("static", "StaticEmbedder")
+        return _make_embedder("static", "StaticEmbedder")
     if kind != "endpoint":
         raise ConfigError(
             f"unknown embedder {kind!r}: choose static, endpoint or none (RLM_EMBEDDER)"
@@ -48,10 +48,10 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
             raise ConfigError(
                 f"the embedder 'endpoint' needs {name}: set it, or use RLM_EMBEDDER=static"
             )
-    return _made("endpoint", "EndpointEmbedder", url, model, key=key or None)
+    return _make_embedder("endpoint", "EndpointEmbedder", url, model, key=key or None)
 
 
-def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
+def _make_embedder(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
     """Each kind is imported when chosen: httpx costs 70 ms that a search must not pay."""
-    made: Embedder = getattr(import_module(f"rlm.retrieval.{module}"), name)(*args, **kwargs)
-    return made
+    embedder: Embedder = getattr(import_module(f"rlm.retrieval.{module}"), name)(*args, **kwargs)
+    return embedder

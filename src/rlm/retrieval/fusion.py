@@ -40,7 +40,7 @@ _YEAR = re.compile(r"(19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryWeights:
     """What a query's terms weigh in one corpus."""
 
     weights: Mapping[str, float]
@@ -56,7 +56,7 @@ class Plan:
         return similarity - lexical / SCALE >= FLOOR * self.damp
 
 
-def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
+def plan(query: Query, holding: Mapping[str, int], documents: int) -> QueryWeights:
     """Weigh each term of a query by how many of the documents hold it."""
     weights = {
         term: factor(query, term) * bm25.idf(documents, holding.get(term, 0))
@@ -65,7 +65,7 @@ def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
     largest = sorted(weights.values(), reverse=True)[:COUNTED_WEIGHTS]
     ceiling = bm25.CEILING * (sum(largest) + CEILING_MARGIN)
     damp = 1.0 / (1.0 + (len(weights) / HALF_TERMS) ** 2)
-    return Plan(weights, ceiling, damp, frozenset(query.terms))
+    return QueryWeights(weights, ceiling, damp, frozenset(query.terms))
 
 
 def factor(query: Query, term: str) -> float:
@@ -77,7 +77,7 @@ def factor(query: Query, term: str) -> float:
     return PART_FACTOR if term in query.parts else 1.0
 
 
-def lexical(counts: Mapping[str, float], relative_length: float, plan_: Plan) -> float:
+def lexical(counts: Mapping[str, float], relative_length: float, plan_: QueryWeights) -> float:
     """A document's share of the most that the query could score."""
     return sum(bm25.contributions(counts, relative_length, plan_.weights).values()) / plan_.ceiling
 

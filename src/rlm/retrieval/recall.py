@@ -136,7 +136,7 @@ class Recalled:
 
     hits: Sequence[Found] = ()
     query: Query | None = None
-    plan: fusion.Plan | None = None
+    plan: fusion.QueryWeights | None = None
     mean_chars: float = 1.0
     now: datetime | None = None
     confidence_share: float = 1.0
@@ -213,7 +213,7 @@ def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
 def _candidates(
     source: Candidates,
     query: Query,
-    plan: fusion.Plan,
+    plan: fusion.QueryWeights,
     vector: Floats | None,
     count: int,
     read: int,
@@ -239,7 +239,7 @@ class _Scorer:
         self,
         source: Candidates,
         query: Query,
-        plan: fusion.Plan,
+        plan: fusion.QueryWeights,
         mean_chars: float,
         vector: Floats | None,
     ) -> None:

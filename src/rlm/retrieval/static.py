@@ -128,7 +128,7 @@ class _Tokens:
             table = np.empty(self._vectors.shape, np.float32)
             for start in range(0, len(table), TABLE_ROWS):
                 rows = np.arange(start, min(start + TABLE_ROWS, len(table)))
-                table[rows] = self._weighted(rows)
+                table[rows] = self._weigh(rows)
             self._table = table
 
     def pool(self, documents: Sequence[tuple[str, str]]) -> Floats:
@@ -143,7 +143,7 @@ class _Tokens:
                 share = np.ones(len(ids), np.float32)
                 extra = len(ids) - len(first)
                 share[len(first) :] = BODY_TOKENS / max(BODY_TOKENS, extra)
-                np.dot(share, self._weighted(ids) if table is None else table[ids], row)
+                np.dot(share, self._weigh(ids) if table is None else table[ids], row)
         return out
 
     def _encode(self, text: str) -> Iterable[int]:
@@ -151,10 +151,12 @@ class _Tokens:
         if text.isascii():  # no seam lies at white space, so all words can be looked at in one go
             words = _SEAM.sub(" ", text.replace("_", " ")).lower().split()
         else:
-            words = [part for word in _split(text) for part in _SEAM.sub(" ", word).lower().split()]
+            words = [
+                part for word in _words_of(text) for part in _SEAM.sub(" ", word).lower().split()
+            ]
         return chain.from_iterable(map(self._words.__getitem__, words))
 
-    def _weighted(self, ids: list[int] | Ints) -> Floats:
+    def _weigh(self, ids: list[int] | Ints) -> Floats:
         rows = self._vectors[ids].astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         factor = np.minimum(1.0, NORM_CAP / np.maximum(lengths, 1e-9))
@@ -171,7 +173,7 @@ def cut_text(text: str, limit: int) -> str:
     return text[: end.start() if end else limit]
 
 
-def _split(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     return split_words(normalize("NFKC", text.replace("_", " ")))
 
 

@@ -167,7 +167,7 @@ class GraphEvolution(GraphStore):
                 if change.kind.startswith("decay:"):
                     done.setdefault(change.node_id, []).append(change)
             for node in self.query_nodes(limit=ALL):
-                after = _decayed(node, per_month, done.get(node.id, ()))
+                after = _decayed_confidence(node, per_month, done.get(node.id, ()))
                 if after < node.confidence:
                     report.confidence[node.id] = (node.confidence, after)
                     if after < archive_below:
@@ -308,7 +308,7 @@ def _equal_groups(nodes: Sequence[Node]) -> list[list[Node]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _decayed(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> float:
+def _decayed_confidence(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> float:
     """The confidence that a node has left today."""
     since = node.last_accessed
     months = max(0, clock.now_ms() - since) // MONTH_MS

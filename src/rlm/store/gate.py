@@ -1,7 +1,7 @@
 """The one gate that every write passes: validate, clean, scrub, stamp.
 
 Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or
-`admit_text`, and what belongs to a run through `admit_artifacts` and `admit_usage` (`records.py`).
+`values.admit_text`, and what belongs to a run through `records.admit_artifacts` and `admit_usage`.
 The order is fixed: clean the text (SPEC-02.34), scrub secrets, check every bound, compute the id
 from what is left, then stamp origin, trust, outcome and confidence. So an id never depends on a
 secret, and a rejected value never touches a file. Dedup by id is the store's own last step.
@@ -22,14 +22,6 @@ from rlm.errors import ValidationError
 from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
-from rlm.store.records import (
-    admit_artifacts,
-    admit_branch,
-    admit_session,
-    admit_usage,
-    check_listing,
-    saved_already,
-)
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -58,42 +50,11 @@ from rlm.store.values import (
     check_count,
     check_many,
     choice,
-    finite,
     is_clean,
     natural,
-    shown,
+    show,
     unit,
 )
-
-__all__ = [
-    "FIXED_FIELDS",
-    "RECALLED_HEADING",
-    "START_CONFIDENCE",
-    "admit_artifacts",
-    "admit_branch",
-    "admit_edge",
-    "admit_id",
-    "admit_item",
-    "admit_items",
-    "admit_node",
-    "admit_object",
-    "admit_session",
-    "admit_text",
-    "admit_time",
-    "admit_usage",
-    "amend_item",
-    "check_count",
-    "check_listing",
-    "check_many",
-    "check_retrieve",
-    "check_tenant",
-    "choice",
-    "finite",
-    "natural",
-    "same_words",
-    "saved_already",
-    "unit",
-]
 
 TITLE_WORDS = 10
 TITLE_CHARS = 200
@@ -244,7 +205,7 @@ def check_tenant(tenant: Any) -> Tenant:
     """A store is opened for a `Tenant`, nothing else."""
     if not isinstance(tenant, Tenant):
         raise ValidationError(
-            f"tenant is {shown(tenant)}: use Tenant(org, team, project)", field="tenant"
+            f"tenant is {show(tenant)}: use Tenant(org, team, project)", field="tenant"
         )
     for name in ("org", "team", "project"):
         admit_id(getattr(tenant, name), f"tenant {name}")
@@ -309,7 +270,7 @@ def admit_edge(
     clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
         raise ValidationError(
-            f"edge weight is {shown(weight)}: use a number from 0 up", field="weight"
+            f"edge weight is {show(weight)}: use a number from 0 up", field="weight"
         )
     if not members:
         raise ValidationError("an edge needs at least one member", field="members")
@@ -334,18 +295,18 @@ def _member(value: Any, index: int) -> Member:
         value = {"node_id": value.node_id, "role": value.role, "position": value.position}
     if not isinstance(value, Mapping) or not isinstance(value.get("node_id"), str):
         raise ValidationError(
-            f"member {index} is {shown(value)}: use {{'node_id': …, 'role': …, 'position': …}}",
+            f"member {index} is {show(value)}: use {{'node_id': …, 'role': …, 'position': …}}",
             field="members",
         )
     for key in value:
         if key not in ("node_id", "role", "position"):
             raise ValidationError(
-                f"member {index} has the unknown key {shown(key)}", field="members"
+                f"member {index} has the unknown key {show(key)}", field="members"
             )
     position = value.get("position", index)
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
         raise ValidationError(
-            f"member {index} has position {shown(position)}: use an integer", field="members"
+            f"member {index} has position {show(position)}: use an integer", field="members"
         )
     return Member(
         value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position
@@ -366,17 +327,18 @@ def _check_tags(tags: Any) -> list[str]:
     if not tags:
         return []
     if type(tags) is not list and (isinstance(tags, str) or not isinstance(tags, Sequence)):
-        raise ValidationError(f"tags is {shown(tags)}: use a list of text", field="tags")
+        raise ValidationError(f"tags is {show(tags)}: use a list of text", field="tags")
     if len(tags) > TAG_COUNT:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str):
             raise ValidationError(
-                f"tag {shown(tag)}: use text of at most {TAG_CHARS} characters", field="tags"
+                f"tag {show(tag)}: use text of at most {TAG_CHARS} characters", field="tags"
             )
         if len(tag) > TAG_CHARS:  # of a tag that held a secret less is shown than was given
             raise ValidationError(
-                f"tag {shown(tag)} has {len(tag):,} characters, at most {TAG_CHARS}", field="tags"
+                f"tag {show(tag)} has {len(tag):,} characters, at most {TAG_CHARS}",
+                field="tags",
             )
     return list(tags)
 
@@ -384,7 +346,7 @@ def _check_tags(tags: Any) -> list[str]:
 def _scope(scope: Any) -> tuple[Scope, str]:
     """A scope as stored, and as it stands in an id. Most memories share theirs."""
     if not isinstance(scope, Scope):
-        raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
+        raise ValidationError(f"scope is {show(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:
         raise _odd_scope()
     if (
@@ -392,16 +354,16 @@ def _scope(scope: Any) -> tuple[Scope, str]:
     ):  # nothing that equals as it likes
         with suppress(TypeError):  # something in it is no key
             return _known_scope(scope)
-    return _checked_scope(scope)
+    return _check_scope(scope)
 
 
-def _checked_scope(scope: Scope) -> tuple[Scope, str]:
+def _check_scope(scope: Scope) -> tuple[Scope, str]:
     lists = (scope.task_types, scope.tools)
     if not all(isinstance(names, tuple | list) for names in lists):
         raise _odd_scope()
     parts = ("" if scope.ontology is None else scope.ontology, *scope.task_types, *scope.tools)
     if not all(isinstance(part, str) for part in parts):
-        raise ValidationError(f"scope is {shown(parts)}: use text", field="scope")
+        raise ValidationError(f"scope is {show(parts)}: use text", field="scope")
     if sum(map(len, parts)) > TASK_CHARS:
         raise ValidationError("scope is too large", field="scope")
     kept = Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable)
@@ -411,7 +373,7 @@ def _checked_scope(scope: Scope) -> tuple[Scope, str]:
     return DEFAULT_SCOPE if kept == DEFAULT_SCOPE else kept, normalize_scope(kept.to_dict())
 
 
-_known_scope = lru_cache(maxsize=SCOPES_KEPT)(_checked_scope)
+_known_scope = lru_cache(maxsize=SCOPES_KEPT)(_check_scope)
 
 
 def _odd_scope() -> ValidationError:

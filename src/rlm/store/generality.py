@@ -22,7 +22,7 @@ _PROCEDURAL = re.compile(
 )
 
 
-def hardcoded(text: str) -> str | None:
+def hardcoded_term(text: str) -> str | None:
     """The first IRI, prefix declaration or prefixed name of a particular ontology in a text."""
     found = _IRI.search(text) or _DECLARED.search(text)
     if found:
@@ -32,7 +32,9 @@ def hardcoded(text: str) -> str | None:
 
 def hardcoded_name(item: MemoryItem) -> str | None:
     """The first such name in what a memory says. Its source task is not looked at."""
-    return hardcoded("\n".join((item.title, item.description, item.content, *(item.tags or ()))))
+    return hardcoded_term(
+        "\n".join((item.title, item.description, item.content, *(item.tags or ())))
+    )
 
 
 def score_generalization(item: MemoryItem) -> float:

@@ -19,6 +19,7 @@ from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, Valid
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate, jsonrows
 from rlm.store.types import LOCAL, MemoryItem, Tenant
+from rlm.store.values import admit_id
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 FORMAT = 1
@@ -41,7 +42,7 @@ class JSONDocument:
         self.path = None if path is None else Path(path)
         self.tenant = gate.check_tenant(tenant)
         self.embedder = embedder
-        self.origin = gate.admit_id(origin, "origin")
+        self.origin = admit_id(origin, "origin")
         self.autosave = autosave
         self.read_only = read_only
         self._items: list[MemoryItem] = []
@@ -187,7 +188,7 @@ class JSONDocument:
                 f"{self.path or 'this MemoryStore'} is closed: open it again with open_store"
             )
 
-    def _saved(self, before: _State) -> None:
+    def _save_or_restore(self, before: _State) -> None:
         """Save when asked to; when that fails, memory goes back to what the file holds."""
         if not self.autosave:
             return
@@ -217,7 +218,7 @@ class JSONDocument:
             raise
         finally:
             self.autosave = autosave
-        self._saved(before)
+        self._save_or_restore(before)
 
     # -- who may see what ------------------------------------------------------------------------
 
@@ -233,7 +234,7 @@ class JSONDocument:
     def _owner(self) -> list[str]:
         return [self.tenant.org, self.tenant.team, self.tenant.project]
 
-    def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _own_rows(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Rows of runs and confidence that this tenant may see; without an owner, all may."""
         self._check_open()
         org, team, project = self._owner

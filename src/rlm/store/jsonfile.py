@@ -24,7 +24,9 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
+from rlm.store.records import check_listing
 from rlm.store.types import QUARANTINE_KEYS, Check, Hit, Lessons, MemoryItem, Scope
+from rlm.store.values import admit_text
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 
@@ -76,7 +78,7 @@ class MemoryStore(JSONRuns):
         admitted = list(gate.admit_items(items, self.tenant, origin=self.origin))
         before = self._state()
         self._put(admitted)
-        self._saved(before)
+        self._save_or_restore(before)
         return [item.memory_id for item in admitted]
 
     def apply_lessons(self, lessons: Lessons) -> None:
@@ -155,7 +157,7 @@ class MemoryStore(JSONRuns):
         offset: int = 0,
     ) -> list[MemoryItem]:
         names = {"source_type": source_type, "outcome": outcome, "trust": trust, "level": level}
-        gate.check_listing(names, provenance, limit, offset)
+        check_listing(names, provenance, limit, offset)
         chosen = [
             (item.created_at, place, item)
             for place, item in enumerate(self._visible())
@@ -180,7 +182,7 @@ class MemoryStore(JSONRuns):
         self._items[place] = new
         if new.confidence != old.confidence:
             self._note_signal(new, "edit", old.confidence or 0.0, None)
-        self._saved(before)
+        self._save_or_restore(before)
         return replace(new)
 
     def delete(self, memory_id: str) -> bool:
@@ -195,7 +197,7 @@ class MemoryStore(JSONRuns):
             return False
         before = self._state()
         self._items[place] = replace(self._items[place], archived_at=at)
-        self._saved(before)
+        self._save_or_restore(before)
         return True
 
     def purge(self, memory_id: str) -> bool:
@@ -204,7 +206,7 @@ class MemoryStore(JSONRuns):
             return False
         before = self._state()
         del self._items[place]
-        self._saved(before)
+        self._save_or_restore(before)
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
@@ -217,7 +219,7 @@ class MemoryStore(JSONRuns):
             key: value for key, value in item.provenance.items() if key not in QUARANTINE_KEYS
         }
         if by:
-            provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
+            provenance["approved_by"] = admit_text(by, "approved_by", 200)
         return self.update(memory_id, trust="trusted", provenance=provenance)
 
     # -- what it lacks -----------------------------------------------------------------------------
@@ -240,7 +242,7 @@ class MemoryStore(JSONRuns):
     # -- the whole ---------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        live, records = self.memories, self._seen(self._artifacts)
+        live, records = self.memories, self._own_rows(self._artifacts)
 
         def groups(name: str) -> dict[str, int]:
             values = sorted(getattr(item, name) for item in live)

@@ -27,7 +27,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_time, choice, finite, natural, shown, unit
+from rlm.store.values import admit_time, choice, finite, natural, show, unit
 
 Check = Callable[[Any, str], object]
 Row = dict[str, Any]
@@ -122,7 +122,7 @@ def _check(row: Row, checks: Mapping[str, Check]) -> None:
     for name in row:
         if name not in checks:
             raise ValidationError(
-                f"unknown field {shown(name)}; known: {', '.join(checks)}", field=name
+                f"unknown field {show(name)}; known: {', '.join(checks)}", field=name
             )
     for name, check in checks.items():
         if name not in row:
@@ -132,12 +132,12 @@ def _check(row: Row, checks: Mapping[str, Check]) -> None:
 
 def _kind(kind: type, expected: str, value: Any, name: str) -> None:
     if not isinstance(value, kind):
-        raise ValidationError(f"{name} is {shown(value)}: use {expected}", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use {expected}", field=name)
 
 
 def _texts(value: Any, name: str) -> None:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValidationError(f"{name} is {shown(value)}: use a list of text", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use a list of text", field=name)
 
 
 def _owner(value: Any, name: str) -> None:
@@ -145,7 +145,7 @@ def _owner(value: Any, name: str) -> None:
     if value is not None:
         _texts(value, name)
         if len(value) != 3:
-            raise ValidationError(f"{name} is {shown(value)}: use [org, team, project]", field=name)
+            raise ValidationError(f"{name} is {show(value)}: use [org, team, project]", field=name)
 
 
 def _nullable(check: Check) -> Check:

@@ -14,8 +14,9 @@ from rlm.store import gate
 from rlm.store.identity import canonical_json
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, learning_row
-from rlm.store.records import Use
+from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.types import Judgment, Lessons, MemoryItem, NewPack, PackRow, Run, Trajectory
+from rlm.store.values import admit_id, admit_text, check_count, finite
 
 
 class JSONRuns(JSONDocument):
@@ -30,10 +31,10 @@ class JSONRuns(JSONDocument):
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
+        given_to, uses = admit_usage(trajectory_id, retrieved)
         before = self._state()
         self._note_usage(given_to, uses)
-        self._saved(before)
+        self._save_or_restore(before)
 
     def _note_usage(self, trajectory_id: str, uses: Sequence[Use]) -> None:
         now = clock.now_iso()
@@ -61,12 +62,12 @@ class JSONRuns(JSONDocument):
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
         lessons: Lessons | None = None,
     ) -> list[str]:
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
+        run, trajectory, judgment = admit_artifacts(run, trajectory, judgment)
+        given_to, uses = admit_usage(trajectory.trajectory_id, retrieved)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        own = self._seen(self._artifacts)
+        own = self._own_rows(self._artifacts)
         if any(record["trajectory"]["trajectory_id"] == given_to for record in own):
-            raise gate.saved_already(given_to)
+            raise already_saved(given_to)
         runs = (record["run"] for record in own if record["run"]["run_id"] == run.run_id)
         record = {
             "run": next(runs, asdict(run)),  # a run that is there already stays as it is
@@ -84,7 +85,7 @@ class JSONRuns(JSONDocument):
 
     def _learn(self, lessons: Lessons, judgment: Judgment | None) -> None:
         for memory_id in lessons.followed if judgment is not None else ():
-            for place in self._places(gate.admit_id(memory_id, "memory_id")):
+            for place in self._places(admit_id(memory_id, "memory_id")):
                 item, success = self._items[place], judgment is not None and judgment.is_success
                 self._items[place] = replace(
                     item,
@@ -101,12 +102,12 @@ class JSONRuns(JSONDocument):
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         state, item = self._state(), self._items[place]
         before = item.confidence or 0.0
-        after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
-        kind = gate.admit_text(kind, "kind", 64)
-        text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
+        after = min(1.0, max(0.0, before + finite(delta, "delta")))
+        kind = admit_text(kind, "kind", 64)
+        text = None if reason is None else admit_text(reason, "reason", 2_000)
         self._items[place] = replace(item, confidence=after)
         self._note_signal(self._items[place], kind, before, text)
-        self._saved(state)
+        self._save_or_restore(state)
         return after
 
     def _note_signal(self, item: MemoryItem, kind: str, before: float, reason: str | None) -> None:
@@ -116,39 +117,41 @@ class JSONRuns(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        kept = [signal for signal in self._seen(self._signals) if signal["memory_id"] == memory_id]
+        kept = [
+            signal for signal in self._own_rows(self._signals) if signal["memory_id"] == memory_id
+        ]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
 
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        records = self._seen(self._artifacts)
+        records = self._own_rows(self._artifacts)
         kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
         kept = [
             pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id
         ]
         kept.sort(key=lambda pair: pair[1].trajectory_id)
         kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
-        return kept[: gate.check_count(limit, "limit")]
+        return kept[: check_count(limit, "limit")]
 
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
         used: dict[str, list[tuple[str, int, float | None]]] = {}
-        for use in self._seen(self._usage):
+        for use in self._own_rows(self._usage):
             used.setdefault(use["trajectory_id"], []).append(
                 (use["memory_id"], use["rank"], use["score"])
             )
-        rows = (_learning_row(record, used) for record in reversed(self._seen(self._artifacts)))
+        rows = (_learning_row(record, used) for record in reversed(self._own_rows(self._artifacts)))
         wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
-        yield from islice(wanted, gate.check_count(limit, "limit"))
+        yield from islice(wanted, check_count(limit, "limit"))
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
         wanted = set(trajectory_ids)
         return {
             record["trajectory"]["trajectory_id"]
-            for record in self._seen(self._artifacts)
+            for record in self._own_rows(self._artifacts)
             if record["judgment"] and record["judgment"]["confidence"] == "high"
         } & wanted
 
@@ -174,7 +177,7 @@ class JSONRuns(JSONDocument):
                     on_progress(read)
             same = [
                 row
-                for row in self._seen(self._packs)
+                for row in self._own_rows(self._packs)
                 if (row["name"], row["sha256"]) == (pack.name, pack.sha256)
                 and row["rolled_back_at"] is None
             ]
@@ -199,7 +202,7 @@ class JSONRuns(JSONDocument):
         quarantined = lift and old.trust == "quarantined" and old.source_type == "pack"
         rolled_back = old.archived_at is not None and any(
             row["rolled_back_at"] == old.archived_at and item.memory_id in row["brought"]
-            for row in self._seen(self._packs)
+            for row in self._own_rows(self._packs)
         )
         if not (rolled_back or (quarantined and old.archived_at is None)):
             return False
@@ -210,10 +213,12 @@ class JSONRuns(JSONDocument):
 
     def packs(self) -> list[PackRow]:
         names = PackRow.__slots__
-        return [PackRow(**{name: row[name] for name in names}) for row in self._seen(self._packs)]
+        return [
+            PackRow(**{name: row[name] for name in names}) for row in self._own_rows(self._packs)
+        ]
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
-        row = next((row for row in self._seen(self._packs) if row["pack_no"] == pack_no), None)
+        row = next((row for row in self._own_rows(self._packs) if row["pack_no"] == pack_no), None)
         if row is None or row["rolled_back_at"] is not None:
             return 0, []
         now, archived, kept = clock.now_iso(), 0, []

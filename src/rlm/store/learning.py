@@ -82,7 +82,7 @@ def learning_row(
         **trajectory,
         **texts,
         tokens=_tokens(artifact.get("usage")),
-        given=_given(artifact, sorted(used, key=_rank)),
+        given=_given_memories(artifact, sorted(used, key=_rank)),
     )
 
 
@@ -102,7 +102,7 @@ def _tokens(usage: Any) -> int | None:
     return sum(known) if known else None
 
 
-def _given(
+def _given_memories(
     artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]
 ) -> tuple[Given, ...]:
     shown = artifact.get("injected")

@@ -30,7 +30,7 @@ from rlm.store.values import (
     choice,
     finite,
     natural,
-    shown,
+    show,
 )
 
 ANSWER_CHARS = 1_000_000
@@ -116,12 +116,12 @@ def verdict(value: Any, name: str = "judgment confidence") -> str:
     """How sure a judge is."""
     if not isinstance(value, str) or value not in VERDICTS:
         raise ValidationError(
-            f"{name} is {shown(value)}; use one of: {', '.join(VERDICTS)}", field="confidence"
+            f"{name} is {show(value)}; use one of: {', '.join(VERDICTS)}", field="confidence"
         )
     return value
 
 
-def saved_already(trajectory_id: str) -> ValidationError:
+def already_saved(trajectory_id: str) -> ValidationError:
     """The error for a trajectory whose id the store has."""
     message = f"trajectory {trajectory_id!r} is saved already: leave its id empty"
     return ValidationError(message, field="trajectory_id")
@@ -138,7 +138,7 @@ def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
             or not isinstance(pair[0], MemoryItem)
         ):
             raise ValidationError(
-                f"retrieved holds {shown(pair)}: use (MemoryItem, score)", field="retrieved"
+                f"retrieved holds {show(pair)}: use (MemoryItem, score)", field="retrieved"
             )
         uses.append(Use(admit_id(pair[0].memory_id, "memory_id"), rank, finite(pair[1], "score")))
     return given_to, uses
@@ -176,7 +176,7 @@ def check_listing(
         if key not in PROVENANCE_KEYS:
             known = ", ".join(PROVENANCE_KEYS)
             raise ValidationError(
-                f"unknown provenance key {shown(key)}; known: {known}", field="provenance"
+                f"unknown provenance key {show(key)}; known: {known}", field="provenance"
             )
     check_count(limit, "limit")
     check_count(offset, "offset")

@@ -37,7 +37,7 @@ from rlm.store.looks import (
     is_url_password,
     looks_secret,
 )
-from rlm.store.vendors import Rule, short_id, vendor_rules
+from rlm.store.vendors import VendorRule, short_id, vendor_rules
 
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
@@ -314,7 +314,7 @@ _PLAIN_RUNS_KEPT = 4_096
 
 
 def _scrub_run(run: str, kinds: set[str]) -> str:
-    rules: dict[Rule, None] = {}  # as an ordered set
+    rules: dict[VendorRule, None] = {}  # as an ordered set
     without_mark, by_mark = vendor_rules()
     for marker, plain in without_mark:
         if marker in run:
@@ -336,7 +336,7 @@ def _scrub_run(run: str, kinds: set[str]) -> str:
     return new
 
 
-def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
+def _redact_token(match: re.Match[str], *, rule: VendorRule, kinds: set[str]) -> str:
     token = match[0]
     if rule.looks == "mixed" and not is_mixed(token, cases=True):
         return token

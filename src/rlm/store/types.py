@@ -52,16 +52,16 @@ class Tenant:
                 or not value.isprintable()
             ):
                 raise ValidationError(
-                    f"tenant {name} is {_shown(value)}: use 1 to 200 printable characters",
+                    f"tenant {name} is {_quote(value)}: use 1 to 200 printable characters",
                     field=name,
                 )
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     """A refused value without its secrets. Loaded here: most programs refuse nothing."""
-    from rlm.store.values import shown
+    from rlm.store.values import show
 
-    return shown(value)
+    return show(value)
 
 
 LOCAL = Tenant()
@@ -94,18 +94,18 @@ class Scope:
         for key in data:
             if key not in _SCOPE_KEYS:
                 raise ValidationError(
-                    f"unknown scope key {_shown(key)}; known: {', '.join(_SCOPE_KEYS)}",
+                    f"unknown scope key {_quote(key)}; known: {', '.join(_SCOPE_KEYS)}",
                     field="scope",
                 )
         ontology = data.get("ontology") or None
         if ontology is not None and not isinstance(ontology, str):
             raise ValidationError(
-                f"scope ontology is {_shown(ontology)}: use text or null", field="scope"
+                f"scope ontology is {_quote(ontology)}: use text or null", field="scope"
             )
         transferable = data.get("transferable", True)
         if not isinstance(transferable, bool):
             raise ValidationError(
-                f"scope transferable is {_shown(transferable)}: use true or false", field="scope"
+                f"scope transferable is {_quote(transferable)}: use true or false", field="scope"
             )
         return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
 
@@ -159,7 +159,7 @@ def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
         or not isinstance(value, Sequence)
         or not all(isinstance(v, str) for v in value)
     ):
-        raise ValidationError(f"scope {key} is {_shown(value)}: use a list of text", field="scope")
+        raise ValidationError(f"scope {key} is {_quote(value)}: use a list of text", field="scope")
     return tuple(value)
 
 
@@ -219,7 +219,7 @@ class MemoryItem:
     def _keep_alias(self) -> None:
         if not isinstance(self.id, str) or len(self.id) > 200 or not self.id.isprintable():
             raise ValidationError(
-                f"id is {_shown(self.id)}: use 1 to 200 printable characters", field="id"
+                f"id is {_quote(self.id)}: use 1 to 200 printable characters", field="id"
             )
         # One of our own form is what `replace` hands over; the gate refuses what is no object.
         if not is_stable_id(self.id) and isinstance(self.provenance, Mapping):

@@ -23,21 +23,21 @@ ID_CHARS = 200
 def check_count(value: Any, name: str) -> int:
     """How many: any integer; what is below 0 counts as 0, and what is absurd as very many."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValidationError(f"{name} is {shown(value)}: use an integer", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use an integer", field=name)
     return max(0, min(value, 2**53))
 
 
 def check_many(values: Any, name: str, of: str) -> Iterable[Any]:
     """Several of something: any iterable but text or an object."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ValidationError(f"{name} is {shown(values)}: use a list of {of}", field=name)
+        raise ValidationError(f"{name} is {show(values)}: use a list of {of}", field=name)
     return values
 
 
 def unit(value: Any, name: str = "confidence") -> float:
     """A number in [0, 1], or ValidationError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise ValidationError(f"{name} is {shown(value)}: use a number from 0 to 1", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use a number from 0 to 1", field=name)
     return float(value)
 
 
@@ -66,7 +66,7 @@ def choice(value: Any, allowed: Sequence[str], name: str) -> str:
     """One of the names that exist."""
     if value not in allowed or not isinstance(value, str):
         raise ValidationError(
-            f"unknown {name} {shown(value)}; use one of: {', '.join(allowed)}", field=name
+            f"unknown {name} {show(value)}; use one of: {', '.join(allowed)}", field=name
         )
     return value
 
@@ -74,7 +74,7 @@ def choice(value: Any, allowed: Sequence[str], name: str) -> str:
 def natural(value: Any, name: str) -> None:
     """An integer from 0 up."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise ValidationError(f"{name} is {shown(value)}: use an integer from 0 up", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use an integer from 0 up", field=name)
 
 
 PLAIN_KEYS = frozenset(
@@ -128,7 +128,7 @@ def admit_time(value: Any, name: str) -> str:
         parsed = clock.parse_iso(value).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         hint = "use ISO 8601, like 2026-01-31T12:00:00Z"
-        raise ValidationError(f"{name} is {shown(value)}: {hint}", field=name) from None
+        raise ValidationError(f"{name} is {show(value)}: {hint}", field=name) from None
     return parsed.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -141,7 +141,7 @@ def admit_id(value: Any, name: str) -> str:
         or not is_clean(value)
     ):
         raise ValidationError(
-            f"{name} is {shown(value)}: use 1 to {ID_CHARS} printable characters", field=name
+            f"{name} is {show(value)}: use 1 to {ID_CHARS} printable characters", field=name
         )
     return value
 
@@ -149,11 +149,11 @@ def admit_id(value: Any, name: str) -> str:
 def finite(value: Any, name: str) -> float:
     """A number that is neither infinite nor NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
-        raise ValidationError(f"{name} is {shown(value)}: use a finite number", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use a finite number", field=name)
     return float(value)
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """A refused value for a message: short, and without the secret that it may hold."""
     return (
         repr(scrub(clean_text(str(value)))[0][:80])

@@ -47,6 +47,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
+from rlm.store.values import admit_id, admit_text, finite
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -75,7 +76,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         cache_dir: str | Path | None = None,
     ) -> None:
         self.tenant = gate.check_tenant(tenant)
-        self.origin = gate.admit_id(origin, "origin")
+        self.origin = admit_id(origin, "origin")
         self.embedder = embedder
         self.db = Database(
             Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only
@@ -280,12 +281,12 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
-            after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
+            after = min(1.0, max(0.0, before + finite(delta, "delta")))
             connection.execute(
                 "UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number)
             )
-            text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
-            kind = gate.admit_text(kind, "kind", 64)
+            text = None if reason is None else admit_text(reason, "reason", 2_000)
+            kind = admit_text(kind, "kind", 64)
             save_signal(connection, space, item.memory_id, kind, before, after, text)
         return after
 
@@ -324,7 +325,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
                 key: value for key, value in old.provenance.items() if key not in QUARANTINE_KEYS
             }
             if by:
-                provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
+                provenance["approved_by"] = admit_text(by, "approved_by", 200)
             new = replace(old, trust="trusted", provenance=provenance)
             fresh = self._rewrite(connection, number, space, new)
             connection.execute(

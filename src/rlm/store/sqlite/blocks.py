@@ -29,7 +29,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BlockEntry:
     """One live row. `vector` are its 16-bit floats."""
 
     number: int
@@ -72,7 +72,7 @@ class _Block:
 
 
 def put(
-    connection: apsw.Connection, source: Source, entries: Sequence[Entry], model: str | None
+    connection: apsw.Connection, source: Source, entries: Sequence[BlockEntry], model: str | None
 ) -> None:
     """Note rows that were added or changed, numbers ascending. Inside `write()`."""
     if not entries:
@@ -123,13 +123,13 @@ def rebuild(connection: apsw.Connection, source: Source, model: str | None = Non
     ):
         found = model or next((row[4] for row in rows if row[4]), None)
         entries = [
-            Entry(row[0], row[1], row[2], row[3] if row[4] == found else None) for row in rows
+            BlockEntry(row[0], row[1], row[2], row[3] if row[4] == found else None) for row in rows
         ]
         put(connection, source, entries, found)
         last = rows[-1][0]
 
 
-def held(connection: apsw.Connection, source: Source) -> dict[int, int]:
+def spaces_by_row(connection: apsw.Connection, source: Source) -> dict[int, int]:
     """The space of every row that the blocks know, by number."""
     sql = "SELECT block, data FROM recall_blocks WHERE kind = ?"
     return {

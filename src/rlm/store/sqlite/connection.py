@@ -5,7 +5,7 @@ lose committed pages when two processes write, and the interpreter's own library
 them. The version is checked at open. WAL, `synchronous=FULL`, foreign keys on, one write lock
 (`lock.py`), `BEGIN IMMEDIATE` for every write, and a new connection after a fork.
 
-This module knows no table. It maps every apsw error to ours, in `mapped`, and nowhere else.
+This module knows no table. It maps every apsw error to ours, in `map_errors`, and nowhere else.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Database:
         self.read_only = read_only or not writable
 
     def _connect(self) -> apsw.Connection:
-        with mapped(self.path):
+        with map_errors(self.path):
             if not self.read_only:
                 flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
                 connection = apsw.Connection(str(self.path), flags=flags)
@@ -172,14 +172,14 @@ class Database:
         self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
     ) -> list[tuple[Any, ...]]:
         """All rows of one statement."""
-        with mapped(self.path), self._guard:
+        with map_errors(self.path), self._guard:
             return self.connection.execute(sql, values).fetchall()
 
     def row(
         self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
     ) -> tuple[Any, ...] | None:
         """The first row, or None."""
-        with mapped(self.path), self._guard:
+        with map_errors(self.path), self._guard:
             return next(iter(self.connection.execute(sql, values)), None)
 
     def value(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> Any:
@@ -189,7 +189,7 @@ class Database:
 
     def run(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> int:
         """Execute inside `write()`; the number of rows changed."""
-        with mapped(self.path):
+        with map_errors(self.path):
             connection = self.connection
             before = connection.total_changes()
             connection.execute(sql, values)
@@ -199,13 +199,13 @@ class Database:
         self, sql: str, rows: Iterator[Sequence[Value]] | Sequence[Sequence[Value]]
     ) -> None:
         """Execute once per row, inside `write()`."""
-        with mapped(self.path):
+        with map_errors(self.path):
             self.connection.executemany(sql, rows)
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """One snapshot for several reads. Inside `write()` it is that transaction."""
-        with self._guard, mapped(self.path):
+        with self._guard, map_errors(self.path):
             connection = self.connection
             if self._depth or self._reading:
                 yield connection
@@ -225,7 +225,7 @@ class Database:
 
         It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
         """
-        with self._guard, mapped(self.path):
+        with self._guard, map_errors(self.path):
             if self.read_only:
                 raise StoreReadOnly(
                     f"{self.path} is read-only: check its permissions and its folder's"
@@ -291,7 +291,7 @@ class Database:
 
     def data_version(self) -> tuple[int, ...]:
         """Changes whenever this or any other process has committed."""
-        with mapped(self.path), self._guard:
+        with map_errors(self.path), self._guard:
             return int(self.connection.pragma("data_version")), self.writes, self._pid
 
 
@@ -413,7 +413,7 @@ _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ..
 
 
 @contextmanager
-def mapped(path: Path) -> Iterator[None]:
+def map_errors(path: Path) -> Iterator[None]:
     """Turn every apsw error into ours, with what to do next."""
     try:
         yield

@@ -39,7 +39,7 @@ def check_all(
     with database.read() as reader:
         schema = schemacheck.compare(reader)
     checks = [_schema(schema), _rows(database), _references(database)]
-    if not schema.can_be_read:
+    if not schema.can_read:
         return checks
     checks += [_memories(database, spaces), _nodes(database, spaces), _history(database)]
     for index in indexes:
@@ -66,7 +66,7 @@ def check_engine() -> Check:
 
 def check_file(path: Path) -> Check | None:
     """What makes a file unsafe to open, from reading every page; nothing is written."""
-    with connection.mapped(path), closing(_open_untouched(path)) as file:
+    with connection.map_errors(path), closing(_open_untouched(path)) as file:
         found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
         schema = check_untouched(file) if found == ["ok"] else None
     if found == ["ok"]:
@@ -88,7 +88,7 @@ def check_untouched(file: apsw.Connection) -> tuple[Check, bool] | None:
     if marks != (migrations.VERSION, migrations.APPLICATION_ID):
         return None
     schema = schemacheck.compare(file)
-    return _schema(schema), schema.can_be_opened
+    return _schema(schema), schema.can_open
 
 
 def _schema(found: schemacheck.Difference) -> Check:
@@ -100,29 +100,29 @@ def _schema(found: schemacheck.Difference) -> Check:
         )
     parts = [f"missing: {', '.join(found.missing)}"] if found.missing else []
     parts += [f"changed: {', '.join(found.changed)}"] if found.changed else []
-    fix = "rlm doctor --fix" if found.can_be_opened else f"{BACKUP}: what such a table held is lost"
+    fix = "rlm doctor --fix" if found.can_open else f"{BACKUP}: what such a table held is lost"
     return Check("schema", False, "; ".join(parts), fix)
 
 
 def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
     name, found = "memories can be read", list(rowcheck.damaged_memories(database))
-    return _damage(
+    return _damage_check(
         name, found, spaces, "memory", "remove it for good: `rlm memory rm --hard --yes {}`"
     )
 
 
 def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
     name, found = "nodes can be read", list(rowcheck.damaged_nodes(database))
-    return _damage(name, found, spaces, "node", "put it into the archive: `rlm graph rm {}`")
+    return _damage_check(name, found, spaces, "node", "put it into the archive: `rlm graph rm {}`")
 
 
 def _history(database: Database) -> Check:
-    return _damage(
+    return _damage_check(
         "runs and history can be read", list(rowcheck.damaged_history(database)), (), "row", ""
     )
 
 
-def _damage(
+def _damage_check(
     name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str
 ) -> Check:
     """A finding about rows; the first are named, and so is the command that is rid of them."""
@@ -181,7 +181,7 @@ def _codes(database: Database, index: Index) -> Check:
     with database.read() as reader:
         rows = reader.execute(f"SELECT {source.key}, space_id FROM {source.view}")
         live = {row[0]: row[1] for row in rows}
-        held = blocks.held(reader, source)
+        held = blocks.spaces_by_row(reader, source)
     wrong = sum(held.get(number) != space for number, space in live.items())
     extra = len(held.keys() - live.keys())
     if wrong or extra:

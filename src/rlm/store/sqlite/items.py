@@ -17,7 +17,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store.document import item_columns, item_text
 from rlm.store.identity import is_stable_id
 from rlm.store.sqlite import blocks
-from rlm.store.sqlite.blocks import Entry
+from rlm.store.sqlite.blocks import BlockEntry
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.rows import COLUMNS, NAMES, from_row, to_row
 from rlm.store.sqlite.schema import ALIAS
@@ -53,7 +53,7 @@ def insert(
     MEMORY.index(connection, first, first + len(fresh) - 1)
     rows = enumerate(zip(fresh, columns, vectors, strict=True), first)
     live = [
-        Entry(number, space, sum(map(len, words)), vector)
+        BlockEntry(number, space, sum(map(len, words)), vector)
         for number, (item, words, vector) in rows
         if _is_live(item)
     ]
@@ -80,7 +80,9 @@ def rewrite(
     )
     blocks.erase(connection, MEMORY, [number])
     if _is_live(item):
-        blocks.put(connection, MEMORY, [Entry(fresh, space, sum(map(len, words)), vector)], model)
+        blocks.put(
+            connection, MEMORY, [BlockEntry(fresh, space, sum(map(len, words)), vector)], model
+        )
     note_model(connection, model)
     return fresh
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import apsw
 
-from rlm.store.gate import check_count, check_listing, choice
+from rlm.store.records import check_listing
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.rows import COLUMNS, from_row
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Tenant
+from rlm.store.values import check_count, choice
 
 _IDS = {
     "memory": ("memory_items", "memory_id"),

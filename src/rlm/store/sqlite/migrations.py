@@ -15,7 +15,7 @@ import apsw
 
 from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.sqlite import blocks, schema
-from rlm.store.sqlite.connection import Database, mapped
+from rlm.store.sqlite.connection import Database, map_errors
 from rlm.store.sqlite.sources import MEMORY, NODE
 
 APPLICATION_ID = (
@@ -109,7 +109,7 @@ def copy_database(source: apsw.Connection, target: Path) -> None:
         number, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)  # mode 0600
         os.close(number)
         try:
-            with mapped(target):
+            with map_errors(target):
                 _copy(source, name)
             Path(name).replace(target)
         finally:

@@ -49,7 +49,7 @@ _STALE = (
 )
 
 
-def _wanted(embedder: Embedder) -> dict[str, Value]:
+def _stale_values(embedder: Embedder) -> dict[str, Value]:
     """The values of `_STALE`. How long a vector of an endpoint is shows when it first answers."""
     return {"model": embedder.model, "size": 2 * embedder.dim}
 
@@ -57,7 +57,7 @@ def _wanted(embedder: Embedder) -> dict[str, Value]:
 def stale_count(database: Database, embedder: Embedder) -> int:
     """How many rows have no vector of this model, or one of another length."""
     return sum(
-        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _wanted(embedder)))
+        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _stale_values(embedder)))
         for table in ("memory_items", "nodes")
     )
 
@@ -93,7 +93,7 @@ def _batches(
     while batch := database.rows(
         f"SELECT {key}, {columns} FROM {table} WHERE {_STALE} AND {key} > :last ORDER BY {key}"
         f" LIMIT {BATCH}",
-        {**_wanted(embedder), "last": last},
+        {**_stale_values(embedder), "last": last},
     ):
         yield batch
         last = batch[-1][0]

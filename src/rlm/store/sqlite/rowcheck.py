@@ -49,13 +49,13 @@ class Damage:
 def damaged_memories(database: Database) -> Iterator[Damage]:
     """Memories, also archived ones, that some command could not read."""
     extra = ("grams", "scope_words")
-    return _damaged(database, "memory_items", "item_no", (*rows.NAMES, *extra), "1", _memory_fault)
+    return _scan(database, "memory_items", "item_no", (*rows.NAMES, *extra), "1", _memory_fault)
 
 
 def damaged_nodes(database: Database) -> Iterator[Damage]:
     """Nodes, but for archived ones, that some command could not read."""
     columns = (*graph.NODE_COLUMNS.split(", "), "grams")
-    return _damaged(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
+    return _scan(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
 
 
 def damaged_history(database: Database) -> Iterator[Damage]:
@@ -69,7 +69,7 @@ def damaged_history(database: Database) -> Iterator[Damage]:
             yield Damage(number, space, None, f"{table}.{column}", "it is no JSON")
 
 
-def _damaged(
+def _scan(
     database: Database,
     table: str,
     key: str,
@@ -126,12 +126,16 @@ def _with_bytes(
         f" {PAGE}"
     )
     return [
-        (number, space, *(_decoded(*pair) for pair in zip(values[::2], values[1::2], strict=True)))
+        (
+            number,
+            space,
+            *(_decode(*pair) for pair in zip(values[::2], values[1::2], strict=True)),
+        )
         for number, space, *values in database.rows(sql, (last,))
     ]
 
 
-def _decoded(value: Any, kind: str) -> Any:
+def _decode(value: Any, kind: str) -> Any:
     if kind != "text":
         return value
     try:

@@ -9,13 +9,13 @@ from typing import Any
 import apsw
 
 from rlm import clock
-from rlm.store import gate
 from rlm.store.identity import canonical_json
 from rlm.store.learning import FIELDS, LearningRow, learning_row
-from rlm.store.records import Use
+from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.sqlite.connection import Value, damaged_row
 from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import Judgment, Lessons, MemoryItem, Run, Trajectory
+from rlm.store.values import admit_id, check_count
 
 PAGE = 1_000
 _RUN = ("run_id", "created_at", "model", "ontology_name", "ontology_path", "notes")
@@ -53,7 +53,7 @@ class Runs(Part):
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
+        given_to, uses = admit_usage(trajectory_id, retrieved)
         with self.db.write() as connection:
             self._save_usage(connection, self.spaces.ensure("project"), given_to, uses)
 
@@ -67,8 +67,8 @@ class Runs(Part):
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
         lessons: Lessons | None = None,
     ) -> list[str]:
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
+        run, trajectory, judgment = admit_artifacts(run, trajectory, judgment)
+        given_to, uses = admit_usage(trajectory.trajectory_id, retrieved)
         with self.together():
             connection, space = self.db.connection, self.spaces.ensure("project")
             self._save_trajectory(connection, space, run, trajectory)
@@ -99,7 +99,7 @@ class Runs(Part):
         )
         there = "SELECT 1 FROM trajectories WHERE space_id = ? AND trajectory_id = ?"
         if next(iter(connection.execute(there, (space, made.trajectory_id))), None) is not None:
-            raise gate.saved_already(made.trajectory_id)
+            raise already_saved(made.trajectory_id)
         connection.execute(
             f"INSERT INTO trajectories(space_id, {', '.join(_TRAJECTORY)})"
             " VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -132,7 +132,7 @@ class Runs(Part):
             f"UPDATE memory_items SET {column} = {column} + 1 WHERE memory_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())}"
         )
-        self.db.run_many(sql, [(gate.admit_id(each, "memory_id"),) for each in followed])
+        self.db.run_many(sql, [(admit_id(each, "memory_id"),) for each in followed])
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
         rows = self.db.rows(
@@ -153,7 +153,7 @@ class Runs(Part):
             " ON r.space_id = t.space_id AND r.run_id = t.run_id WHERE t.space_id"
             f" {in_spaces(self.spaces.visible())} {which}"
             " ORDER BY t.created_at DESC, t.trajectory_id LIMIT ?",
-            (*filter(None, (trajectory_id,)), gate.check_count(limit, "limit")),
+            (*filter(None, (trajectory_id,)), check_count(limit, "limit")),
         )
         return [(Run(*row[: len(_RUN)]), _trajectory(row[len(_RUN) :])) for row in rows]
 
@@ -161,7 +161,7 @@ class Runs(Part):
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
         """A summary of every trajectory of this project, the last first, page by page."""
-        left, before = gate.check_count(limit, "limit"), None
+        left, before = check_count(limit, "limit"), None
         while left:
             rows, before = self._learning_page(before, min(left, PAGE), curriculum_id)
             yield from rows

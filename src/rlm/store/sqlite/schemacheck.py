@@ -32,14 +32,14 @@ class Difference:
         return (*self.missing, *self.changed)
 
     @property
-    def can_be_opened(self) -> bool:
+    def can_open(self) -> bool:
         """Whether nothing is wrong that holds what nobody else knows: the rest can be made anew."""
         return all(
             _is_derived(*self.wanted[name]) or _is_shadow(name, self.missing) for name in self.names
         )
 
     @property
-    def can_be_read(self) -> bool:
+    def can_read(self) -> bool:
         """Whether every row can be reached, by whatever is there."""
         return all(self.wanted[name][0] in ("index", "trigger") for name in self.names)
 

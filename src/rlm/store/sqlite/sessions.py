@@ -15,11 +15,12 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import LimitExceeded, NotFound, StoreError
-from rlm.store import gate
 from rlm.store.identity import canonical_json
+from rlm.store.records import admit_branch, admit_session
 from rlm.store.sqlite.connection import damaged_row
 from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import BRANCH_ENDS, JOB_STATES, Branch, Job, MemoryItem
+from rlm.store.values import admit_text, admit_time, check_count, choice, finite, natural
 
 _JOB = (
     "job_no, agent, session_id, outcome, payload_json, state, attempts, fence, not_before,"
@@ -48,9 +49,7 @@ class Sessions(Part):
         self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
     ) -> int:
         """Queue a session; the job's number. One queued before gets the new payload."""
-        agent, session_id, outcome, payload = gate.admit_session(
-            agent, session_id, payload, outcome
-        )
+        agent, session_id, outcome, payload = admit_session(agent, session_id, payload, outcome)
         now = clock.now_iso()
         sql = (
             "INSERT INTO distill_queue(space_id, agent, session_id, outcome, payload_json,"
@@ -67,14 +66,14 @@ class Sessions(Part):
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """Lease the job that waits longest, or whose lease ran out; None when none is due."""
-        until = clock.now() + timedelta(seconds=gate.finite(lease_s, "lease_s"))
+        until = clock.now() + timedelta(seconds=finite(lease_s, "lease_s"))
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
             " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
             f" leased_until <= ?)) ORDER BY not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
-        now, ends = clock.now_iso(), gate.admit_time(until.isoformat(), "lease_s")
+        now, ends = clock.now_iso(), admit_time(until.isoformat(), "lease_s")
         with self.db.write() as connection:
             values = (ends, self.spaces.find("project"), now, now)
             row = next(iter(connection.execute(sql, values)), None)
@@ -86,8 +85,8 @@ class Sessions(Part):
             return self.add_many(memories)
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
-        why = gate.admit_text(error, "error", 2_000)
-        at = None if retry_at is None else gate.admit_time(retry_at, "retry_at")
+        why = admit_text(error, "error", 2_000)
+        at = None if retry_at is None else admit_time(retry_at, "retry_at")
         self._end_job(job, "dead" if at is None else "ready", error=why, not_before=at)
 
     def _end_job(
@@ -109,17 +108,17 @@ class Sessions(Part):
                 )
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
-        which = "" if state is None else f"AND state = '{gate.choice(state, JOB_STATES, 'state')}'"
+        which = "" if state is None else f"AND state = '{choice(state, JOB_STATES, 'state')}'"
         sql = (
             f"SELECT {_JOB} FROM distill_queue WHERE space_id {in_spaces(self.spaces.visible())}"
             f" {which} ORDER BY job_no LIMIT ?"
         )
-        return [_job(row) for row in self.db.rows(sql, (gate.check_count(limit, "limit"),))]
+        return [_job(row) for row in self.db.rows(sql, (check_count(limit, "limit"),))]
 
     def open_branch(
         self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
     ) -> Branch:
-        session, text, budget = gate.admit_branch(session_id, description, budget_tokens)
+        session, text, budget = admit_branch(session_id, description, budget_tokens)
         with self.db.write() as connection:
             parent = None if parent_id is None else self.get_branch(parent_id)
             if parent_id is not None and (parent is None or parent.session_id != session):
@@ -138,7 +137,7 @@ class Sessions(Part):
         return None if row is None else Branch(*row)
 
     def spend_branch(self, branch_id: str, tokens: int) -> Branch:
-        gate.natural(tokens, "tokens")
+        natural(tokens, "tokens")
         with self.db.write():
             branch = self._open(branch_id)
             left = branch.budget_tokens - branch.used_tokens
@@ -150,8 +149,8 @@ class Sessions(Part):
             return self._rewrite_branch(replace(branch, used_tokens=branch.used_tokens + tokens))
 
     def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
-        gate.choice(state, BRANCH_ENDS, "state")
-        text = None if result is None else gate.admit_text(result, "result")
+        choice(state, BRANCH_ENDS, "state")
+        text = None if result is None else admit_text(result, "result")
         with self.db.write():
             branch = self._open(branch_id)
             ended = replace(branch, state=state, result=text, ended_at=clock.now_iso())

@@ -12,11 +12,11 @@ from rlm.errors import ValidationError
 from rlm.retrieval import rank
 from rlm.retrieval.excerpt import Phrase, excerpt, holds_phrases, split_phrases
 from rlm.retrieval.recall import Document, Recalled, recall
-from rlm.store import gate
 from rlm.store.evolution import GraphEvolution
 from rlm.store.graph import NodeHit
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters, node_of
 from rlm.store.sqlite.graph.transfer import GraphTransfer
+from rlm.store.values import check_count
 
 __all__ = ["NODE_COLUMNS", "HyperGraph", "NodeHit", "node_fault"]
 
@@ -59,7 +59,7 @@ class HyperGraph(GraphTransfer, GraphEvolution):
             )
 
         space = self._space
-        if space is None or gate.check_count(limit, "limit") <= 0:
+        if space is None or check_count(limit, "limit") <= 0:
             return []
         with self._db.read() as connection:
             found = recall(

@@ -14,12 +14,12 @@ from rlm.retrieval.tokens import grams
 from rlm.store import gate
 from rlm.store.graph import Node
 from rlm.store.sqlite import blocks
-from rlm.store.sqlite.blocks import Entry
+from rlm.store.sqlite.blocks import BlockEntry
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters, node_of
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import take_numbers
-from rlm.store.values import shown
+from rlm.store.values import check_count, check_many, show
 
 _INSERTED = (
     "node_no, space_id, id, type, subtype, content, embedding, tier, confidence, provenance,"
@@ -37,8 +37,7 @@ class NodeTable(GraphRows):
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
         """Add several nodes, all or none; their ids, in order."""
         rows = [
-            _admit(node, index)
-            for index, node in enumerate(gate.check_many(nodes, "nodes", "objects"))
+            _admit(node, index) for index, node in enumerate(check_many(nodes, "nodes", "objects"))
         ]
         if not rows:
             return []
@@ -85,7 +84,7 @@ class NodeTable(GraphRows):
         entries = []
         for place, (subtype, content) in enumerate(texts):
             chars = len(subtype or "") + len(content) + len(_grams(subtype, content))
-            entries.append(Entry(first + place, space, chars, vectors[place]))
+            entries.append(BlockEntry(first + place, space, chars, vectors[place]))
         blocks.put(connection, NODE, entries, self._model)
 
     def _vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
@@ -218,14 +217,14 @@ class NodeTable(GraphRows):
         rows = self._db.rows(
             f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? {where} "
             "ORDER BY updated_at DESC, node_no DESC LIMIT ?",
-            (self._space, *values, gate.check_count(limit, "limit")),
+            (self._space, *values, check_count(limit, "limit")),
         )
         return [node_of(row) for row in rows]
 
 
 def _admit(node: Mapping[str, Any], index: int) -> dict[str, Any]:
     if not isinstance(node, Mapping) or "type" not in node or "content" not in node:
-        raise ValidationError(f"node {index} needs a type and a content: {shown(node)}")
+        raise ValidationError(f"node {index} needs a type and a content: {show(node)}")
     rest = {key: value for key, value in node.items() if key not in ("type", "content")}
     return gate.admit_node(node["type"], node["content"], rest)
 

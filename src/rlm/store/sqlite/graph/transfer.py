@@ -42,7 +42,7 @@ class GraphTransfer(NodeTable, EdgeTable):
     def load(self, dump: GraphDump) -> dict[str, int]:
         """Add what is absent, all or none, through the gate; how many of each were new."""
         with self.atomic(write=True) as connection:
-            nodes = [_checked(node) for node in self._absent(connection, "nodes", dump.nodes)]
+            nodes = [_admit_copy(node) for node in self._absent(connection, "nodes", dump.nodes)]
             if nodes:
                 self._insert(connection, nodes)
             edges = self._absent(connection, "hyperedges", dump.edges)
@@ -84,7 +84,7 @@ class GraphTransfer(NodeTable, EdgeTable):
                 tiers = (event.from_tier, event.to_tier)
                 for tier in filter(None, tiers):
                     choice(tier, TIERS, "tier")
-                name = _renumbered(admit_line(event.operation, "operation", 200), numbers)
+                name = _renumber(admit_line(event.operation, "operation", 200), numbers)
                 new_id = self._log_event(name, event.node_ids, *tiers, event.reasoning)
                 sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ?"
                 connection.execute(sql, (event.timestamp, new_id))
@@ -106,7 +106,7 @@ class GraphTransfer(NodeTable, EdgeTable):
             " confidence_before, confidence_after, reason) VALUES (?,?,?,?,?,?,?,?)",
             [
                 (space, one.node_id, admit_time(one.at, "at"),
-                 _renumbered(admit_line(one.kind, "kind", 64), numbers),
+                 _renumber(admit_line(one.kind, "kind", 64), numbers),
                  one.after - one.before, unit(one.before), unit(one.after),
                  admit_reason(one.reason))
                 for one in fresh
@@ -115,7 +115,7 @@ class GraphTransfer(NodeTable, EdgeTable):
         return len(fresh)
 
 
-def _checked(node: Node) -> Node:
+def _admit_copy(node: Node) -> Node:
     """A node of another store, through the gate."""
     names = ("subtype", "tier", "confidence", "provenance", "metadata")
     values = {name: getattr(node, name) for name in names}
@@ -134,7 +134,7 @@ def _moment(change: ConfidenceChange) -> tuple[Any, ...]:
     return change.node_id, change.at, change.before, change.after
 
 
-def _renumbered(name: str, numbers: dict[str, str]) -> str:
+def _renumber(name: str, numbers: dict[str, str]) -> str:
     """`merge:17` under the number that line 17 has here."""
     head, colon, number = name.partition(":")
     return f"{head}{colon}{numbers.get(number, number)}"
