@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-ISO_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
-
 
 def _system_now() -> datetime:
     return datetime.now(UTC)

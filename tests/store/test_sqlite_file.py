@@ -208,7 +208,7 @@ def test_a_closed_store_says_so(tmp_path, make_item):
     ):
         with pytest.raises(StoreError, match=r"the store .*m\.db was closed: open it again"):
             call()
-    with pytest.raises(StoreError, match="was closed"), connection.mapped(db.db.path):
+    with pytest.raises(StoreError, match="was closed"), connection.map_errors(db.db.path):
         next(rows)
     db.close()
     assert not (tmp_path / "copy.db").exists()

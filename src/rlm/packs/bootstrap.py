@@ -60,9 +60,7 @@ def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
     Never raises: anything may be handed in.
     """
     given = list(items)
-    memories = [
-        item for item in given if _admissible(item)
-    ]  # the others fail `types`, whatever they say
+    memories = [item for item in given if _admissible(item)]  # the others fail `types`
     titles = Counter(item.title.casefold() for item in memories)
     failed = {
         "count": [] if len(given) == STRATEGIES else [f"{len(given)} items, expected {STRATEGIES}"],

@@ -75,8 +75,15 @@ def read_tree(path: Path) -> Node:
 
 def parse_tree(text: str) -> Node:
     """The one document of the text."""
+    root: Node | None = None
     try:
-        return _build_tree(_events(text))
+        events = iter(yaml.parse(text, Loader=yaml.SafeLoader))
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent) and root is not None:
+                hint = "keep one curriculum in a file"
+                raise Fault(_at(event.start_mark), f"a second document begins: {hint}")
+            if isinstance(event, yaml.NodeEvent):
+                root = _read_node(events, event)
     except yaml.reader.ReaderError as exc:
         raise Fault(
             _spot(text, exc.position), f"has the character {_code(exc.character)}: remove it"
@@ -86,6 +93,9 @@ def parse_tree(text: str) -> Node:
         raise Fault(
             _at(mark), f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
         ) from exc
+    if root is None:
+        raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
+    return root
 
 
 def quote(value: str) -> str:
@@ -114,37 +124,28 @@ def _decode(data: bytes) -> str:
         raise Fault(_spot(before, len(before)), "is not UTF-8: save it as UTF-8") from exc
 
 
-def _events(text: str) -> Iterator[Any]:
-    yield from yaml.parse(text, Loader=yaml.SafeLoader)
-
-
-def _build_tree(events: Iterator[Any]) -> Node:
-    """The tree of the events, without recursion; `pending` holds keys that wait for a value."""
-    root: Node | None = None
-    stack: list[Listing | Mapping] = []
-    pending: list[Text | None] = []
-    for event in events:
-        if isinstance(event, yaml.DocumentStartEvent) and root is not None:
-            raise Fault(
-                _at(event.start_mark), "a second document begins: keep one curriculum in a file"
-            )
-        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            stack.pop()
-            pending.pop()
-        if not isinstance(event, yaml.NodeEvent):
+def _read_node(events: Iterator[Any], event: Any, depth: int = 0) -> Node:
+    """The node that begins with an event, and all below it."""
+    node = _node(event)
+    if isinstance(node, Text):
+        return node
+    if depth >= DEPTH:
+        raise Fault(node.at, f"nested deeper than {DEPTH} levels")
+    for inner in events:
+        if isinstance(inner, yaml.CollectionEndEvent):
+            break
+        if isinstance(node, Listing):
+            node.items.append(_read_node(events, inner, depth + 1))
             continue
-        node = _node(event)
-        root = node if root is None else root
-        if stack:
-            _put(stack[-1], pending, node)
-        if not isinstance(node, Text):
-            if len(stack) >= DEPTH:
-                raise Fault(node.at, f"nested deeper than {DEPTH} levels")
-            stack.append(node)
-            pending.append(None)
-    if root is None:
-        raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
-    return root
+        key = _node(inner)
+        if not isinstance(key, Text):
+            raise Fault(key.at, "a key must be a word")
+        if key.value in node.keys:
+            first = f"first in line {node.keys[key.value].line}"
+            raise Fault(key.at, f"the key {quote(key.value)} is here twice, {first}")
+        node.keys[key.value] = key.at
+        node.values[key.value] = _read_node(events, next(events), depth + 1)
+    return node
 
 
 def _node(event: Any) -> Node:
@@ -158,27 +159,6 @@ def _node(event: Any) -> Node:
     if isinstance(event, yaml.ScalarEvent):
         return Text(at, event.value, plain=event.style is None)
     return Listing(at) if isinstance(event, yaml.SequenceStartEvent) else Mapping(at)
-
-
-def _put(parent: Listing | Mapping, pending: list[Text | None], node: Node) -> None:
-    if isinstance(parent, Listing):
-        parent.items.append(node)
-        return
-    key = pending[-1]
-    if key is not None:
-        parent.values[key.value] = node
-        pending[-1] = None
-        return
-    if not isinstance(node, Text):
-        raise Fault(node.at, "a key must be a word")
-    if node.value in parent.keys:
-        raise Fault(
-            node.at,
-            f"the key {quote(node.value)} is here twice, first in line"
-            f" {parent.keys[node.value].line}",
-        )
-    parent.keys[node.value] = node.at
-    pending[-1] = node
 
 
 def _at(mark: Any) -> Spot:

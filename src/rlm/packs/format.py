@@ -22,7 +22,6 @@ import math
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from hashlib import sha256
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -31,15 +30,13 @@ from typing import Any, NoReturn
 import orjson
 
 from rlm.errors import PackError, ValidationError
-from rlm.store.types import DEFAULT_SCOPE, SOURCE_TYPES, MemoryItem, Scope
+from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
 PACK_BYTES = 2 << 30
 PIECE_BYTES = 1 << 18
 DEPTH = 8
 BEFORE_PACK = "before_pack"
-_SCOPE_BYTES = 2_000
-"""A longer scope is not worth remembering."""
 
 _TYPES: dict[str, type] = {
     "memory_id": str,
@@ -120,44 +117,25 @@ class PackReader:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The same pass, without looking into the lines; they come without their newline."""
-        for first, block in self.blocks(64):
-            yield from enumerate(block.split(b"\n")[:-1], first)
-
-    def blocks(self, least: int) -> Iterator[tuple[int, bytes]]:
-        """The same pass in blocks of at least `least` whole lines, with their first number."""
-        digest, size, first, count, open_line = sha256(), 0, 1, 0, 0
-        parts: list[bytes] = []
+        digest, size, number = sha256(), 0, 0
         with open_regular(self.path) as file:
-            while piece := file.read(PIECE_BYTES):
-                digest.update(piece)
-                size += len(piece)
+            while line := file.readline(LINE_BYTES + 1):
+                number += 1
+                digest.update(line)
+                size += len(line)
                 if size > PACK_BYTES:  # it grew while we read it
-                    raise PackError(
-                        f"has more than {PACK_BYTES:,} bytes: split it", path=str(self.path)
-                    )
-                parts.append(piece)
-                count += piece.count(b"\n")
-                end = piece.rfind(b"\n")
-                open_line = len(piece) - end - 1 if end >= 0 else open_line + len(piece)
-                if open_line > LINE_BYTES:
-                    raise PackError(_TOO_LONG, path=str(self.path), line=first + count)
-                if count >= least and end >= 0:
-                    block = b"".join(parts)
-                    cut = len(block) - open_line
-                    yield first, block[:cut]
-                    first, count, parts = first + count, 0, [block[cut:]]
-        block = b"".join(parts)
-        if open_line:
-            hint = "the file is cut short; if it is whole, end it with a newline"
-            raise PackError(
-                f"the last line has no newline: {hint}", path=str(self.path), line=first + count
-            )
-        if block:
-            yield first, block
-        self.count = first + count - 1
-        self.sha256 = digest.hexdigest()
+                    why = f"has more than {PACK_BYTES:,} bytes: split it"
+                    raise PackError(why, path=str(self.path))
+                if not line.endswith(b"\n"):
+                    why = _TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE
+                    raise PackError(why, path=str(self.path), line=number)
+                yield number, line[:-1]
+        self.count, self.sha256 = number, digest.hexdigest()
 
 
+_NO_NEWLINE = (
+    "the last line has no newline: the file is cut short; if it is whole, end it with a newline"
+)
 _TOO_LONG = f"is longer than {LINE_BYTES:,} bytes: shorten it; each line is one memory"
 _TOO_DEEP = f"is nested deeper than {DEPTH}: make the lists and objects in it flatter"
 
@@ -301,31 +279,14 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
         source_type,
         get("task_query"),
         get("tags") or [],
-        _scope_of(get("scope")),
+        Scope.from_dict(get("scope")),
         get("provenance") or {},
         get("outcome") or ("failure" if source_type == "failure" else None),
         get("confidence"),
         created_at=get("created_at") or now,
-        memory_id=get("memory_id")
-        or "-",  # the gate computes it; hashing here as well would be for nothing
+        memory_id=get("memory_id") or "-",  # the gate computes it
         session_id=get("session_id"),
     )
-
-
-def _scope_of(told: dict[str, Any] | None) -> Scope:
-    """The scope that a line tells. The lines of a pack share a few: each is made once."""
-    if not told:
-        return DEFAULT_SCOPE
-    try:
-        text = orjson.dumps(told)
-    except orjson.JSONEncodeError:  # half a character, or a number of no end
-        return Scope.from_dict(told)
-    return _known_scope(text) if len(text) <= _SCOPE_BYTES else Scope.from_dict(told)
-
-
-@lru_cache(maxsize=256)
-def _known_scope(text: bytes) -> Scope:
-    return Scope.from_dict(orjson.loads(text))
 
 
 def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Knows no database.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from rlm import clock
 from rlm.errors import PackError, ValidationError
@@ -33,8 +34,10 @@ class Intake:
 
     def chunks(self) -> Iterator[list[MemoryItem]]:
         """The memories, some hundred at a time; the hash is checked after the last."""
-        for first, block in self.reader.blocks(CHUNK):
-            admitted, keys = self.admit_lines(first, block.split(b"\n")[:-1])
+        lines = self.reader.lines()
+        while chunk := list(islice(lines, CHUNK)):
+            first = chunk[0][0]
+            admitted, keys = self.admit_lines(first, [line for _, line in chunk])
             self.claim(keys, first)
             yield admitted
         self.source.check_read(self.reader)

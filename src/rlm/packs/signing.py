@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import importlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -28,18 +27,6 @@ ALGORITHM = "ed25519"
 KEY_FILE_BYTES = 1 << 20
 _MAKE_ONE = "`rlm pack keygen FILE` makes one"
 _SIGN_AGAIN = "get both files again, or have the pack signed again"
-_NEEDED = "cryptography.hazmat.primitives.asymmetric.ed25519"
-
-
-def _require_cryptography() -> None:
-    """PackError, with the line that installs it, where the package is missing or broken."""
-    try:
-        importlib.import_module(_NEEDED)
-    except ImportError as exc:
-        raise PackError(
-            f"signatures need the package cryptography, which cannot be loaded ({exc}): pip install"
-            ' "cryptography>=44"'
-        ) from exc
 
 
 def generate_key(path: str | Path) -> str:
@@ -48,7 +35,6 @@ def generate_key(path: str | Path) -> str:
 
     Never overwrites: an existing file raises PackError and nothing is written.
     """
-    _require_cryptography()
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -81,7 +67,6 @@ def _create(path: Path, data: bytes, mode: int) -> None:
 
 def load_key(path: str | Path) -> Ed25519PrivateKey:
     """Read a private key that `generate_key` wrote."""
-    _require_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -120,7 +105,6 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
     """The public key that signed this manifest, or None. A bad signature raises PackError."""
     if manifest.signature is None:
         return None
-    _require_cryptography()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

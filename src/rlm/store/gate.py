@@ -349,9 +349,8 @@ def _scope(scope: Any) -> tuple[Scope, str]:
         raise ValidationError(f"scope is {show(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:
         raise _odd_scope()
-    if (
-        type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple
-    ):  # nothing that equals as it likes
+    # The cache takes nothing that defines equality by itself.
+    if type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple:
         with suppress(TypeError):  # something in it is no key
             return _known_scope(scope)
     return _check_scope(scope)

@@ -28,9 +28,7 @@ def normalize(text: str) -> str:
     """NFKC, case folded, runs of white space to one space, stripped. Idempotent."""
     if text.isascii():  # NFKC and casefold change nothing but case here, and cost ten times as much
         low = text.lower().replace("\n", " ")
-        if (
-            low.isprintable() and "  " not in low
-        ):  # most texts: then every word is one space apart already
+        if low.isprintable() and "  " not in low:  # most texts: words are one space apart
             return low.strip()
         return " ".join(low.split())
     folded = _unicode_normalize("NFKC", text).casefold()

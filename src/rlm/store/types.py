@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 from rlm import clock
 from rlm.errors import ValidationError
 from rlm.store.identity import is_stable_id
 from rlm.store.identity import memory_id as stable_id
-
-SourceType = Literal["success", "failure", "human", "pack"]
-Outcome = Literal["success", "failure", "mixed"]
-Level = Literal["project", "team", "org"]
-Trust = Literal["trusted", "unverified", "quarantined"]
 
 SOURCE_TYPES = ("success", "failure", "human", "pack")
 OUTCOMES = ("success", "failure", "mixed")
@@ -134,18 +129,10 @@ class Scope:
 
 
 ONTOLOGY_TOOLS = frozenset(
-    (
-        *(
-            "search_entity",
-            "search_by_label",
-            "describe_entity",
-            "probe_relationships",
-            "find_path",
-            "graph_stats",
-        ),
-        *("predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice"),
-    )
-)
+    ("search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path",
+     "graph_stats", "predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query",
+     "sparql_slice")
+)  # fmt: skip
 """Tools that a run has only where it has an ontology."""
 _SCOPE_KEYS = ("ontology", "task_types", "tools", "transferable")
 DEFAULT_SCOPE = Scope()

@@ -78,13 +78,9 @@ def natural(value: Any, name: str) -> None:
 
 
 PLAIN_KEYS = frozenset(
-    (
-        *("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id"),
-        *("exported_in_pack", "edited_from", "quarantine_reason"),
-    )
-)
-
-
+    ("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id",
+     "exported_in_pack", "edited_from", "quarantine_reason")
+)  # fmt: skip
 _ONLY_TEXT = frozenset({str})
 
 
@@ -94,9 +90,7 @@ def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, An
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if PLAIN_KEYS.issuperset(value) and _ONLY_TEXT.issuperset(map(type, value.values())):
         text = "\n".join(value.values())
-        if len(text) <= limit and is_clean(
-            text
-        ):  # what most memories have, at a tenth of the price
+        if len(text) <= limit and is_clean(text):  # most memories, at a tenth of the price
             return dict(value)
     try:
         made, _ = scrub_value(clean_value(dict(value)))
@@ -155,8 +149,6 @@ def finite(value: Any, name: str) -> float:
 
 def show(value: Any) -> str:
     """A refused value for a message: short, and without the secret that it may hold."""
-    return (
-        repr(scrub(clean_text(str(value)))[0][:80])
-        if isinstance(value, str)
-        else scrub(repr(value))[0][:80]
-    )
+    if isinstance(value, str):
+        return repr(scrub(clean_text(str(value)))[0][:80])
+    return scrub(repr(value))[0][:80]

@@ -363,9 +363,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         key = (tenant.org, tenant.team, former)
         if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
             return False
-        if (
-            self.spaces.find("project") is not None
-        ):  # looked at twice: nobody waits for the lock in vain
+        if self.spaces.find("project") is not None:  # looked at before the lock is waited for
             return False
         with self.db.write(wait_s=wait_s) as connection:
             old = self.db.value(sql, key)

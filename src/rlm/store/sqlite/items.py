@@ -8,7 +8,7 @@ archive. FTS5 follows by triggers and, for new rows, by `Source.index`; sign cod
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -167,14 +167,3 @@ def _nearest(
         f" ORDER BY {order}, trust = 'quarantined', {_NEAREST}, item_no DESC LIMIT 1"
     )
     return next(iter(connection.execute(sql, (memory_id,))), None)
-
-
-def fetch_numbers(connection: apsw.Connection, numbers: Iterable[int]) -> dict[int, MemoryItem]:
-    """Memories by row number."""
-    sql = (
-        f"SELECT item_no, {COLUMNS} FROM memory_items WHERE item_no IN (SELECT value FROM"
-        " json_each(?))"
-    )
-    return {
-        row[0]: from_row(row[1:]) for row in connection.execute(sql, (json.dumps(list(numbers)),))
-    }

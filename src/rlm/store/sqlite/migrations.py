@@ -18,9 +18,7 @@ from rlm.store.sqlite import blocks, schema
 from rlm.store.sqlite.connection import Database, map_errors
 from rlm.store.sqlite.sources import MEMORY, NODE
 
-APPLICATION_ID = (
-    0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
-)
+APPLICATION_ID = 0x524C4D31  # "RLM1": tells a store from any other database
 
 
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
