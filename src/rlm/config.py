@@ -183,9 +183,8 @@ def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSet
     for name, table in tables.items():
         one = _endpoint(name, table, f"{path}: [endpoints.{name}]")
         if any(one.variable == other.variable for other in found.values()):
-            raise ConfigError(
-                f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}"
-            )
+            why = f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}"
+            raise ConfigError(why)
         token, user, password = (
             env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS
         )
@@ -195,9 +194,8 @@ def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSet
 
 def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-        raise ConfigError(
-            f"{where}: the name is not of lower-case letters, digits, - and _, or is too long"
-        )
+        why = f"{where}: the name is not of lower-case letters, digits, - and _, or is too long"
+        raise ConfigError(why)
     if not isinstance(table, dict):
         raise ConfigError(f"{where} is not a table: write url = … below it")
     known: dict[str, Any] = {spec.name: spec.default for spec in ENDPOINT_OPTIONS}
@@ -205,9 +203,8 @@ def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
     for key, value in table.items():
         if key in ENDPOINT_SECRETS:
             variable = EndpointSettings(name).variable + key.upper()
-            raise ConfigError(
-                f"{where}: {key} is a secret; set {variable} in the environment, not in a file"
-            )
+            why = f"{where}: {key} is a secret; set {variable} in the environment, not in a file"
+            raise ConfigError(why)
         if key not in known:
             raise ConfigError(f"{where}: unknown option {key!r}; known: {', '.join(known)}")
         kind = type(known[key])
@@ -218,9 +215,8 @@ def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
         if kind in (int, float) and not 0 < value <= 1 << 30:
             raise ConfigError(f"{where}: {key} = {value!r} is not above 0, or is too large")
         if key in ENDPOINT_CHOICES and value not in ENDPOINT_CHOICES[key]:
-            raise ConfigError(
-                f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}"
-            )
+            why = f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}"
+            raise ConfigError(why)
         values[key] = value
     if not values.get("url"):
         raise ConfigError(f'{where} has no url: write url = "https://host/sparql"')
@@ -234,9 +230,8 @@ def _from_file(named: str | None) -> dict[str, Any]:
     path = Path(named or DEFAULT_CONFIG).expanduser()
     if not _readable(path):
         if named:
-            raise ConfigError(
-                f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
-            )
+            why = f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
+            raise ConfigError(why)
         return {}
     import tomllib  # only when there is a file: the command line starts faster without it
 
@@ -249,9 +244,8 @@ def _from_file(named: str | None) -> dict[str, Any]:
         if key == "endpoints":
             continue
         if key in ENVIRONMENT_ONLY:
-            raise ConfigError(
-                f"{path}: {key} is a secret; set it in the environment, not in a file"
-            )
+            why = f"{path}: {key} is a secret; set it in the environment, not in a file"
+            raise ConfigError(why)
         if key not in known:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
         raw[key] = _parse_setting(key, value, f"{path}: {key}")

@@ -52,9 +52,8 @@ def _object(text: str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as exc:
         raise ValidationError(f"--metadata is not JSON: {exc}", field="metadata") from exc
     if not isinstance(value, dict):
-        raise ValidationError(
-            "--metadata is not a JSON object, like '{\"page\": 3}'", field="metadata"
-        )
+        why = "--metadata is not a JSON object, like '{\"page\": 3}'"
+        raise ValidationError(why, field="metadata")
     return value
 
 

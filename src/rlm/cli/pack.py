@@ -48,9 +48,8 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
         if is_review_of(path, store):
             apply = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same_store(session)}`"
             hint = f"if you reviewed it, {apply} changes them; if somebody else sent it, ask for a"
-            raise PackError(
-                f"holds candidates, memories of this store: {hint} pack", path=str(path)
-            )
+            why = f"holds candidates, memories of this store: {hint} pack"
+            raise PackError(why, path=str(path))
         keys = session.settings.trusted_keys
         with bar as advance:
             report = import_pack(

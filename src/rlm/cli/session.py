@@ -80,9 +80,8 @@ class Session:
 
     def _require(self) -> None:
         if self._missing:
-            raise NotFound(
-                f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
-            )
+            why = f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
+            raise NotFound(why)
 
     @contextmanager
     def store(self) -> Iterator[MemoryBackend]:
@@ -104,9 +103,8 @@ class Session:
         if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
             return
         make = f"mkdir -p {shlex.quote(str(folder))}"
-        raise ConfigError(
-            f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
-        )
+        why = f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
+        raise ConfigError(why)
 
     @contextmanager
     def changing(self) -> Iterator[MemoryBackend]:

@@ -39,9 +39,8 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
     """The seven general strategies, ready to add to any store."""
     path = shipped_packs().get(CORE)
     if path is None:
-        raise PackError(
-            f"the pack {CORE} is missing from this installation: install rlm-memory again"
-        )
+        why = f"the pack {CORE} is missing from this installation: install rlm-memory again"
+        raise PackError(why)
     found = []
     for number, record in PackReader(path):
         item = item_of(record)

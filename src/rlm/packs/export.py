@@ -87,9 +87,8 @@ def export_pack(
     refuse_secret(ontology or "", "ontology")
     lines, left_out = _lines(db, called, ontology, threshold, packed)
     if not lines:
-        raise PackError(
-            f"not written, for no memory is fit to share: {_why_none(left_out)}", path=str(target)
-        )
+        why = f"not written, for no memory is fit to share: {_why_none(left_out)}"
+        raise PackError(why, path=str(target))
     data = b"".join(lines[memory_id] for memory_id in sorted(lines))
     manifest = Manifest(
         called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL
@@ -178,9 +177,8 @@ def sign_pack(path: str | Path, key: str | Path) -> Manifest:
     """Sign the manifest of a pack, in place of any earlier signature; every line is read first."""
     source = open_pack(Path(path).expanduser())
     if source.manifest is None:
-        raise PackError(
-            "has no manifest to sign: export it again, or seal it first", path=str(source.path)
-        )
+        why = "has no manifest to sign: export it again, or seal it first"
+        raise PackError(why, path=str(source.path))
     reader = PackReader(source.path)
     for _ in reader:
         pass

@@ -253,9 +253,8 @@ _JSON_NAMES: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
 def _check_hash(record: Mapping[str, Any], claimed: Any) -> None:
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
         hint = "get the pack again, or if you changed it, take sha256 and memory_id out of the line"
-        raise Refused(
-            f"sha256 does not match the line, which was changed after it was written: {hint}"
-        )
+        why = f"sha256 does not match the line, which was changed after it was written: {hint}"
+        raise Refused(why)
 
 
 # -- a record and a memory ------------------------------------------------------------------------
@@ -269,9 +268,8 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
     get = record.get
     source_type = get("source_type") or "pack"
     if source_type not in SOURCE_TYPES:
-        raise ValidationError(
-            f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}"
-        )
+        why = f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}"
+        raise ValidationError(why)
     return MemoryItem(
         get("title") or "",
         get("description") or "",

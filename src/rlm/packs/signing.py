@@ -76,9 +76,8 @@ def load_key(path: str | Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as exc:
-        raise PackError(
-            f"is not an unencrypted private key in PEM form: {_MAKE_ONE}", path=str(path)
-        ) from exc
+        why = f"is not an unencrypted private key in PEM form: {_MAKE_ONE}"
+        raise PackError(why, path=str(path)) from exc
     if not isinstance(key, Ed25519PrivateKey):
         raise PackError(f"is a private key, but not an Ed25519 one: {_MAKE_ONE}", path=str(path))
     return key
@@ -114,16 +113,13 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
     text = manifest.signature["public_key"]
     raw, made = _bytes(text, 32), _bytes(manifest.signature["signature"], 64)
     if raw is None or made is None:
-        raise PackError(
-            f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}",
-            path=str(path),
-        )
+        why = f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}"
+        raise PackError(why, path=str(path))
     try:
         Ed25519PublicKey.from_public_bytes(raw).verify(made, manifest.signed_bytes())
     except (InvalidSignature, ValueError) as exc:
-        raise PackError(
-            f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}", path=str(path)
-        ) from exc
+        why = f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}"
+        raise PackError(why, path=str(path)) from exc
     return text
 
 
@@ -144,9 +140,8 @@ def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
         if not parts or parts[0].startswith("#"):
             continue
         if len(parts) != 2 or _bytes(parts[1], 32) is None:
-            raise PackError(
-                "expected `name base64` with a key of 32 bytes", path=str(file), line=number
-            )
+            why = "expected `name base64` with a key of 32 bytes"
+            raise PackError(why, path=str(file), line=number)
         if scrub(parts[0])[1]:  # it would stand in the record of imports
             raise PackError(f"the name of the key {A_SECRET}", path=str(file), line=number)
         keys[parts[1]] = parts[0]

@@ -48,9 +48,8 @@ class PackSource:
             raise PackError("changed while it was read: try again", path=str(self.path))
         if self.manifest is not None and reader.count != self.manifest.count:
             promised = f"its manifest says {self.manifest.count:,}"
-            raise PackError(
-                f"holds {reader.count:,} memories, {promised}: {_AGAIN}", path=str(self.path)
-            )
+            why = f"holds {reader.count:,} memories, {promised}: {_AGAIN}"
+            raise PackError(why, path=str(self.path))
 
     @property
     def label(self) -> str:
@@ -68,14 +67,12 @@ def open_pack(pack: str | Path) -> PackSource:
         return PackSource(path, name, sha256, None, None, shipped_hashes().get(sha256))
     if manifest.file != path.name:
         hint = "give both files their names back, or delete the manifest, and the pack is unsigned"
-        raise PackError(
-            f"is the manifest of {manifest.file!r}: {hint}", path=str(manifest_path(path))
-        )
+        why = f"is the manifest of {manifest.file!r}: {hint}"
+        raise PackError(why, path=str(manifest_path(path)))
     if manifest.sha256 != sha256:
         hint = f"{_AGAIN}, or if you changed it, delete {manifest_path(path).name}"
-        raise PackError(
-            f"its bytes are not those that its manifest promises (sha256): {hint}", path=str(path)
-        )
+        why = f"its bytes are not those that its manifest promises (sha256): {hint}"
+        raise PackError(why, path=str(path))
     key = check_signature(manifest, path=manifest_path(path))
     return PackSource(path, manifest.name, sha256, manifest, key, shipped_hashes().get(sha256))
 
@@ -92,9 +89,8 @@ def _open(path: Path, manifest: Manifest | None) -> BufferedReader[FileIO]:
     file = open_regular(path)
     if manifest is None and not file.peek(1):
         file.close()
-        raise PackError(
-            "is empty, it holds no memory: get it again, or export it again", path=str(path)
-        )
+        why = "is empty, it holds no memory: get it again, or export it again"
+        raise PackError(why, path=str(path))
     return file
 
 
@@ -129,9 +125,8 @@ def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
         manifest = read_manifest(path)
         named = path.with_name(manifest.file)
         if not os.path.lexists(named):
-            raise PackError(
-                f"is the manifest of {manifest.file!r}: put that file beside it", path=str(path)
-            )
+            why = f"is the manifest of {manifest.file!r}: put that file beside it"
+            raise PackError(why, path=str(path))
         return named, manifest
     beside = manifest_path(path)
     return path, read_manifest(beside) if os.path.lexists(beside) else None

@@ -94,9 +94,8 @@ def import_pack(
     lines are done.
     """
     if level not in LEVELS:
-        raise ValidationError(
-            f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level"
-        )
+        why = f"unknown level {level!r}; use one of: {', '.join(LEVELS)}"
+        raise ValidationError(why, field="level")
     source = open_pack(pack_path)
     given, signer = standing(
         source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys

@@ -49,9 +49,8 @@ def hamming(columns: Sequence[Words], code: Words) -> Distances:
     differ.
     """
     if len(columns) != len(code) or len({len(column) for column in columns}) != 1:
-        raise ValueError(
-            f"{len(columns)} columns, of one length, cannot be compared with {len(code)} words"
-        )
+        why = f"{len(columns)} columns, of one length, cannot be compared with {len(code)} words"
+        raise ValueError(why)
     size = len(columns[0])
     narrow = len(columns) * WORD_BITS <= 256
     total: Distances = np.zeros(size, np.uint8) if narrow else np.zeros(size, np.uint16)

@@ -40,14 +40,12 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
     if kind == "static":
         return _make_embedder("static", "StaticEmbedder")
     if kind != "endpoint":
-        raise ConfigError(
-            f"unknown embedder {kind!r}: choose static, endpoint or none (RLM_EMBEDDER)"
-        )
+        why = f"unknown embedder {kind!r}: choose static, endpoint or none (RLM_EMBEDDER)"
+        raise ConfigError(why)
     for value, name in ((url, "RLM_EMBED_URL"), (model, "RLM_EMBED_MODEL")):
         if not value:
-            raise ConfigError(
-                f"the embedder 'endpoint' needs {name}: set it, or use RLM_EMBEDDER=static"
-            )
+            why = f"the embedder 'endpoint' needs {name}: set it, or use RLM_EMBEDDER=static"
+            raise ConfigError(why)
     return _make_embedder("endpoint", "EndpointEmbedder", url, model, key=key or None)
 
 

@@ -199,9 +199,8 @@ def _find_folder() -> Path:
     try:
         return Path(str(metadata.distribution("wordllama").locate_file("wordllama")))
     except metadata.PackageNotFoundError as exc:
-        raise ModelError(
-            f"the static embedder needs the package wordllama. Install it: {_PIP}"
-        ) from exc
+        why = f"the static embedder needs the package wordllama. Install it: {_PIP}"
+        raise ModelError(why) from exc
 
 
 def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
@@ -217,7 +216,6 @@ def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
         header = json.loads(file.read(length))
     expected = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
     if not isinstance(header, dict) or header.get("embedding.weight") != expected:
-        raise ValueError(
-            f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
-        )
+        why = f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
+        raise ValueError(why)
     return np.asarray(np.memmap(path, "<f2", mode="r", offset=8 + length, shape=shape))

@@ -137,9 +137,8 @@ def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
         if not isinstance(value, str):
             raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
         if len(value) > limit:
-            raise ValidationError(
-                f"{name} has {len(value):,} characters, at most {limit:,}", field=name
-            )
+            why = f"{name} has {len(value):,} characters, at most {limit:,}"
+            raise ValidationError(why, field=name)
     tags = _check_tags(item.tags)
     title, description, content, task = parts
     if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
@@ -167,9 +166,8 @@ def _check_title(title: str) -> None:
             field="title",
         )
     if len(title) > TITLE_CHARS:
-        raise ValidationError(
-            f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title"
-        )
+        why = f"title has {len(title)} characters, at most {TITLE_CHARS}"
+        raise ValidationError(why, field="title")
 
 
 FIXED_FIELDS = frozenset(
@@ -204,9 +202,8 @@ def same_words(new: MemoryItem) -> ValidationError:
 def check_tenant(tenant: Any) -> Tenant:
     """A store is opened for a `Tenant`, nothing else."""
     if not isinstance(tenant, Tenant):
-        raise ValidationError(
-            f"tenant is {show(tenant)}: use Tenant(org, team, project)", field="tenant"
-        )
+        why = f"tenant is {show(tenant)}: use Tenant(org, team, project)"
+        raise ValidationError(why, field="tenant")
     for name in ("org", "team", "project"):
         admit_id(getattr(tenant, name), f"tenant {name}")
     return tenant
@@ -243,9 +240,8 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
     known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
     for key in values:
         if key not in known:
-            raise ValidationError(
-                f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key
-            )
+            why = f"unknown node field {key!r}; known: {', '.join(sorted(known))}"
+            raise ValidationError(why, field=key)
     row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
     row["content"] = _BLANK_LINES.sub("", admit_text(content, "content", NODE_CHARS)).rstrip()
     if not row["content"]:
@@ -269,23 +265,19 @@ def admit_edge(
     choice(kind, EDGE_TYPES, "edge type")
     clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
-        raise ValidationError(
-            f"edge weight is {show(weight)}: use a number from 0 up", field="weight"
-        )
+        why = f"edge weight is {show(weight)}: use a number from 0 up"
+        raise ValidationError(why, field="weight")
     if not members:
         raise ValidationError("an edge needs at least one member", field="members")
     if len(members) > MEMBER_COUNT:
-        raise ValidationError(
-            f"an edge of {len(members)} members; at most {MEMBER_COUNT}", field="members"
-        )
+        why = f"an edge of {len(members)} members; at most {MEMBER_COUNT}"
+        raise ValidationError(why, field="members")
     checked = tuple(_member(m, i) for i, m in enumerate(members))
     seen: set[tuple[str, str]] = set()
     for member in checked:
         if (member.node_id, member.role) in seen:
-            raise ValidationError(
-                f"node {member.node_id} is twice in the role {member.role!r} of one edge",
-                field="members",
-            )
+            why = f"node {member.node_id} is twice in the role {member.role!r} of one edge"
+            raise ValidationError(why, field="members")
         seen.add((member.node_id, member.role))
     return kind, clean_label, checked, float(weight)
 
@@ -294,20 +286,16 @@ def _member(value: Any, index: int) -> Member:
     if isinstance(value, Member):
         value = {"node_id": value.node_id, "role": value.role, "position": value.position}
     if not isinstance(value, Mapping) or not isinstance(value.get("node_id"), str):
-        raise ValidationError(
-            f"member {index} is {show(value)}: use {{'node_id': …, 'role': …, 'position': …}}",
-            field="members",
-        )
+        why = f"member {index} is {show(value)}: use {{'node_id': …, 'role': …, 'position': …}}"
+        raise ValidationError(why, field="members")
     for key in value:
         if key not in ("node_id", "role", "position"):
-            raise ValidationError(
-                f"member {index} has the unknown key {show(key)}", field="members"
-            )
+            why = f"member {index} has the unknown key {show(key)}"
+            raise ValidationError(why, field="members")
     position = value.get("position", index)
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
-        raise ValidationError(
-            f"member {index} has position {show(position)}: use an integer", field="members"
-        )
+        why = f"member {index} has position {show(position)}: use an integer"
+        raise ValidationError(why, field="members")
     return Member(
         value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position
     )
@@ -332,14 +320,11 @@ def _check_tags(tags: Any) -> list[str]:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str):
-            raise ValidationError(
-                f"tag {show(tag)}: use text of at most {TAG_CHARS} characters", field="tags"
-            )
+            why = f"tag {show(tag)}: use text of at most {TAG_CHARS} characters"
+            raise ValidationError(why, field="tags")
         if len(tag) > TAG_CHARS:  # of a tag that held a secret less is shown than was given
-            raise ValidationError(
-                f"tag {show(tag)} has {len(tag):,} characters, at most {TAG_CHARS}",
-                field="tags",
-            )
+            why = f"tag {show(tag)} has {len(tag):,} characters, at most {TAG_CHARS}"
+            raise ValidationError(why, field="tags")
     return list(tags)
 
 

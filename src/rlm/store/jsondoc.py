@@ -156,9 +156,8 @@ class JSONDocument:
         except OSError as exc:
             with suppress(OSError):
                 part.unlink()
-            raise StoreFull(
-                f"{target} cannot be written ({exc.strerror}): the old file is intact"
-            ) from exc
+            why = f"{target} cannot be written ({exc.strerror}): the old file is intact"
+            raise StoreFull(why) from exc
         self.path = self.path or target
         self._foreign = self._foreign and target != self.path
         self._pending = self._pending and target != self.path
@@ -184,9 +183,8 @@ class JSONDocument:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreError(
-                f"{self.path or 'this MemoryStore'} is closed: open it again with open_store"
-            )
+            why = f"{self.path or 'this MemoryStore'} is closed: open it again with open_store"
+            raise StoreError(why)
 
     def _save_or_restore(self, before: _State) -> None:
         """Save when asked to; when that fails, memory goes back to what the file holds."""

@@ -46,9 +46,8 @@ def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
             key = (item.memory_id, item.level, item.org, item.team, item.project)
             if places.setdefault(key, where) != where:
                 hint = "remove one, or the memory_id of the one that is new"
-                raise ValidationError(
-                    f"memory_id {item.memory_id!r} is that of {places[key]} too: {hint}"
-                )
+                why = f"memory_id {item.memory_id!r} is that of {places[key]} too: {hint}"
+                raise ValidationError(why)
         found.append(item)
     return found
 
@@ -121,9 +120,8 @@ def _check(row: Row, checks: Mapping[str, Check]) -> None:
     """Every field is there, is known, and holds what it may hold."""
     for name in row:
         if name not in checks:
-            raise ValidationError(
-                f"unknown field {show(name)}; known: {', '.join(checks)}", field=name
-            )
+            why = f"unknown field {show(name)}; known: {', '.join(checks)}"
+            raise ValidationError(why, field=name)
     for name, check in checks.items():
         if name not in row:
             raise ValidationError(f"{name} is missing", field=name)

@@ -67,9 +67,8 @@ def admit_artifacts(
         expected += (("judgment", judgment, Judgment),)
     for name, value, kind in expected:
         if not isinstance(value, kind):
-            raise ValidationError(
-                f"{name} is {type(value).__name__}, expected a {kind.__name__}", field=name
-            )
+            why = f"{name} is {type(value).__name__}, expected a {kind.__name__}"
+            raise ValidationError(why, field=name)
     kept = _run(run)
     return (
         kept,
@@ -115,9 +114,8 @@ def _judgment(judgment: Judgment) -> Judgment:
 def verdict(value: Any, name: str = "judgment confidence") -> str:
     """How sure a judge is."""
     if not isinstance(value, str) or value not in VERDICTS:
-        raise ValidationError(
-            f"{name} is {show(value)}; use one of: {', '.join(VERDICTS)}", field="confidence"
-        )
+        why = f"{name} is {show(value)}; use one of: {', '.join(VERDICTS)}"
+        raise ValidationError(why, field="confidence")
     return value
 
 
@@ -137,9 +135,8 @@ def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
             or len(pair) != 2
             or not isinstance(pair[0], MemoryItem)
         ):
-            raise ValidationError(
-                f"retrieved holds {show(pair)}: use (MemoryItem, score)", field="retrieved"
-            )
+            why = f"retrieved holds {show(pair)}: use (MemoryItem, score)"
+            raise ValidationError(why, field="retrieved")
         uses.append(Use(admit_id(pair[0].memory_id, "memory_id"), rank, finite(pair[1], "score")))
     return given_to, uses
 
@@ -175,9 +172,8 @@ def check_listing(
     for key in provenance or {}:
         if key not in PROVENANCE_KEYS:
             known = ", ".join(PROVENANCE_KEYS)
-            raise ValidationError(
-                f"unknown provenance key {show(key)}; known: {known}", field="provenance"
-            )
+            why = f"unknown provenance key {show(key)}; known: {known}"
+            raise ValidationError(why, field="provenance")
     check_count(limit, "limit")
     check_count(offset, "offset")
 

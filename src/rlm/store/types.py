@@ -46,10 +46,8 @@ class Tenant:
                 or len(value) > 200
                 or not value.isprintable()
             ):
-                raise ValidationError(
-                    f"tenant {name} is {_quote(value)}: use 1 to 200 printable characters",
-                    field=name,
-                )
+                why = f"tenant {name} is {_quote(value)}: use 1 to 200 printable characters"
+                raise ValidationError(why, field=name)
 
 
 def _quote(value: Any) -> str:
@@ -88,20 +86,16 @@ class Scope:
             return DEFAULT_SCOPE
         for key in data:
             if key not in _SCOPE_KEYS:
-                raise ValidationError(
-                    f"unknown scope key {_quote(key)}; known: {', '.join(_SCOPE_KEYS)}",
-                    field="scope",
-                )
+                why = f"unknown scope key {_quote(key)}; known: {', '.join(_SCOPE_KEYS)}"
+                raise ValidationError(why, field="scope")
         ontology = data.get("ontology") or None
         if ontology is not None and not isinstance(ontology, str):
-            raise ValidationError(
-                f"scope ontology is {_quote(ontology)}: use text or null", field="scope"
-            )
+            why = f"scope ontology is {_quote(ontology)}: use text or null"
+            raise ValidationError(why, field="scope")
         transferable = data.get("transferable", True)
         if not isinstance(transferable, bool):
-            raise ValidationError(
-                f"scope transferable is {_quote(transferable)}: use true or false", field="scope"
-            )
+            why = f"scope transferable is {_quote(transferable)}: use true or false"
+            raise ValidationError(why, field="scope")
         return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
 
     def admits(self, wanted: Scope) -> bool:
@@ -205,9 +199,8 @@ class MemoryItem:
 
     def _keep_alias(self) -> None:
         if not isinstance(self.id, str) or len(self.id) > 200 or not self.id.isprintable():
-            raise ValidationError(
-                f"id is {_quote(self.id)}: use 1 to 200 printable characters", field="id"
-            )
+            why = f"id is {_quote(self.id)}: use 1 to 200 printable characters"
+            raise ValidationError(why, field="id")
         # One of our own form is what `replace` hands over; the gate refuses what is no object.
         if not is_stable_id(self.id) and isinstance(self.provenance, Mapping):
             self.provenance = {**self.provenance, "alias": self.id}
@@ -225,9 +218,8 @@ class MemoryItem:
         try:
             scope = self.scope.to_dict()
         except (AttributeError, TypeError):
-            raise ValidationError(
-                "scope is no Scope, or its task_types or tools are no lists", field="scope"
-            ) from None
+            why = "scope is no Scope, or its task_types or tools are no lists"
+            raise ValidationError(why, field="scope") from None
         self.memory_id = stable_id(self.title, self.content, scope)
         self.id = alias_of(self.provenance) or self.memory_id
 

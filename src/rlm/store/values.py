@@ -46,14 +46,12 @@ def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
     if not isinstance(value, str):
         raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
     if len(value) > limit:
-        raise ValidationError(
-            f"{name} has {len(value):,} characters, at most {limit:,}", field=name
-        )
+        why = f"{name} has {len(value):,} characters, at most {limit:,}"
+        raise ValidationError(why, field=name)
     clean = scrub(clean_text(value))[0]
     if len(clean) > limit:  # normalising can make a text longer
-        raise ValidationError(
-            f"{name} has {len(clean):,} characters, at most {limit:,}", field=name
-        )
+        why = f"{name} has {len(clean):,} characters, at most {limit:,}"
+        raise ValidationError(why, field=name)
     return clean
 
 
@@ -65,9 +63,8 @@ def admit_line(value: Any, name: str, limit: int) -> str:
 def choice(value: Any, allowed: Sequence[str], name: str) -> str:
     """One of the names that exist."""
     if value not in allowed or not isinstance(value, str):
-        raise ValidationError(
-            f"unknown {name} {show(value)}; use one of: {', '.join(allowed)}", field=name
-        )
+        why = f"unknown {name} {show(value)}; use one of: {', '.join(allowed)}"
+        raise ValidationError(why, field=name)
     return value
 
 
@@ -98,9 +95,8 @@ def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, An
     except (TypeError, ValueError, RecursionError) as exc:
         raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc
     if size > limit:
-        raise ValidationError(
-            f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name
-        )
+        why = f"{name} has {size:,} characters as JSON, at most {limit:,}"
+        raise ValidationError(why, field=name)
     return dict(made)
 
 
@@ -134,9 +130,8 @@ def admit_id(value: Any, name: str) -> str:
         or not value.isprintable()
         or not is_clean(value)
     ):
-        raise ValidationError(
-            f"{name} is {show(value)}: use 1 to {ID_CHARS} printable characters", field=name
-        )
+        why = f"{name} is {show(value)}: use 1 to {ID_CHARS} printable characters"
+        raise ValidationError(why, field=name)
     return value
 
 

@@ -81,9 +81,8 @@ class Database:
                 " makes it"
             )
         if self.path.is_dir():
-            raise StoreError(
-                f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}"
-            )
+            why = f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}"
+            raise StoreError(why)
         refuse_network_file_system(self.path)
         exists = self.path.exists()
         if not exists and not read_only:
@@ -112,9 +111,8 @@ class Database:
                 connection.pragma("page_size", PAGE_BYTES)  # of a new file; others keep theirs
                 mode = connection.pragma("journal_mode", "wal")
                 if mode != "wal":
-                    raise StoreError(
-                        f"{self.path} is on a file system without WAL (journal mode {mode!r})"
-                    )
+                    why = f"{self.path} is on a file system without WAL (journal mode {mode!r})"
+                    raise StoreError(why)
                 connection.pragma("synchronous", "FULL")
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return connection
@@ -227,9 +225,8 @@ class Database:
         """
         with self._guard, map_errors(self.path):
             if self.read_only:
-                raise StoreReadOnly(
-                    f"{self.path} is read-only: check its permissions and its folder's"
-                )
+                why = f"{self.path} is read-only: check its permissions and its folder's"
+                raise StoreReadOnly(why)
             connection = self.connection
             if self._depth:
                 self._depth += 1

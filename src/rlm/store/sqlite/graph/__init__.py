@@ -44,9 +44,8 @@ class HyperGraph(GraphTransfer, GraphEvolution):
         """
         node_filters(type, tier, min_confidence)  # they are checked there
         if not isinstance(query, str):
-            raise ValidationError(
-                f"query is {query.__class__.__name__}, expected text", field="query"
-            )
+            why = f"query is {query.__class__.__name__}, expected text"
+            raise ValidationError(why, field="query")
         text, phrases = split_phrases(query)
 
         def admits(document: Document) -> bool:

@@ -150,9 +150,8 @@ class EdgeTable(GraphRows):
         known = ("type", "label", "weight", "members")
         for name in kwargs:
             if name not in known:
-                raise ValidationError(
-                    f"unknown edge field {name!r}; known: {', '.join(known)}", field=name
-                )
+                why = f"unknown edge field {name!r}; known: {', '.join(known)}"
+                raise ValidationError(why, field=name)
         with self.atomic(write=True) as connection:
             old = self.get_edge(edge_id)
             if old is None:
