@@ -282,9 +282,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
             after = min(1.0, max(0.0, before + finite(delta, "delta")))
-            connection.execute(
-                "UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number)
-            )
+            sql = "UPDATE memory_items SET confidence = ? WHERE item_no = ?"
+            connection.execute(sql, (after, number))
             text = None if reason is None else admit_text(reason, "reason", 2_000)
             kind = admit_text(kind, "kind", 64)
             save_signal(connection, space, item.memory_id, kind, before, after, text)
@@ -328,9 +327,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
                 provenance["approved_by"] = admit_text(by, "approved_by", 200)
             new = replace(old, trust="trusted", provenance=provenance)
             fresh = self._rewrite(connection, number, space, new)
-            connection.execute(
-                "UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number)
-            )
+            sql = "UPDATE pack_items SET item_no = ? WHERE item_no = ?"
+            connection.execute(sql, (fresh, number))
         return new
 
     @contextmanager

@@ -89,9 +89,8 @@ def rewrite(
 
 def archive(connection: apsw.Connection, numbers: Sequence[int], at: str) -> None:
     """Put rows away; they keep their numbers."""
-    connection.executemany(
-        "UPDATE memory_items SET archived_at = ? WHERE item_no = ?", ((at, n) for n in numbers)
-    )
+    sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
+    connection.executemany(sql, ((at, n) for n in numbers))
     blocks.erase(connection, MEMORY, numbers)
 
 

@@ -120,10 +120,8 @@ class Runs(Part):
                 " DO UPDATE SET rank = excluded.rank, score = excluded.score",
                 (trajectory_id, use.memory_id, space, use.rank, use.score),
             )
-            connection.execute(
-                f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {mine}",
-                (now, use.memory_id),
-            )
+            sql = f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {mine}"
+            connection.execute(sql, (now, use.memory_id))
 
     def _count_outcomes(self, followed: Sequence[str], *, success: bool) -> None:
         """One more success or failure for each memory that a judged run followed."""

@@ -31,10 +31,8 @@ class Spaces:
 
     def find(self, level: str) -> int | None:
         """The id of one of this tenant's spaces, or None while it holds nothing."""
-        found = self._db.value(
-            "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?",
-            self.key(level),
-        )
+        sql = "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?"
+        found = self._db.value(sql, self.key(level))
         return None if found is None else int(found)
 
     def visible(self) -> tuple[int, ...]:
@@ -45,9 +43,8 @@ class Spaces:
         """The id of one of this tenant's spaces, made if need be. Inside `write()`."""
         found = self.find(level)
         if found is None:
-            self._db.run(
-                "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)", self.key(level)
-            )
+            sql = "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)"
+            self._db.run(sql, self.key(level))
             found = self._db.connection.last_insert_rowid()
         return found
 

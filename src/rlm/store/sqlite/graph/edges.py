@@ -43,10 +43,8 @@ class EdgeTable(GraphRows):
     def _insert_edge(self, connection: apsw.Connection, edge: Edge) -> None:
         space = self._spaces.ensure("project")
         self._require(connection, space, edge.node_ids)
-        connection.execute(
-            "INSERT INTO hyperedges(id, space_id, type, label, weight) VALUES (?,?,?,?,?)",
-            (edge.id, space, edge.type, edge.label, edge.weight),
-        )
+        sql = "INSERT INTO hyperedges(id, space_id, type, label, weight) VALUES (?,?,?,?,?)"
+        connection.execute(sql, (edge.id, space, edge.type, edge.label, edge.weight))
         _insert_members(connection, edge)
 
     def _require(self, connection: apsw.Connection, space: int, ids: Sequence[str]) -> None:
@@ -163,10 +161,8 @@ class EdgeTable(GraphRows):
             if not changed:
                 return True
             self._require(connection, self._spaces.ensure("project"), new.node_ids)
-            connection.execute(
-                "UPDATE hyperedges SET type = ?, label = ?, weight = ? WHERE id = ?",
-                (new.type, new.label, new.weight, edge_id),
-            )
+            sql = "UPDATE hyperedges SET type = ?, label = ?, weight = ? WHERE id = ?"
+            connection.execute(sql, (new.type, new.label, new.weight, edge_id))
             if "members" in changed:
                 connection.execute("DELETE FROM membership WHERE hyperedge_id = ?", (edge_id,))
                 _insert_members(connection, new)

@@ -111,10 +111,8 @@ class NodeTable(GraphRows):
         return {row[0]: node_of(row) for row in rows}
 
     def _find(self, node_id: str) -> tuple[int, Node] | None:
-        row = self._db.row(
-            f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE id = ? AND space_id = ?",
-            (node_id, self._space),
-        )
+        sql = f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE id = ? AND space_id = ?"
+        row = self._db.row(sql, (node_id, self._space))
         return None if row is None else (row[0], node_of(row[1:]))
 
     def _locate(self, node_id: str) -> tuple[int, str] | None:
@@ -166,10 +164,8 @@ class NodeTable(GraphRows):
         if "metadata" in values:
             values["metadata"] = _json(values["metadata"])
         sets = ", ".join(f"{name} = ?" for name in values)
-        self._db.run(
-            f"UPDATE nodes SET {sets} WHERE id = ? AND space_id = ?",
-            (*values.values(), node_id, self._space),
-        )
+        sql = f"UPDATE nodes SET {sets} WHERE id = ? AND space_id = ?"
+        self._db.run(sql, (*values.values(), node_id, self._space))
 
     def delete_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
         """Move a node to the archive tier; False when there is none, or it is there already."""

@@ -28,10 +28,8 @@ class GraphTransfer(NodeTable, EdgeTable):
     def dump(self) -> GraphDump:
         """Everything, the archive and the history too, as of one moment."""
         with self._db.read():
-            rows = self._db.rows(
-                f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no",
-                (self._space,),
-            )
+            sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no"
+            rows = self._db.rows(sql, (self._space,))
             return GraphDump(
                 [node_of(row) for row in rows],
                 self._edges("1", ()),
