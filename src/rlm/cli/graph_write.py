@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rlm.cli.command import unit, with_options, words
+from rlm.cli.command import Decorator, unit, with_options, words
 from rlm.cli.ids import find_edge, find_node
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
@@ -20,6 +20,13 @@ FIELDS = (
     click.option("--provenance", metavar="TEXT", help="Where it comes from."),
     click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object."),
 )
+
+
+def _weight(doc: str, **more: Any) -> Decorator:
+    kind = click.FloatRange(min=0.0)
+    return click.option("--weight", type=kind, metavar="X", help=doc, **more)
+
+
 reason_option = click.option("--reason", metavar="TEXT", help="Why; the history keeps it.")
 
 
@@ -38,10 +45,7 @@ def add(session: Session, type: str, content: str, metadata: str | None, **value
     text = read_text(content) or ""
     with session.store() as store:
         node_id = store.graph.create_node(type, text, **given)
-    if session.json:
-        print_json({"id": node_id})
-    else:
-        print_text(node_id)
+    session.show({"id": node_id}, node_id)
 
 
 def _object(text: str | None) -> dict[str, Any] | None:
@@ -60,13 +64,7 @@ def _object(text: str | None) -> dict[str, Any] | None:
 @click.argument("type", type=click.Choice(EDGE_TYPES), metavar="EDGE_TYPE")
 @click.argument("label")
 @click.argument("nodes", metavar="NODE[:ROLE]...", nargs=-1, required=True)
-@click.option(
-    "--weight",
-    type=click.FloatRange(min=0.0),
-    metavar="X",
-    default=1.0,
-    help="How strong it is [1].",
-)
+@_weight("How strong it is [1].", default=1.0)
 def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
     """Join nodes with one edge. Prints the edge's id.
 
@@ -74,19 +72,12 @@ def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight
     participant, cause or effect.
     """
     with session.changing() as store:
-        graph = store.graph
         members = []
-        for position, text in enumerate(nodes):
+        for text in nodes:
             name, _, role = text.partition(":")
-            node_id = find_node(store, name)
-            members.append(
-                {"node_id": node_id, "role": role or "participant", "position": position}
-            )
-        edge_id = graph.create_edge(type, label, members, weight=weight)
-    if session.json:
-        print_json({"id": edge_id})
-    else:
-        print_text(edge_id)
+            members.append({"node_id": find_node(store, name), "role": role or "participant"})
+        edge_id = store.graph.create_edge(type, label, members, weight=weight)
+    session.show({"id": edge_id}, edge_id)
 
 
 @click.argument("node_id", metavar="ID")
@@ -120,10 +111,7 @@ def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> N
 
 
 def _tell_changed(session: Session, full_id: str, changed: list[str]) -> None:
-    if session.json:
-        print_json({"id": full_id, "changed": changed})
-        return
-    print_text(full_id)
+    session.show({"id": full_id, "changed": changed}, full_id)
     session.talk(f"changed {', '.join(changed)}" if changed else "nothing changed")
 
 
@@ -144,7 +132,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
 @click.argument("edge_id", metavar="EDGE")
 @words("--type", EDGE_TYPES, "Another type.")
 @click.option("--label", metavar="TEXT", help="Another label.")
-@click.option("--weight", type=click.FloatRange(min=0.0), metavar="X", help="How strong it is.")
+@_weight("How strong it is.")
 @reason_option
 def relink(session: Session, edge_id: str, reason: str | None, **values: Any) -> None:
     """Change an edge, which keeps its id and its members."""

@@ -249,8 +249,5 @@ def _reason(item: MemoryItem) -> str:
     if item.quarantine_reason:
         return item.quarantine_reason
     pack = item.provenance.get("pack")
-    return (
-        f"from the pack {pack}, which no trusted key signed"
-        if pack
-        else f"from {item.origin}, not yet reviewed"
-    )
+    signed = f"from the pack {pack}, which no trusted key signed"
+    return signed if pack else f"from {item.origin}, not yet reviewed"

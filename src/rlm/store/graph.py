@@ -153,12 +153,7 @@ class GraphDump:
     @property
     def counts(self) -> dict[str, int]:
         """How many of each."""
-        return {
-            "nodes": len(self.nodes),
-            "edges": len(self.edges),
-            "events": len(self.events),
-            "changes": len(self.changes),
-        }
+        return {spec.name: len(getattr(self, spec.name)) for spec in fields(self)}
 
 
 class GraphStore(Protocol):

@@ -36,12 +36,8 @@ def normalize(text: str) -> str:
     return " ".join(_unicode_normalize("NFKC", folded).split())
 
 
-PLAIN_SCOPE: dict[str, Any] = {
-    "ontology": None,
-    "task_types": [],
-    "tools": [],
-    "transferable": True,
-}
+PLAIN_SCOPE: dict[str, Any]
+PLAIN_SCOPE = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
 _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 

@@ -104,9 +104,9 @@ class JSONDocument:
                 raise ValueError("it has no memories")
             self._items = jsonrows.memories(data["memories"], self.tenant, self.origin)
             self._artifacts = jsonrows.artifacts(data.get("artifacts", []))
-            self._usage = jsonrows.usage(data.get("usage", []))
-            self._signals = jsonrows.signals(data.get("signals", []))
-            self._packs = jsonrows.packs(data.get("packs", []))
+            self._usage, self._signals, self._packs = (
+                jsonrows.plain(data.get(name, []), name) for name in ("usage", "signals", "packs")
+            )
             self._foreign = False
         except OSError as exc:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc

@@ -9,7 +9,7 @@ the later one wins; use SQLite for that. A file that cannot be read is never ove
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -256,11 +256,7 @@ class MemoryStore(JSONRuns):
             "runs": len({entry["run"]["run_id"] for entry in records}),
             "trajectories": len(records),
             "path": None if self.path is None else str(self.path),
-            "tenant": {
-                "org": self.tenant.org,
-                "team": self.tenant.team,
-                "project": self.tenant.project,
-            },
+            "tenant": asdict(self.tenant),
             "engine": {
                 "store": "json",
                 "lexical": "scan",

@@ -76,22 +76,9 @@ def artifacts(rows: Any) -> list[Row]:
     return found
 
 
-def usage(rows: Any) -> list[Row]:
-    """Which memories a trajectory was given."""
-    return _plain(rows, "usage", USE)
-
-
-def signals(rows: Any) -> list[Row]:
-    """Why confidence moved."""
-    return _plain(rows, "signals", SIGNAL)
-
-
-def packs(rows: Any) -> list[Row]:
-    """Which packs were imported, and what each brought."""
-    return _plain(rows, "packs", PACK)
-
-
-def _plain(rows: Any, name: str, checks: Mapping[str, Check]) -> list[Row]:
+def plain(rows: Any, name: str) -> list[Row]:
+    """The rows of `usage`, `signals` or `packs`."""
+    checks = {"usage": USE, "signals": SIGNAL, "packs": PACK}[name]
     found = []
     for where, row in _each(rows, name):
         with _at(where):

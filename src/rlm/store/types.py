@@ -107,17 +107,11 @@ class Scope:
         """
         if wanted.ontology == "" and (self.ontology or ONTOLOGY_TOOLS.intersection(self.tools)):
             return False
-        if (
-            self.ontology
-            and wanted.ontology
-            and self.ontology.casefold() != wanted.ontology.casefold()
-        ):
+        own, other = (self.ontology or "").casefold(), (wanted.ontology or "").casefold()
+        if own and other and own != other:
             return False
-        if (
-            self.task_types
-            and wanted.task_types
-            and not set(self.task_types) & set(wanted.task_types)
-        ):
+        types, others = set(self.task_types), set(wanted.task_types)
+        if types and others and not types & others:
             return False
         return not (self.tools and wanted.tools and not set(self.tools) <= set(wanted.tools))
 

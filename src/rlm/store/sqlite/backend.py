@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -383,11 +383,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return {
             **counts,
             "path": str(self.db.path),
-            "tenant": {
-                "org": self.tenant.org,
-                "team": self.tenant.team,
-                "project": self.tenant.project,
-            },
+            "tenant": asdict(self.tenant),
             "engine": {
                 "store": "sqlite",
                 "sqlite": apsw.sqlite_lib_version(),
