@@ -277,8 +277,7 @@ def user_name() -> str | None:
 
 
 def git_project(start: Path | None = None) -> str | None:
-    """The name of the git repository around `start`: `owner/name` of its origin, else
-    `git_local_name`.
+    """The git repository around `start`: `owner/name` of its origin, else `git_local_name`.
 
     Reads `.git` itself, because starting git costs more than a search. Never raises.
     """

@@ -1,5 +1,4 @@
-"""The graph commands that move nodes between tiers and stores: consolidate, promote, decay, undo,
-copy."""
+"""The graph commands that move nodes between tiers and stores."""
 
 from __future__ import annotations
 

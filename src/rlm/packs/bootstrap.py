@@ -53,8 +53,7 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
 
 
 def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
-    """Whether these are fit to be the general strategies: `valid`, and each check with what failed
-    it.
+    """Whether these can be the general strategies: `valid`, and each check with what failed it.
 
     Never raises: anything may be handed in.
     """

@@ -190,8 +190,7 @@ def _comment(record: dict[str, Any], *names: str) -> str | None:
 
 
 class _LineTargets:
-    """Which memory each line is about: that of the id it names, of its words, or what the named one
-    became.
+    """Which memory each line is about: by the id it names, by its words, or by later edits.
 
     A memory that a line describes word for word belongs to that line, and no memory to two: a
     reviewer may have copied a line to make two memories of one.

@@ -1,5 +1,4 @@
-"""Curricula: the tasks that teach, as YAML, each with the query that tells whether an answer is
-right.
+"""Curricula: tasks that teach, as YAML, each with the query that tells right from wrong.
 
     id: prov_curriculum_v1
     ontology: {name: prov, path: ontology/prov.ttl}

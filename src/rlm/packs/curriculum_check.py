@@ -1,5 +1,4 @@
-"""Whether an ontology can answer what a curriculum asks it: every `verify` once, before anything is
-spent.
+"""Whether an ontology can answer a curriculum: every `verify` once, before anything is spent.
 
 A check with a slip in it teaches what is false: every right answer is judged wrong, and a pitfall
 is learnt from it. So a term that occurs nowhere in the ontology is refused, and so is a check that

@@ -34,8 +34,7 @@ FROM_A_PACK = "it came from a pack"
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written. `left_out` counts, by reason, memories that came into question and were
-    not.
+    """What was written; `left_out` counts, by reason, the candidates that were not.
 
     A signature is a part of the manifest, so writing over a signed pack leaves no old one behind:
     without a key the pack is then unsigned, and `signature_lost` says that it was not so before.
@@ -66,8 +65,7 @@ def export_pack(
     key: str | Path | None = None,
     packed: bool = True,
 ) -> ExportReport:
-    """Write a pack and its manifest: universal, or about one ontology. `key` is a private key to
-    sign with.
+    """Write a pack and its manifest, universal or about one ontology, signed with `key` if given.
 
     What came from a pack is exported too unless `packed` is False: whoever shares it has not made
     it.

@@ -192,8 +192,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def _canonical(data: bytes) -> dict[str, Any] | None:
-    """The object of a line that is spelled as we spell it, or as `json.dumps` does, at a third of
-    the price; else None.
+    """The object of a line in our spelling, or that of `json.dumps`, at a third of the price.
 
     What is written back as the very same bytes had no key twice, no mark, and no number that JSON
     cannot say. The same holds where the two differ by blanks only: taking blanks away leaves every
@@ -324,8 +323,7 @@ def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
 
 
 def stamp(item: MemoryItem, pack: str) -> None:
-    """Mark a memory, in place, as come from a pack, and keep what that replaces under
-    `before_pack`.
+    """Mark a memory, in place, as from a pack; what that replaces is kept as `before_pack`.
 
     For a memory that has passed the gate: what is added is our own or clean already.
     """

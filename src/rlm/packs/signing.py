@@ -30,8 +30,7 @@ _SIGN_AGAIN = "get both files again, or have the pack signed again"
 
 
 def generate_key(path: str | Path) -> str:
-    """Write a new private key to `path` (PEM, mode 600) and `NAME base64` to `path.pub`; the
-    base64.
+    """Write a private key to `path` (PEM, mode 600), `NAME base64` to `path.pub`; the base64.
 
     Never overwrites: an existing file raises PackError and nothing is written.
     """

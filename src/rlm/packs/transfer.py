@@ -148,8 +148,7 @@ def list_packs(db: MemoryBackend) -> list[PackRow]:
 
 
 def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
-    """Archive what a pack added and nobody has changed since. A name means every import of that
-    name.
+    """Archive what a pack, or every import of that name, added and nobody has changed since.
 
     Rolling back twice does nothing the second time. An unknown pack raises PackError.
     """

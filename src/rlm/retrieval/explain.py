@@ -1,5 +1,4 @@
-"""Why a memory was recalled: every factor of its score, and the words that it shares with the
-query."""
+"""Why a memory was recalled: every factor of its score, and the words it shares."""
 
 from __future__ import annotations
 

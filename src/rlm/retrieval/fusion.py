@@ -1,8 +1,8 @@
 """Fusion: one similarity in [0, 1] from the words and from the meaning.
 
-    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for something like an id, × 0.5 for a part of a
-    name lexical    = bm25 / (2.2 × (the ten largest weights + 1)) similarity = (lexical + 0.7 ×
-    damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (number of terms / 40)²)
+    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for what is like an id, × 0.5 for a name's part
+    lexical    = bm25 / (2.2 × (the ten largest weights + 1))
+    similarity = (lexical + 0.7 × damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (terms / 40)²)
 
 Dividing by what the query could score at most keeps a poor match small; only the ten largest
 weights count, or a long question could never be answered well. The power keeps a poor cosine small.

@@ -1,5 +1,4 @@
-"""The embedder that ships with us: static token vectors from the `wordllama` wheel, pooled with
-care.
+"""The embedder that ships with us: static token vectors from the `wordllama` wheel.
 
 Two files of that wheel are read directly, because importing the package costs 410 ms, more than a
 whole search may take. Loading is lazy and the weights stay mapped on disk: a single query touches a
@@ -204,8 +203,7 @@ def _find_folder() -> Path:
 
 
 def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
-    """Map the one tensor of a safetensors file. Raises OSError or ValueError, also for another
-    shape.
+    """Map the one tensor of a safetensors file. Raises OSError or ValueError.
 
     The format: the length of a JSON header in 8 bytes, little-endian, the header, then the numbers.
     """

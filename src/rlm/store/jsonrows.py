@@ -1,5 +1,4 @@
-"""What the rows of a JSON store may hold, checked when its file is read: people edit such files by
-hand.
+"""What the rows of a JSON store may hold, checked on reading: people edit such files.
 
 The gate checks what comes in, and SQLite's schema what is there. This is the latter for JSON: the
 type and the range of every field. Texts are not cleaned again, so a file costs little to open and

@@ -1,5 +1,4 @@
-"""Whether a value looks like a secret, or like what people write in the place of one. Used by
-`secrets` alone."""
+"""Whether a value looks like a secret, or like a placeholder for one. For `secrets` alone."""
 
 import re
 

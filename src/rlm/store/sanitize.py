@@ -86,8 +86,7 @@ def _may_be_dirty(text: str) -> bool:
 
 
 def clean_value(value: Any) -> Any:
-    """`clean_text` over a JSON-like value: dict keys and values, lists, tuples, strings; the rest
-    as it is.
+    """`clean_text` over every text of a JSON-like value, keys too; the rest as it is.
 
     Two keys that clean to the same text become one; the last wins.
     """

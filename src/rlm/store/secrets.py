@@ -139,8 +139,7 @@ def scrub(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """`scrub` over a JSON-like value: dict keys and values, lists, tuples, strings; the rest as it
-    is.
+    """`scrub` over every text of a JSON-like value, keys too; the rest as it is.
 
     Under a secret-like key any string of at least eight characters without white space is taken for
     a secret unless it is a placeholder. Two keys that scrub to the same text become one; the last

@@ -146,8 +146,7 @@ QUARANTINE_KEYS = (QUARANTINE_REASON, "quarantined_because")
 
 @dataclass(slots=True)
 class MemoryItem:
-    """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and
-    origin.
+    """A procedure worth recalling. Fills its own id and time; the store stamps the rest.
 
     What the words give, `memory_id`, is its identity. An `id` of the caller's own is kept beside
     it, as `provenance["alias"]`: every store finds the memory by either.

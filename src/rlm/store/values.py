@@ -1,5 +1,4 @@
-"""Single values on their way into a store: each is checked, cleaned, scrubbed and bounded, or
-refused by name.
+"""Single values on their way into a store: checked, cleaned, scrubbed, bounded or refused.
 
 The gate (`gate.py`) is made of these. They know no database and keep no state.
 """

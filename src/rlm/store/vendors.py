@@ -1,5 +1,4 @@
-"""Tokens that their vendors gave a shape of their own: a prefix, and what may follow it. Used by
-`secrets` alone."""
+"""Tokens whose vendors gave them a shape: a prefix, and what may follow. For `secrets` alone."""
 
 import re
 from functools import cache
@@ -87,8 +86,7 @@ _SHAPES = {  # tokens that have no prefix of their own, or one that is soon foun
 
 
 def _index_rules() -> RuleIndex:
-    """The rules by the first punctuation mark of their marker and the two characters in front of
-    it.
+    """The rules by the first mark of their marker and the two characters in front of it.
 
     A run is split at the mark, and a look at the ends of the pieces then rules out nearly every
     rule. Markers without a mark are under "", and those are tried one by one.

@@ -348,8 +348,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             return listing.other_projects(connection, self.tenant, what)
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
-        """Take over what this team kept under a project's former name, while the new one holds
-        nothing yet.
+        """Take over what was kept under a former name, while the new one holds nothing.
 
         Others who write are waited for as long as by any change, or for `wait_s`.
         """

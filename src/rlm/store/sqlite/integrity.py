@@ -1,5 +1,4 @@
-"""Is the file sound? The checks that really catch a stale index, a damaged row or a table that is
-gone.
+"""Is the file sound? Checks that catch a stale index, a damaged row, a missing table.
 
 `PRAGMA integrity_check` and FTS5's plain `integrity-check` both pass an external-content index that
 no longer matches its rows. FTS5's check with rank 1 compares the two, so that is the one used. The

@@ -95,8 +95,7 @@ def _version(database: Database, newest: int) -> int:
 
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
-    """An online copy that other processes may write beside. Nobody else may read it, from its first
-    byte on.
+    """An online copy, which other processes may write beside and nobody else may read.
 
     It is renamed into place when it is whole. Whatever fails, nothing of it stays behind.
     """

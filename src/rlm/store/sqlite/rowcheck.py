@@ -1,5 +1,4 @@
-"""Can every row be read? SQLite stores anything in any column, so a row can be damaged in a sound
-file.
+"""Can every row be read? SQLite stores anything in any column, also in a sound file.
 
 Each memory and node is read as any command would read it, and some things are asked of it that no
 command asks: is its id that of its words, and are its times times? Only `rlm doctor` does this.

@@ -1,5 +1,4 @@
-"""Does a file have the tables, indexes, triggers and views that the migrations make, and as they
-make them?
+"""Does a file have the tables, indexes, triggers and views that the migrations make?
 
 The answer is read off a fresh schema in memory, so that there is no second list to keep.
 """

@@ -37,8 +37,7 @@ class HyperGraph(GraphTransfer, GraphEvolution):
         min_confidence: float | None = None,
         explain: bool = False,
     ) -> list[NodeHit]:
-        """The best nodes for any string, best first. The archive is left out unless `tier` asks for
-        it.
+        """The best nodes for any string, best first, without the archive unless `tier` asks.
 
         Words in double quotes must occur in that order. Each hit has a snippet.
         """
