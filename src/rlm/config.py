@@ -185,9 +185,8 @@ def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSet
         if any(one.variable == other.variable for other in found.values()):
             why = f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}"
             raise ConfigError(why)
-        token, user, password = (
-            env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS
-        )
+        secrets = (env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS)
+        token, user, password = secrets
         found[name] = replace(one, token=token, user=user, password=password)
     return found
 
@@ -299,18 +298,15 @@ def git_local_name(start: Path | None = None) -> str | None:
     except OSError:
         common = mark
     folder = common.parent if common.name == ".git" else common
-    return (
-        f"{folder.name or 'root'}-{sha256(str(common).encode('utf-8', 'replace')).hexdigest()[:6]}"
-    )
+    digest = sha256(str(common).encode("utf-8", "replace")).hexdigest()
+    return f"{folder.name or 'root'}-{digest[:6]}"
 
 
 def _git_mark(start: Path | None) -> Path | None:
     try:
         here = (start or Path.cwd()).resolve()
-        return next(
-            (folder / ".git" for folder in (here, *here.parents) if (folder / ".git").exists()),
-            None,
-        )
+        marks = (folder / ".git" for folder in (here, *here.parents))
+        return next((mark for mark in marks if mark.exists()), None)
     except OSError:
         return None
 

@@ -173,9 +173,8 @@ def unlink(
 def _tell(session: Session, done: dict[str, bool], did: str, otherwise: str) -> None:
     """What became of each id."""
     if session.json:
-        print_json(
-            [{"id": each, "status": did if gone else "unchanged"} for each, gone in done.items()]
-        )
+        states = {each: did if gone else "unchanged" for each, gone in done.items()}
+        print_json([{"id": each, "status": state} for each, state in states.items()])
         return
     for each, gone in done.items():
         print_text(each)

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
-ontology_option = click.option(
-    "--ontology", metavar="NAME", help="About this ontology (default: universal memories)."
-)
+_ABOUT = "About this ontology (default: universal memories)."
+ontology_option = click.option("--ontology", metavar="NAME", help=_ABOUT)
 threshold_option = unit("--threshold", "How general a memory must be [0.6].")
 key_option = click.option("--key", metavar="FILE", help="The private key to sign with.")
 
@@ -225,9 +224,8 @@ def candidates(
         raise PackError(f"is there already, perhaps edited: {hint}", path=file)
     else:
         with session.reading() as store:
-            report = write_candidates(
-                store, file, ontology=ontology, **_threshold(more["threshold"])
-            )
+            least = _threshold(more["threshold"])
+            report = write_candidates(store, file, ontology=ontology, **least)
         values = report.to_dict()
     session.show_fields(values)
     if apply and values["not_mentioned"]:

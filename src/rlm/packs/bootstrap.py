@@ -24,10 +24,8 @@ def shipped_packs() -> dict[str, Path]:
     """Name and file of every pack in the package."""
     folder = Path(str(resources.files("rlm") / "data" / "memory_packs"))
     # Resolved: an installer may have linked the files, and a link is what the reader refuses.
-    return {
-        path.name.removesuffix(PACK_SUFFIX): path.resolve()
-        for path in sorted(folder.glob(f"*{PACK_SUFFIX}"))
-    }
+    files = sorted(folder.glob(f"*{PACK_SUFFIX}"))
+    return {path.name.removesuffix(PACK_SUFFIX): path.resolve() for path in files}
 
 
 def shipped_hashes() -> dict[str, str]:

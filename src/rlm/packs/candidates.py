@@ -82,9 +82,7 @@ def write_candidates(
 ) -> CandidatesReport:
     """Write the candidates for a pack, the ready ones first, each with its score and reasons."""
     found, _ = candidates(db, ontology=ontology, threshold=threshold)
-    found.sort(
-        key=lambda candidate: (bool(candidate.bars), -candidate.score, candidate.item.memory_id)
-    )
+    found.sort(key=lambda each: (bool(each.bars), -each.score, each.item.memory_id))
     lines = []
     for candidate in found:
         record = record_of(candidate.item)
@@ -127,9 +125,7 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
         for memory_id, changes in edits:
             db.update(memory_id, **changes)
         db.add_many(fresh)
-    return ReviewReport(
-        changed=len(edits), added=len(fresh), unchanged=unchanged, not_mentioned=len(left)
-    )
+    return ReviewReport(len(edits), len(fresh), unchanged, not_mentioned=len(left))
 
 
 def is_review_of(path: Path, db: MemoryBackend) -> bool:
@@ -137,9 +133,8 @@ def is_review_of(path: Path, db: MemoryBackend) -> bool:
     if os.path.lexists(manifest_path(path)):
         return False
     named = set(_commented_ids(path))
-    return bool(named) and (
-        any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db))
-    )
+    known = any(db.get(one) is not None for one in named)
+    return bool(named) and (known or not named.isdisjoint(_edited(db)))
 
 
 _MARK = b'"_memory_id"'
@@ -174,9 +169,8 @@ def _read(path: Path, db: MemoryBackend) -> Iterator[_Line]:
             level = _comment(record, "_level") or "project"
             if level not in LEVELS:
                 raise ValidationError(f"_level is {level[:80]!r}; use one of: {', '.join(LEVELS)}")
-            yield _Line(
-                record, named, level, gate.admit_item(item_of(record), db.tenant, origin="review")
-            )
+            item = gate.admit_item(item_of(record), db.tenant, origin="review")
+            yield _Line(record, named, level, item)
         except ValidationError as exc:
             raise PackError(str(exc), path=str(path), line=number) from exc
 

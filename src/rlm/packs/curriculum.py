@@ -127,10 +127,8 @@ def _task(node: Node) -> Task:
     fields = _fields(node, "a task", _TASK, ("verify", "held_out"))
     query = _text(fields.values["query"], "query")
     if len(query) > QUERY_CHARS:
-        raise Fault(
-            fields.values["query"].at,
-            f"query has {len(query):,} characters, at most {QUERY_CHARS:,}",
-        )
+        why = f"query has {len(query):,} characters, at most {QUERY_CHARS:,}"
+        raise Fault(fields.values["query"].at, why)
     tags = _require_kind(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
     if not tags.items:
         raise Fault(tags.at, f"tags is empty: name at least the kind, one of {', '.join(KINDS)}")
@@ -150,9 +148,8 @@ def _verify(node: Node) -> Verify:
     fields = _fields(node, "verify", _VERIFY)
     compare = _text(fields.values["compare"], "compare")
     if compare not in COMPARES:
-        raise Fault(
-            fields.values["compare"].at, f"compare is {quote(compare)}{_instead(compare, COMPARES)}"
-        )
+        why = f"compare is {quote(compare)}{_instead(compare, COMPARES)}"
+        raise Fault(fields.values["compare"].at, why)
     sparql, at = _text(fields.values["sparql"], "sparql"), _query_spot(node)
     try:
         form = check_query(sparql).kind

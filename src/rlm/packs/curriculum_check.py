@@ -85,10 +85,8 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
                 if (kind := _similar_kind(tag))
             ]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
-            yield (
-                f"{curriculum.path}:{task.line}: no tag of task {task.id} is a kind of question;"
-                f" {why}"
-            )
+            where = f"{curriculum.path}:{task.line}"
+            yield f"{where}: no tag of task {task.id} is a kind of question; {why}"
 
 
 def _similar_kind(tag: str) -> str:

@@ -85,14 +85,12 @@ def parse_tree(text: str) -> Node:
             if isinstance(event, yaml.NodeEvent):
                 root = _read_node(events, event)
     except yaml.reader.ReaderError as exc:
-        raise Fault(
-            _spot(text, exc.position), f"has the character {_code(exc.character)}: remove it"
-        ) from exc
+        why = f"has the character {_code(exc.character)}: remove it"
+        raise Fault(_spot(text, exc.position), why) from exc
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        raise Fault(
-            _at(mark), f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
-        ) from exc
+        why = f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
+        raise Fault(_at(mark), why) from exc
     if root is None:
         raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
     return root

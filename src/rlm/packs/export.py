@@ -88,9 +88,8 @@ def export_pack(
         why = f"not written, for no memory is fit to share: {_why_none(left_out)}"
         raise PackError(why, path=str(target))
     data = b"".join(lines[memory_id] for memory_id in sorted(lines))
-    manifest = Manifest(
-        called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL
-    )
+    digest = sha256(data).hexdigest()
+    manifest = Manifest(called, target.name, len(lines), digest, ontology or UNIVERSAL)
     if key is not None:
         manifest = sign_manifest(manifest, key)
     was_signed = _is_signed(manifest_path(target))
@@ -111,9 +110,7 @@ def export_pack(
 
 def _why_none(left_out: Counter[str]) -> str:
     hints = {FROM_A_PACK: f"{FROM_A_PACK} (--all, in Python packed=True, takes it too)"}
-    told = [
-        f"left out {count:,}: {hints.get(reason, reason)}" for reason, count in left_out.items()
-    ]
+    told = [f"left out {count:,}: {hints.get(why, why)}" for why, count in left_out.items()]
     return "; ".join(told) or "there is none but what is archived or in quarantine"
 
 
@@ -129,9 +126,8 @@ def _lines(
     db: MemoryBackend, name: str, ontology: str | None, threshold: float, packed: bool
 ) -> tuple[dict[str, bytes], Counter[str]]:
     found, others = candidates(db, ontology=ontology, threshold=threshold)
-    left_out = Counter(
-        {"not from a success, a person, a pack or a confident judgment": others} if others else {}
-    )
+    why = "not from a success, a person, a pack or a confident judgment"
+    left_out = Counter({why: others} if others else {})
     lines: dict[str, bytes] = {}
     for candidate in found:
         if not packed and (
@@ -163,9 +159,8 @@ def seal_pack(path: str | Path, *, kind: str = UNIVERSAL, name: str | None = Non
     report = verify_pack(target)
     if not report.ok:
         raise PackError(str(report.problem))
-    called = check_name(
-        name if name is not None else target.name.removesuffix(PACK_SUFFIX), path=target
-    )
+    given = name if name is not None else target.name.removesuffix(PACK_SUFFIX)
+    called = check_name(given, path=target)
     manifest = Manifest(called, target.name, report.count, str(report.sha256), kind)
     write_manifest(manifest_path(target), manifest)
     return manifest

@@ -83,8 +83,9 @@ class Intake:
             claims.append(record.get("memory_id"))
         admitted, keys = self._admit(first, told, claims)
         if wrong is not None:
+            number = first + len(told)
             raise PackError(
-                str(wrong), path=str(self.source.path), line=first + len(told)
+                str(wrong), path=str(self.source.path), line=number
             ) from wrong.__cause__
         return admitted, keys
 
@@ -103,7 +104,6 @@ class Intake:
                 keys.append(claimed or item.memory_id)
                 admitted.append(item)
         except ValidationError as exc:
-            raise PackError(
-                str(exc), path=str(self.source.path), line=first + len(admitted)
-            ) from exc
+            number = first + len(admitted)
+            raise PackError(str(exc), path=str(self.source.path), line=number) from exc
         return admitted, keys

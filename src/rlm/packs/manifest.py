@@ -103,9 +103,8 @@ def _check(values: Mapping[str, Any]) -> None:
     unknown = sorted(values.keys() - set(_FIELDS))
     missing = sorted(set(_FIELDS) - {"signature"} - values.keys())
     if unknown or missing:
-        raise Refused(
-            f"unknown key {unknown[0][:80]!r}" if unknown else f"the key {missing[0]!r} is missing"
-        )
+        missing_key = f"the key {missing[0]!r} is missing" if missing else ""
+        raise Refused(f"unknown key {unknown[0][:80]!r}" if unknown else missing_key)
     if type(values["format"]) is not int or values["format"] != FORMAT:
         why = f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?"
         raise Refused(why)

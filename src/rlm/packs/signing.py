@@ -46,9 +46,8 @@ def generate_key(path: str | Path) -> str:
     )
     _create(secret, pem, 0o600)
     text = _public_text(key)
-    name = (
-        "".join(char if char.isalnum() or char in "._-" else "-" for char in secret.stem) or "key"
-    )
+    safe = (char if char.isalnum() or char in "._-" else "-" for char in secret.stem)
+    name = "".join(safe) or "key"
     _create(public, f"{name} {text}\n".encode(), 0o644)
     return text
 

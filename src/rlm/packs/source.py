@@ -111,10 +111,8 @@ def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
     if bare:
         shipped = shipped_packs()
         if text not in shipped:
-            hint = (
-                f"known: {', '.join(shipped)}; for a file give its path, like"
-                f" ./{text[:80]}{PACK_SUFFIX}"
-            )
+            hint = f"known: {', '.join(shipped)}; for a file give its path"
+            hint = f"{hint}, like ./{text[:80]}{PACK_SUFFIX}"
             raise PackError(f"no pack {text[:80]!r} ships with rlm; {hint}")
         path = shipped[text]
     else:

@@ -97,9 +97,8 @@ def import_pack(
         why = f"unknown level {level!r}; use one of: {', '.join(LEVELS)}"
         raise ValidationError(why, field="level")
     source = open_pack(pack_path)
-    given, signer = standing(
-        source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys
-    )
+    trusts = {"trust": trust, "trust_shipped": trust_shipped}
+    given, signer = standing(source, **trusts, keys_file=trusted_keys)
     intake = Intake(source, db.tenant, trust=given, level=level)
     label = admit_text(source.label, "source")
     pack = NewPack(source.name, source.sha256, label, signer, given)
@@ -159,9 +158,8 @@ def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
             count, changed = db.rollback_pack(row.pack_no)
             archived += count
             kept += changed
-    return RollbackReport(
-        wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept))
-    )
+    numbers = tuple(row.pack_no for row in wanted)
+    return RollbackReport(wanted[0].name, numbers, archived, tuple(dict.fromkeys(kept)))
 
 
 def _find_imports(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:

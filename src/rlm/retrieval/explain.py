@@ -43,10 +43,8 @@ class Explanation:
         return values
 
     def __str__(self) -> str:
-        words = (
-            ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items())
-            or "no word in common"
-        )
+        shares = (f"{word} {share:.0%}" for word, share in self.matched.items())
+        words = ", ".join(shares) or "no word in common"
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
         lent = f"; lent by neighbours {sum(self.context.values()):.2f}" if self.context else ""
         similarity = (

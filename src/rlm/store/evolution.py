@@ -126,9 +126,8 @@ class GraphEvolution(GraphStore):
                     report.moved[node.id] = ("task", "session")
             if dry_run or not (report.moved or report.merged):
                 return report
-            report.log_id = self._log_moves(
-                report, "same words once, the rest kept for the session"
-            )
+            why = "same words once, the rest kept for the session"
+            report.log_id = self._log_moves(report, why)
             for dropped, kept in report.merged.items():
                 self._merge(named[dropped], named[kept], report.log_id)
             for node_id, (before, after) in report.confidence.items():
@@ -196,9 +195,8 @@ class GraphEvolution(GraphStore):
                 change for change in self.confidence_history()
                 if change.kind.partition(":")[2] == str(log_id)
             ]  # fmt: skip
-            nodes = self.read_nodes(
-                {*(node_id for _, node_id in moves), *(change.node_id for change in changes)}
-            )
+            ids = {*(node_id for _, node_id in moves), *(change.node_id for change in changes)}
+            nodes = self.read_nodes(ids)
             for line, node_id in moves:
                 node = nodes.get(node_id)
                 if node is None or node.tier != line.to_tier or line.from_tier is None:
@@ -241,9 +239,8 @@ class GraphEvolution(GraphStore):
         ]
         self._replace_member(places, dropped.id, kept.id)
         note = {"into": kept.id, "edges": [list(place) for place in places]}
-        self._put_fields(
-            dropped.id, tier="archive", metadata={**dropped.metadata, MERGED_KEY: note}
-        )
+        metadata = {**dropped.metadata, MERGED_KEY: note}
+        self._put_fields(dropped.id, tier="archive", metadata=metadata)
         kept.access_count += dropped.access_count
         self._put_fields(kept.id, access_count=kept.access_count)
         why = f"same words as {kept.id}"

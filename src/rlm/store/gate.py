@@ -296,16 +296,14 @@ def _member(value: Any, index: int) -> Member:
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
         why = f"member {index} has position {show(position)}: use an integer"
         raise ValidationError(why, field="members")
-    return Member(
-        value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position
-    )
+    role = choice(value.get("role", "participant"), ROLES, "role")
+    return Member(value["node_id"], role, position)
 
 
 def first_sentence(text: str, limit: int = 160) -> str:
     """A description for a memory that came without one: its first line, cut at a word."""
-    line = " ".join(next((part for part in text.splitlines() if part.strip()), "").split()).strip(
-        " -*#>"
-    )
+    first = next((part for part in text.splitlines() if part.strip()), "")
+    line = " ".join(first.split()).strip(" -*#>")
     if len(line) <= limit:
         return line
     return line[:limit].rsplit(" ", 1)[0] + "…"
@@ -361,6 +359,5 @@ _known_scope = lru_cache(maxsize=SCOPES_KEPT)(_check_scope)
 
 
 def _odd_scope() -> ValidationError:
-    return ValidationError(
-        "scope: task_types and tools are lists, transferable is true or false", field="scope"
-    )
+    why = "scope: task_types and tools are lists, transferable is true or false"
+    return ValidationError(why, field="scope")

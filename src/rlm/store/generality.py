@@ -32,9 +32,8 @@ def hardcoded_term(text: str) -> str | None:
 
 def hardcoded_name(item: MemoryItem) -> str | None:
     """The first such name in what a memory says. Its source task is not looked at."""
-    return hardcoded_term(
-        "\n".join((item.title, item.description, item.content, *(item.tags or ())))
-    )
+    parts = (item.title, item.description, item.content, *(item.tags or ()))
+    return hardcoded_term("\n".join(parts))
 
 
 def score_generalization(item: MemoryItem) -> float:

@@ -132,9 +132,8 @@ def admit_record(value: Any, tenant: Tenant, *, level: str) -> MemoryItem:
         raise ValidationError("it is in the archive of the store that it comes from")
     item = MemoryItem.from_dict({"description": "", **value})  # the gate takes it from the content
     trust = "quarantined" if item.trust == "quarantined" else "unverified"
-    return gate.admit_item(
-        replace(item, trust=trust, level=level, origin=ORIGIN), tenant, origin=ORIGIN
-    )
+    item = replace(item, trust=trust, level=level, origin=ORIGIN)
+    return gate.admit_item(item, tenant, origin=ORIGIN)
 
 
 def _title(value: Any) -> str:

@@ -46,9 +46,8 @@ class JSONRuns(JSONDocument):
         }
         for use in uses:
             place = there.setdefault(use.memory_id, len(self._usage))
-            self._usage[place : place + 1] = [
-                {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
-            ]
+            row = {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
+            self._usage[place : place + 1] = [row]
             for place in self._places(use.memory_id):
                 self._items[place] = replace(self._items[place], last_used=now)
 
@@ -117,9 +116,8 @@ class JSONRuns(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        kept = [
-            signal for signal in self._own_rows(self._signals) if signal["memory_id"] == memory_id
-        ]
+        signals = self._own_rows(self._signals)
+        kept = [signal for signal in signals if signal["memory_id"] == memory_id]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
 
@@ -128,9 +126,7 @@ class JSONRuns(JSONDocument):
     ) -> list[tuple[Run, Trajectory]]:
         records = self._own_rows(self._artifacts)
         kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
-        kept = [
-            pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id
-        ]
+        kept = [pair for pair in kept if trajectory_id in (None, pair[1].trajectory_id)]
         kept.sort(key=lambda pair: pair[1].trajectory_id)
         kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
         return kept[: check_count(limit, "limit")]
@@ -140,9 +136,8 @@ class JSONRuns(JSONDocument):
     ) -> Iterator[LearningRow]:
         used: dict[str, list[tuple[str, int, float | None]]] = {}
         for use in self._own_rows(self._usage):
-            used.setdefault(use["trajectory_id"], []).append(
-                (use["memory_id"], use["rank"], use["score"])
-            )
+            one = (use["memory_id"], use["rank"], use["score"])
+            used.setdefault(use["trajectory_id"], []).append(one)
         rows = (_learning_row(record, used) for record in reversed(self._own_rows(self._artifacts)))
         wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
         yield from islice(wanted, check_count(limit, "limit"))
@@ -192,9 +187,8 @@ class JSONRuns(JSONDocument):
 
     def _bring(self, item: MemoryItem, *, lift: bool) -> bool:
         """Add one memory of a pack, or bring it back; False where it stays as it is."""
-        place = next(
-            (at for at in self._places(item.memory_id) if self._items[at].level == item.level), None
-        )
+        places = self._places(item.memory_id)
+        place = next((at for at in places if self._items[at].level == item.level), None)
         if place is None:
             self._items.append(item)
             return True
@@ -213,9 +207,8 @@ class JSONRuns(JSONDocument):
 
     def packs(self) -> list[PackRow]:
         names = PackRow.__slots__
-        return [
-            PackRow(**{name: row[name] for name in names}) for row in self._own_rows(self._packs)
-        ]
+        rows = self._own_rows(self._packs)
+        return [PackRow(**{name: row[name] for name in names}) for row in rows]
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
         row = next((row for row in self._own_rows(self._packs) if row["pack_no"] == pack_no), None)

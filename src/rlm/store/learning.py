@@ -116,9 +116,8 @@ def _given_memories(
     for memory_id, rank, score in used:
         place = _place(memory_id, rank, shown, ids)
         say = place in numbers if said and place else None
-        found.append(
-            Given(memory_id, rank, score, place is not None, say, say is False and place in left)
-        )
+        gone = say is False and place in left
+        found.append(Given(memory_id, rank, score, place is not None, say, gone))
     return tuple(found)
 
 

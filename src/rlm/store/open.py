@@ -31,12 +31,9 @@ def open_store(
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
     `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
     """
-    settings = config.load(
-        embedder=embedder if isinstance(embedder, str) else None, lock_timeout_s=lock_timeout_s
-    )
-    model = (
-        embedder if embedder is not None and not isinstance(embedder, str) else _embedder(settings)
-    )
+    kind = embedder if isinstance(embedder, str) else None
+    settings = config.load(embedder=kind, lock_timeout_s=lock_timeout_s)
+    model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     scheme, _, rest = name.partition(":")
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.

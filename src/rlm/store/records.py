@@ -78,10 +78,8 @@ def admit_artifacts(
 
 
 def _run(run: Run) -> Run:
-    texts = (
-        _optional(getattr(run, name), name)
-        for name in ("model", "ontology_name", "ontology_path", "notes")
-    )
+    names = ("model", "ontology_name", "ontology_path", "notes")
+    texts = (_optional(getattr(run, name), name) for name in names)
     return Run(admit_id(run.run_id, "run_id"), admit_time(run.created_at, "created_at"), *texts)
 
 

@@ -347,9 +347,8 @@ def _redact_token(match: re.Match[str], *, rule: VendorRule, kinds: set[str]) ->
 
 
 def _is_bearer(text: str, start: int, end: int) -> bool:
-    return text[max(0, start - 7) : start].lower() == "bearer " and is_mixed(
-        text[start:end], cases=False
-    )
+    before = text[max(0, start - 7) : start].lower()
+    return before == "bearer " and is_mixed(text[start:end], cases=False)
 
 
 def _scrub_putty(text: str, kinds: set[str]) -> str:
@@ -428,9 +427,8 @@ def _is_authorization(scheme: str, value: str) -> bool:
         return False
     if scheme != "basic":
         inner = value[1:]
-        return not WORDY.match(value) and (
-            len(value) >= 20 or not (inner.islower() or inner.isupper())
-        )
+        long_or_mixed = len(value) >= 20 or not (inner.islower() or inner.isupper())
+        return long_or_mixed and not WORDY.match(value)
     try:
         return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
     except (binascii.Error, ValueError):

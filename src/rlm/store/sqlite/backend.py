@@ -78,9 +78,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         self.tenant = gate.check_tenant(tenant)
         self.origin = admit_id(origin, "origin")
         self.embedder = embedder
-        self.db = Database(
-            Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only
-        )
+        file = Path(path).expanduser()
+        self.db = Database(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
             raise StoreError(
@@ -147,9 +146,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         found = items.fetch(connection, (space,), item.memory_id)
         if found is not None and (found[2].archived_at or found[2].trust != "trusted"):
             number, _, old = found
-            self._rewrite(
-                connection, number, space, replace(old, archived_at=None, trust="trusted")
-            )
+            lifted = replace(old, archived_at=None, trust="trusted")
+            self._rewrite(connection, number, space, lifted)
 
     # -- retrieving --------------------------------------------------------------------------------
 
@@ -353,10 +351,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         Others who write are waited for as long as by any change, or for `wait_s`.
         """
         tenant = self.tenant
-        sql = (
-            "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ? AND"
-            " project = ?"
-        )
+        sql = "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ?"
+        sql += " AND project = ?"
         key = (tenant.org, tenant.team, former)
         if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
             return False
@@ -366,12 +362,9 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             old = self.db.value(sql, key)
             if old is None or self.spaces.find("project") is not None:
                 return False
-            connection.execute(
-                "UPDATE spaces SET project = ? WHERE space_id = ?", (tenant.project, old)
-            )
-            connection.execute(
-                "UPDATE memory_items SET project = ? WHERE space_id = ?", (tenant.project, old)
-            )
+            new_name = (tenant.project, old)
+            connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", new_name)
+            connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", new_name)
         return True
 
     # -- the whole file ----------------------------------------------------------------------------

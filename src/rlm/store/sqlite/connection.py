@@ -437,7 +437,6 @@ def _fault(path: Path, exc: Exception) -> Exception:
     if str(exc) == "malformed JSON":
         return StoreCorrupt(f"{path} has a row whose JSON is damaged: {_WHICH}")
     if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
-        return StoreCorrupt(
-            f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
-        )
+        why = f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
+        return StoreCorrupt(why)
     return StoreError(f"{path}: {exc}; {doctor} says whether the file is sound")

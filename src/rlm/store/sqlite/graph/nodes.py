@@ -36,9 +36,8 @@ class NodeTable(GraphRows):
 
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
         """Add several nodes, all or none; their ids, in order."""
-        rows = [
-            _admit(node, index) for index, node in enumerate(check_many(nodes, "nodes", "objects"))
-        ]
+        given = enumerate(check_many(nodes, "nodes", "objects"))
+        rows = [_admit(node, index) for index, node in given]
         if not rows:
             return []
         now = clock.now_ms()
