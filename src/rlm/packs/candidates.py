@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,36 +41,28 @@ from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import LEVELS, MemoryItem
+from rlm.store.types import LEVELS, MemoryItem, Record
 
 EDITABLE = ("title", "description", "content", "tags", "scope", "task_query", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
-class CandidatesReport:
+class CandidatesReport(Record):
     """How many lines were written, and how many of them an export would take as they are."""
 
     path: str
     count: int
     ready: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class ReviewReport:
+class ReviewReport(Record):
     """What came back from a review; no line is about the candidates in `not_mentioned`."""
 
     changed: int
     added: int
     unchanged: int
     not_mentioned: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 def write_candidates(

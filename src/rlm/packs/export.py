@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import PackReader, encode_line, record_of, write_atomically
@@ -27,13 +26,13 @@ from rlm.packs.transfer import verify_pack
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.generality import hardcoded_term
-from rlm.store.types import MemoryItem, Tenant
+from rlm.store.types import MemoryItem, Record, Tenant
 
 FROM_A_PACK = "it came from a pack"
 
 
 @dataclass(frozen=True, slots=True)
-class ExportReport:
+class ExportReport(Record):
     """What was written; `left_out` counts, by reason, the candidates that were not.
 
     A signature is a part of the manifest, so writing over a signed pack leaves no old one behind:
@@ -49,10 +48,6 @@ class ExportReport:
     signed: bool
     signature_lost: bool
     left_out: dict[str, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 def export_pack(

@@ -83,10 +83,8 @@ class Intake:
             claims.append(record.get("memory_id"))
         admitted, keys = self._admit(first, told, claims)
         if wrong is not None:
-            number = first + len(told)
-            raise PackError(
-                str(wrong), path=str(self.source.path), line=number
-            ) from wrong.__cause__
+            path, number = str(self.source.path), first + len(told)
+            raise PackError(str(wrong), path=path, line=number) from wrong.__cause__
         return admitted, keys
 
     def _admit(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import importlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +30,21 @@ _MAKE_ONE = "`rlm pack keygen FILE` makes one"
 _SIGN_AGAIN = "get both files again, or have the pack signed again"
 
 
+def _require_cryptography() -> None:
+    """PackError, with the line that installs it, where the package is missing or broken."""
+    try:
+        importlib.import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
+    except ImportError as exc:
+        why = f"signatures need the package cryptography, which cannot be loaded ({exc})"
+        raise PackError(f'{why}: pip install "cryptography>=44"') from exc
+
+
 def generate_key(path: str | Path) -> str:
     """Write a private key to `path` (PEM, mode 600), `NAME base64` to `path.pub`; the base64.
 
     Never overwrites: an existing file raises PackError and nothing is written.
     """
+    _require_cryptography()
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -65,6 +76,7 @@ def _create(path: Path, data: bytes, mode: int) -> None:
 
 def load_key(path: str | Path) -> Ed25519PrivateKey:
     """Read a private key that `generate_key` wrote."""
+    _require_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -102,6 +114,7 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
     """The public key that signed this manifest, or None. A bad signature raises PackError."""
     if manifest.signature is None:
         return None
+    _require_cryptography()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

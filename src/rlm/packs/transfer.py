@@ -17,12 +17,12 @@ from rlm.errors import PackError, ValidationError
 from rlm.packs.intake import Intake
 from rlm.packs.source import open_pack, standing
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import LEVELS, LOCAL, NewPack, PackRow
+from rlm.store.types import LEVELS, LOCAL, NewPack, PackRow, Record
 from rlm.store.values import admit_text
 
 
 @dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(Record):
     """What an import did. `pack_no` is what `rollback_pack` takes."""
 
     name: str
@@ -35,13 +35,9 @@ class ImportReport:
     scrubbed: int
     pack_no: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(Record):
     """What a pack is and whether it would import. `trust` is what its memories would get."""
 
     path: str
@@ -55,10 +51,6 @@ class VerifyReport:
     signer: str | None = None
     shipped: str | None = None
     trust: str = "quarantined"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

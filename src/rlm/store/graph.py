@@ -8,10 +8,10 @@ for every backend.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlm.store.types import ROLES
+from rlm.store.types import ROLES, Record
 
 if TYPE_CHECKING:
     from rlm.retrieval.excerpt import Snippet
@@ -23,7 +23,7 @@ DIRECTIONS = {"out": ("subject", "cause"), "in": ("object", "effect"), "both": R
 
 
 @dataclass(slots=True)
-class Node:
+class Node(Record):
     """A vertex of the hypergraph. Times are milliseconds since 1970, as seed 004 stores them."""
 
     id: str
@@ -38,10 +38,6 @@ class Node:
     updated_at: int = 0
     last_accessed: int = 0
     access_count: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +70,11 @@ class Edge:
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
-        return {
-            "id": self.id,
-            "type": self.type,
-            "label": self.label,
-            "weight": self.weight,
-            "members": [
-                {"node_id": m.node_id, "role": m.role, "position": m.position} for m in self.members
-            ],
-        }
+        return {**asdict(self), "members": [asdict(member) for member in self.members]}
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidenceChange:
+class ConfidenceChange(Record):
     """A change of a node's confidence. `kind` is `edit`, or an operation as `decay:17`."""
 
     node_id: str
@@ -95,10 +83,6 @@ class ConfidenceChange:
     before: float
     after: float
     reason: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

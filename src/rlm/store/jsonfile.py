@@ -25,7 +25,7 @@ from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
 from rlm.store.records import check_listing
-from rlm.store.types import QUARANTINE_KEYS, Check, Hit, Lessons, MemoryItem, Scope
+from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope, without_quarantine
 from rlm.store.values import admit_text
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
@@ -215,9 +215,7 @@ class MemoryStore(JSONRuns):
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         if item.trust == "trusted":
             return item
-        provenance = {
-            key: value for key, value in item.provenance.items() if key not in QUARANTINE_KEYS
-        }
+        provenance = without_quarantine(item.provenance)
         if by:
             provenance["approved_by"] = admit_text(by, "approved_by", 200)
         return self.update(memory_id, trust="trusted", provenance=provenance)

@@ -141,9 +141,8 @@ def apply_lessons(store: MemoryBackend, lessons: Lessons) -> None:
     """What a run changes in memories that are there. One that is gone by now teaches nothing."""
     for signal in lessons.signals:
         with suppress(NotFound):
-            store.adjust_confidence(
-                signal.memory_id, signal.delta, kind=signal.kind, reason=signal.reason or None
-            )
+            one, why = signal.memory_id, signal.reason or None
+            store.adjust_confidence(one, signal.delta, kind=signal.kind, reason=why)
     for memory_id, changes in lessons.changes:
         with suppress(NotFound):
             store.update(memory_id, **changes)

@@ -29,6 +29,16 @@ JOB_STATES = ("ready", "leased", "done", "dead")
 BRANCH_ENDS = ("returned", "failed", "expired")
 
 
+class Record:
+    """A dataclass that can be written as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
 @dataclass(frozen=True, slots=True)
 class Tenant:
     """Who opened the store. A store is opened for one tenant and no call names another."""
@@ -142,6 +152,11 @@ QUARANTINE_REASON = "quarantine_reason"
 """The key of provenance that says why a memory is in quarantine."""
 QUARANTINE_KEYS = (QUARANTINE_REASON, "quarantined_because")
 """The same, and what the stores of earlier versions called it."""
+
+
+def without_quarantine(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance without the reason of a quarantine."""
+    return {key: value for key, value in provenance.items() if key not in QUARANTINE_KEYS}
 
 
 @dataclass(slots=True)
@@ -360,7 +375,7 @@ class NewPack:
 
 
 @dataclass(frozen=True, slots=True)
-class PackRow:
+class PackRow(Record):
     """One import of a pack."""
 
     pack_no: int
@@ -373,10 +388,6 @@ class PackRow:
     added_count: int
     imported_at: str
     rolled_back_at: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

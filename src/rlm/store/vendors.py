@@ -99,9 +99,8 @@ def _index_rules() -> RuleIndex:
             edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
             source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
             looks = ("", "mixed", "random")[kind.count("?")]
-            rule = VendorRule(
-                kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), looks
-            )
+            pattern = re.compile(f"{source}[A-Za-z0-9]*", re.ASCII)
+            rule = VendorRule(kind.rstrip("?"), pattern, looks)
             mark = next((char for char in marker if char in index), "")
             key = marker.partition(mark)[0][-2:] if mark else marker
             index[mark].setdefault(key, []).append(rule)

@@ -39,13 +39,13 @@ from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import (
     LEVELS,
     LOCAL,
-    QUARANTINE_KEYS,
     Check,
     Hit,
     Lessons,
     MemoryItem,
     Scope,
     Tenant,
+    without_quarantine,
 )
 from rlm.store.values import admit_id, admit_text, finite
 
@@ -82,10 +82,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         self.db = Database(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
-            raise StoreError(
-                f"{self.db.path} is read-only and not of this schema: open it once where it can be"
-                " written"
-            )
+            why = "is read-only and not of this schema: open it once where it can be written"
+            raise StoreError(f"{self.db.path} {why}")
         self.spaces = Spaces(self.db, tenant)
         self._cache = Path(cache_dir or config.load().cache_dir).expanduser()
         self.fts5 = self._has_fts5()
@@ -318,9 +316,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             number, space, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
                 return old
-            provenance = {
-                key: value for key, value in old.provenance.items() if key not in QUARANTINE_KEYS
-            }
+            provenance = without_quarantine(old.provenance)
             if by:
                 provenance["approved_by"] = admit_text(by, "approved_by", 200)
             new = replace(old, trust="trusted", provenance=provenance)

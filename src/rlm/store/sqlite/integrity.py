@@ -105,9 +105,8 @@ def _schema(found: schemacheck.Difference) -> Check:
 
 def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
     name, found = "memories can be read", list(rowcheck.damaged_memories(database))
-    return _damage_check(
-        name, found, spaces, "memory", "remove it for good: `rlm memory rm --hard --yes {}`"
-    )
+    hint = "remove it for good: `rlm memory rm --hard --yes {}`"
+    return _damage_check(name, found, spaces, "memory", hint)
 
 
 def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
@@ -116,9 +115,8 @@ def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
 
 
 def _history(database: Database) -> Check:
-    return _damage_check(
-        "runs and history can be read", list(rowcheck.damaged_history(database)), (), "row", ""
-    )
+    found = list(rowcheck.damaged_history(database))
+    return _damage_check("runs and history can be read", found, (), "row", "")
 
 
 def _damage_check(
@@ -164,9 +162,8 @@ def _full_text(database: Database, source: Source) -> Check:
         return Check(name, True, "not checked: the file is read-only")
     try:
         with database.write() as writer:
-            writer.execute(
-                f"INSERT INTO {source.fts}({source.fts}, rank) VALUES ('integrity-check', 1)"
-            )
+            values = "VALUES ('integrity-check', 1)"
+            writer.execute(f"INSERT INTO {source.fts}({source.fts}, rank) {values}")
     except Exception as exc:
         if not isinstance(exc.__cause__, apsw.CorruptError):
             raise

@@ -48,9 +48,8 @@ VERSION = len(MIGRATIONS)
 
 def has_fts5(connection: apsw.Connection) -> bool:
     """Whether this SQLite was built with FTS5."""
-    return bool(
-        next(iter(connection.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')")))[0]
-    )
+    sql = "SELECT sqlite_compileoption_used('ENABLE_FTS5')"
+    return bool(next(iter(connection.execute(sql)))[0])
 
 
 def migrate(
@@ -70,9 +69,8 @@ def migrate(
             if _version(database, len(steps)) >= number:
                 continue  # somebody else migrated while we waited for the lock
             step(connection, has_fts5(connection) if fts5 is None else fts5)
-            connection.execute(
-                f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}"
-            )
+            marks = f"user_version = {number}; PRAGMA application_id = {APPLICATION_ID}"
+            connection.execute(f"PRAGMA {marks}")
             ran += 1
     return ran
 
@@ -87,10 +85,8 @@ def _version(database: Database, newest: int) -> int:
     application = int(database.value("PRAGMA application_id"))
     tables = int(database.value("SELECT count(*) FROM sqlite_schema"))
     if tables and application != APPLICATION_ID:
-        raise StoreCorrupt(
-            f"{database.path} is a SQLite file of another program ({tables} tables): choose another"
-            " path"
-        )
+        why = f"is a SQLite file of another program ({tables} tables): choose another path"
+        raise StoreCorrupt(f"{database.path} {why}")
     return version
 
 

@@ -38,9 +38,8 @@ def is_due(database: Database, embedder: Embedder | None) -> bool:
     if database.read_only or embedder is None or embedder.model != STATIC_MODEL:
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
-    return (
-        bool(found) and found[0][0] != embedder.model and stale_count(database, embedder) <= AT_ONCE
-    )
+    changed = bool(found) and found[0][0] != embedder.model
+    return changed and stale_count(database, embedder) <= AT_ONCE
 
 
 _STALE = (

@@ -88,9 +88,8 @@ def _scan(
         for number, space, *values in page:
             found = _no_text(columns, values) or fault(values)
             if found is not None:
-                yield Damage(
-                    number, space, values[0] if isinstance(values[0], str) else None, *found
-                )
+                name = values[0] if isinstance(values[0], str) else None
+                yield Damage(number, space, name, *found)
         if len(page) < PAGE:
             return
         last = page[-1][0]
@@ -195,6 +194,5 @@ def _is_time(text: str) -> bool:
 
 def _node_fault(values: Sequence[Any]) -> Found:
     *row, grams = values
-    return graph.node_fault(row) or (
-        None if type(grams) is str else ("grams", f"it is {kind_of(grams)}")
-    )
+    wrong = None if type(grams) is str else ("grams", f"it is {kind_of(grams)}")
+    return graph.node_fault(row) or wrong

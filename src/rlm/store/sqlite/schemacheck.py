@@ -33,9 +33,8 @@ class Difference:
     @property
     def can_open(self) -> bool:
         """Whether nothing is wrong that holds what nobody else knows: the rest can be made anew."""
-        return all(
-            _is_derived(*self.wanted[name]) or _is_shadow(name, self.missing) for name in self.names
-        )
+        kinds = ((name, self.wanted[name]) for name in self.names)
+        return all(_is_derived(*kind) or _is_shadow(name, self.missing) for name, kind in kinds)
 
     @property
     def can_read(self) -> bool:
@@ -76,9 +75,8 @@ def mend(database: Database) -> tuple[str, ...]:
 
 def _objects(connection: apsw.Connection) -> Objects:
     """Everything but what SQLite makes by itself."""
-    rows = connection.execute(
-        "SELECT name, type, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    )
+    ours = "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    rows = connection.execute(f"SELECT name, type, sql FROM sqlite_schema WHERE {ours}")
     return {str(name): (str(kind), str(sql)) for name, kind, sql in rows}
 
 

@@ -112,10 +112,7 @@ class EdgeTable(GraphRows):
         grouped: dict[str, tuple[list[Any], list[Member]]] = {}
         for *head, node_id, role, position in rows:
             grouped.setdefault(head[0], (head, []))[1].append(Member(node_id, role, position))
-        return [
-            Edge(id_, kind, label, weight, tuple(members))
-            for (id_, kind, label, weight), members in grouped.values()
-        ]
+        return [Edge(*head, tuple(members)) for head, members in grouped.values()]
 
     def get_members(self, edge_id: str, role: str | None = None) -> list[Node]:
         """The nodes that an edge joins, in order, archived ones too; those in one role, or all."""
@@ -228,8 +225,6 @@ def _filters(type_: str | None, label: str | None) -> tuple[str, list[Any]]:
     if type_ is not None:
         where, values = "AND e.type = ?", [choice(type_, EDGE_TYPES, "edge type")]
     if label is not None:
-        where, values = (
-            f"{where} AND e.label = ?",
-            [*values, admit_line(label, "label", gate.TASK_CHARS)],
-        )
+        where = f"{where} AND e.label = ?"
+        values = [*values, admit_line(label, "label", gate.TASK_CHARS)]
     return where, values

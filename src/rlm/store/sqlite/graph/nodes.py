@@ -127,9 +127,8 @@ class NodeTable(GraphRows):
             if found is None:
                 return False
             number, node = found
-            row = gate.admit_node(
-                kwargs.get("type", node.type), kwargs.get("content", node.content), kwargs
-            )
+            words = (kwargs.get("type", node.type), kwargs.get("content", node.content))
+            row = gate.admit_node(*words, kwargs)
             changed = {key: value for key, value in row.items() if value != getattr(node, key)}
             if not changed:
                 return True

@@ -45,9 +45,8 @@ class GraphTransfer(NodeTable, EdgeTable):
                 self._insert(connection, nodes)
             edges = self._absent(connection, "hyperedges", dump.edges)
             for edge in edges:
-                kind, label, members, weight = gate.admit_edge(
-                    edge.type, edge.label, edge.members, edge.weight
-                )
+                given = (edge.type, edge.label, edge.members, edge.weight)
+                kind, label, members, weight = gate.admit_edge(*given)
                 self._insert_edge(connection, Edge(edge.id, kind, label, weight, members))
             numbers, events = self._load_events(connection, dump.events)
             known = {node.id for node in dump.nodes}
