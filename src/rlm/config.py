@@ -35,11 +35,8 @@ def _option(default: Any, doc: str) -> Any:
 
 def _secret(env: str, doc: str) -> Any:
     """A setting that comes from the environment only and that no repr shows."""
-    return field(
-        default="",
-        repr=False,
-        metadata={"env": env, "doc": f"{doc} Environment only.", "secret": True},
-    )
+    metadata = {"env": env, "doc": f"{doc} Environment only.", "secret": True}
+    return field(default="", repr=False, metadata=metadata)
 
 
 @dataclass(frozen=True)

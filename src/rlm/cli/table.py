@@ -73,9 +73,8 @@ def _lines(console: Console, text: str, width: int) -> list[str]:
 def _join(console: Console, row: Sequence[str], widths: dict[int, int]) -> list[str]:
     """The lines of one row, its cells beside each other at these widths."""
     columns = [_lines(console, row[place], width) for place, width in widths.items()]
-    return [
-        GAP.join(
-            set_cell_size(part, width) for part, width in zip(parts, widths.values(), strict=True)
-        )
-        for parts in zip_longest(*columns, fillvalue="")
-    ]
+    lines = []
+    for parts in zip_longest(*columns, fillvalue=""):
+        cells = zip(parts, widths.values(), strict=True)
+        lines.append(GAP.join(set_cell_size(part, width) for part, width in cells))
+    return lines

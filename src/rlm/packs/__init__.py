@@ -35,13 +35,8 @@ if TYPE_CHECKING:
     from rlm.packs.curriculum import Curriculum, Task, read_curriculum
     from rlm.packs.curriculum_check import check_curriculum
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "curriculum": ("Curriculum", "Task", "read_curriculum"),
-        "curriculum_check": ("check_curriculum",),
-    },
-)[0]
+_CHECK, _READ = ("check_curriculum",), ("Curriculum", "Task", "read_curriculum")
+__getattr__ = lazy_names(__name__, {"curriculum": _READ, "curriculum_check": _CHECK})[0]
 
 __all__ = [
     "CandidatesReport",

@@ -229,8 +229,5 @@ def _edited(db: MemoryBackend) -> dict[str, set[str]]:
 def _changes(current: MemoryItem, line: _Line) -> dict[str, Any]:
     """What differs. A line that a person wrote from nothing changes only what it says."""
     names = EDITABLE if line.named else [name for name in EDITABLE if name in line.record]
-    return {
-        name: getattr(line.item, name)
-        for name in names
-        if getattr(line.item, name) != getattr(current, name)
-    }
+    after = {name: getattr(line.item, name) for name in names}
+    return {name: value for name, value in after.items() if value != getattr(current, name)}

@@ -106,11 +106,8 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
         task = _task(node)
         if task.id in found:
             at = node.values["id"].at if isinstance(node, Mapping) else node.at
-            raise Fault(
-                at,
-                f"the task id {quote(task.id)} is here twice, first in line {found[task.id].line}:"
-                " rename",
-            )
+            first = f"first in line {found[task.id].line}"
+            raise Fault(at, f"the task id {quote(task.id)} is here twice, {first}: rename")
         found[task.id] = task
     description = top.values.get("description")
     return Curriculum(
@@ -162,11 +159,9 @@ def _verify(node: Node) -> Verify:
 
 
 def _query_spot(verify: Node) -> Spot:
-    return (
-        verify.values["sparql"].at
-        if isinstance(verify, Mapping) and "sparql" in verify.values
-        else verify.at
-    )
+    if isinstance(verify, Mapping) and "sparql" in verify.values:
+        return verify.values["sparql"].at
+    return verify.at
 
 
 def _locate_ontology(file: Path, ontology: Mapping) -> Path:

@@ -79,11 +79,8 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
     """A remark for each task none of whose tags is a kind of question. Otherwise tags are free."""
     for task in curriculum.tasks:
         if task.kind is None:
-            said = [
-                f"{tag!r} is none: did you mean {kind}?"
-                for tag in task.tags
-                if (kind := _similar_kind(tag))
-            ]
+            kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
+            said = [f"{tag!r} is none: did you mean {kind}?" for tag, kind in kinds if kind]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
             where = f"{curriculum.path}:{task.line}"
             yield f"{where}: no tag of task {task.id} is a kind of question; {why}"
@@ -103,11 +100,9 @@ def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None
         if iri not in known:
             known[iri] = occurs(engine, iri)
         if not known[iri]:
-            raise ValidationError(
-                f"{name} occurs nowhere in the ontology{_instead(engine, iri)}; what is not there"
-                " is asked for with compare: absent",
-                field="sparql",
-            )
+            why = f"{name} occurs nowhere in the ontology{_instead(engine, iri)}"
+            hint = "what is not there is asked for with compare: absent"
+            raise ValidationError(f"{why}; {hint}", field="sparql")
 
 
 def _instead(engine: Engine, iri: str) -> str:
@@ -146,8 +141,6 @@ def _expand(token: Token, prefixes: Prefixes) -> str:
 
 def _check_some(verify: Verify, found: int) -> None:
     if verify.compare in ("set", "contains_all") and not found:
-        raise ValidationError(
-            f"it finds nothing, so compare: {verify.compare} would expect nothing: correct the"
-            " query, or write compare: absent",
-            field="sparql",
-        )
+        why = f"it finds nothing, so compare: {verify.compare} would expect nothing"
+        hint = "correct the query, or write compare: absent"
+        raise ValidationError(f"{why}: {hint}", field="sparql")

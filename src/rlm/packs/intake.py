@@ -57,12 +57,8 @@ class Intake:
     def _check_scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
         """The gate changed the words: the id must be that of the words in the line."""
         if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
-            raise PackError(
-                f"memory_id {claimed[:40]!r} is not that of its title, content and scope: leave"
-                " it out",
-                path=str(self.source.path),
-                line=number,
-            )
+            why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
+            raise PackError(f"{why}: leave it out", path=str(self.source.path), line=number)
         self.scrubbed += 1
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:

@@ -103,11 +103,9 @@ def count_lines(path: Path) -> int:
 def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
     text = str(pack)
     refuse_secret(Path(text).name)
-    bare = (
-        isinstance(pack, str)
-        and text not in (".", "..")
-        and not any(mark in text for mark in ("/", os.sep, PACK_SUFFIX, ".json"))
-    )
+    marks = ("/", os.sep, PACK_SUFFIX, ".json")
+    bare = isinstance(pack, str) and text not in (".", "..")
+    bare = bare and not any(mark in text for mark in marks)
     if bare:
         shipped = shipped_packs()
         if text not in shipped:

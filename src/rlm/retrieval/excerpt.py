@@ -43,11 +43,8 @@ class Snippet:
 
     def to_dict(self) -> dict[str, Any]:
         """What is needed to mark the words oneself, as JSON types."""
-        return {
-            "text": self.text,
-            "start": self.start,
-            "marks": [list(mark) for mark in self.marks],
-        }
+        marks = [list(mark) for mark in self.marks]
+        return {"text": self.text, "start": self.start, "marks": marks}
 
     def __str__(self) -> str:
         """On one line, the words that were looked for between « and »."""

@@ -328,10 +328,10 @@ def _check_undo(log_id: int, lines: Sequence[Evolution]) -> None:
         hint = "it cannot be undone itself" if name == "undo" else f"undo {part_of} as a whole"
         raise ValidationError(f"line {log_id} {verb} {part_of}: {hint}", field="log_id")
     if name not in OPERATIONS and not (line.from_tier and line.to_tier):
-        raise ValidationError(
-            f"line {log_id} is {name!r}, which cannot be undone: only changes of tier, "
-            f"{', '.join(OPERATIONS)} can",
-            field="log_id",
+        names = ", ".join(OPERATIONS)
+        why = (
+            f"line {log_id} is {name!r}, which cannot be undone: only changes of tier, {names} can"
         )
+        raise ValidationError(why, field="log_id")
     if any(other.operation == f"undo:{log_id}" for other in lines):
         raise ValidationError(f"line {log_id} was undone already", field="log_id")

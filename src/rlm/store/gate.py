@@ -160,11 +160,8 @@ def _check_title(title: str) -> None:
         raise ValidationError("title is empty: give it up to 10 words", field="title")
     count = title.count(" ") + 1
     if count > TITLE_WORDS:
-        raise ValidationError(
-            f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…; move the rest to the"
-            " description",
-            field="title",
-        )
+        why = f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…"
+        raise ValidationError(f"{why}; move the rest to the description", field="title")
     if len(title) > TITLE_CHARS:
         why = f"title has {len(title)} characters, at most {TITLE_CHARS}"
         raise ValidationError(why, field="title")

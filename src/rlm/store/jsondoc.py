@@ -222,11 +222,9 @@ class JSONDocument:
 
     def _mine(self, item: MemoryItem) -> bool:
         tenant = self.tenant
-        return (
-            item.org == tenant.org
-            and (item.level == "org" or item.team == tenant.team)
-            and (item.level != "project" or item.project == tenant.project)
-        )
+        same_team = item.level == "org" or item.team == tenant.team
+        same_project = item.level != "project" or item.project == tenant.project
+        return item.org == tenant.org and same_team and same_project
 
     @property
     def _owner(self) -> list[str]:
@@ -260,11 +258,8 @@ class JSONDocument:
         return min(self._places(memory_id), key=order, default=None)
 
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
-        there = {
-            (item.memory_id, item.level): place
-            for place, item in enumerate(self._items)
-            if self._mine(item)
-        }
+        mine = ((place, item) for place, item in enumerate(self._items) if self._mine(item))
+        there = {(item.memory_id, item.level): place for place, item in mine}
         for item in admitted:
             place = there.get((item.memory_id, item.level))
             if place is None:

@@ -140,11 +140,8 @@ def _one_of(allowed: tuple[str, ...]) -> Check:
     return lambda value, name: choice(value, allowed, name)
 
 
-_text, _object, _list = (
-    partial(_kind, str, "text"),
-    partial(_kind, dict, "an object"),
-    partial(_kind, list, "a list"),
-)
+_text, _object = partial(_kind, str, "text"), partial(_kind, dict, "an object")
+_list = partial(_kind, list, "a list")
 _flag = partial(_kind, bool, "true or false")
 _maybe = _nullable(_text)
 

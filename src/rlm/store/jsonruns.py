@@ -86,11 +86,8 @@ class JSONRuns(JSONDocument):
         for memory_id in lessons.followed if judgment is not None else ():
             for place in self._places(admit_id(memory_id, "memory_id")):
                 item, success = self._items[place], judgment is not None and judgment.is_success
-                self._items[place] = replace(
-                    item,
-                    success_count=item.success_count + success,
-                    failure_count=item.failure_count + (not success),
-                )
+                name = "success_count" if success else "failure_count"
+                self._items[place] = replace(item, **{name: getattr(item, name) + 1})
         self.apply_lessons(lessons)
 
     def adjust_confidence(
@@ -143,12 +140,11 @@ class JSONRuns(JSONDocument):
         yield from islice(wanted, check_count(limit, "limit"))
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
-        wanted = set(trajectory_ids)
         return {
             record["trajectory"]["trajectory_id"]
             for record in self._own_rows(self._artifacts)
             if record["judgment"] and record["judgment"]["confidence"] == "high"
-        } & wanted
+        }.intersection(trajectory_ids)
 
     # -- packs -------------------------------------------------------------------------------------
 
@@ -170,12 +166,9 @@ class JSONRuns(JSONDocument):
                 read += len(chunk)
                 if on_progress is not None:
                     on_progress(read)
-            same = [
-                row
-                for row in self._own_rows(self._packs)
-                if (row["name"], row["sha256"]) == (pack.name, pack.sha256)
-                and row["rolled_back_at"] is None
-            ]
+            key, rows = (pack.name, pack.sha256), self._own_rows(self._packs)
+            live = (row for row in rows if row["rolled_back_at"] is None)
+            same = [row for row in live if (row["name"], row["sha256"]) == key]
             if same and not brought:
                 return int(same[0]["pack_no"]), 0
             number = 1 + max((row["pack_no"] for row in self._packs), default=0)

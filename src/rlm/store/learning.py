@@ -78,12 +78,9 @@ def learning_row(
         name: _text(artifact.get(name))
         for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
     }
-    return LearningRow(
-        **trajectory,
-        **texts,
-        tokens=_tokens(artifact.get("usage")),
-        given=_given_memories(artifact, sorted(used, key=_rank)),
-    )
+    tokens = _tokens(artifact.get("usage"))
+    given = _given_memories(artifact, sorted(used, key=_rank))
+    return LearningRow(**trajectory, **texts, tokens=tokens, given=given)
 
 
 def _rank(use: tuple[str, int, float | None]) -> tuple[int, str]:
@@ -123,11 +120,9 @@ def _given_memories(
 
 def _numbers(uses: Any, name: str) -> set[int]:
     listed = uses.get(name) if isinstance(uses, Mapping) else None
-    return (
-        set(listed)
-        if isinstance(listed, list) and all(isinstance(number, int) for number in listed)
-        else set()
-    )
+    if not isinstance(listed, list) or not all(isinstance(number, int) for number in listed):
+        return set()
+    return set(listed)
 
 
 def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | None:

@@ -60,11 +60,8 @@ def is_plain_key(value: str) -> bool:
 
 def is_url_password(password: str) -> bool:
     """Whether what stands between the user and the host is a password, and not a hole for one."""
-    return (
-        bool(password)
-        and not password.startswith(("$", "<", "{", "%", "[redacted:"))
-        and not _FILLER.match(password)
-    )
+    hole = password.startswith(("$", "<", "{", "%", "[redacted:"))
+    return bool(password) and not hole and not _FILLER.match(password)
 
 
 def is_slashed_password(password: str) -> bool:

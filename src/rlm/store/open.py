@@ -86,9 +86,5 @@ def check_file(path_or_url: str) -> Check | None:
 
 
 def _embedder(settings: config.Settings) -> Embedder | None:
-    return pick_embedder(
-        settings.embedder,
-        url=settings.embed_url,
-        model=settings.embed_model,
-        key=settings.embed_key,
-    )
+    where = {"url": settings.embed_url, "model": settings.embed_model}
+    return pick_embedder(settings.embedder, **where, key=settings.embed_key)

@@ -70,11 +70,8 @@ def admit_artifacts(
             why = f"{name} is {type(value).__name__}, expected a {kind.__name__}"
             raise ValidationError(why, field=name)
     kept = _run(run)
-    return (
-        kept,
-        _trajectory(trajectory, kept.run_id),
-        None if judgment is None else _judgment(judgment),
-    )
+    judged = None if judgment is None else _judgment(judgment)
+    return kept, _trajectory(trajectory, kept.run_id), judged
 
 
 def _run(run: Run) -> Run:

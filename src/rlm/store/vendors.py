@@ -122,8 +122,5 @@ def short_id() -> VendorRule:
     escapes = (r"\\[abfnrtv]", r"\\x[0-9a-fA-F]{2}", r"\\u[0-9a-fA-F]{4}", "%[0-9a-fA-F]{2}")
     edge = "|".join(("(?<![A-Za-z0-9]LTAI)", *(f"(?<={escape}LTAI)" for escape in escapes)))
     no_filler = "(?=[A-Za-z]{0,19}[0-9])(?![A-Za-z0-9]{0,16}xxxx)"
-    return VendorRule(
-        "alibaba-key",
-        re.compile(f"LTAI(?:{edge}){no_filler}[A-Za-z0-9]{{12,20}}(?![A-Za-z0-9])"),
-        "",
-    )
+    pattern = f"LTAI(?:{edge}){no_filler}[A-Za-z0-9]{{12,20}}(?![A-Za-z0-9])"
+    return VendorRule("alibaba-key", re.compile(pattern), "")

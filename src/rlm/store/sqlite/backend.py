@@ -165,17 +165,13 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
                 scope is None or rows.scope_of(document.row).admits(scope)
             )
 
+        hits: list[Hit] = []
         with self.db.read() as connection:
             source = self.index.candidates(connection, self.spaces.visible())
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
-            hits = [
-                Hit(
-                    rows.from_row(hit.document.row),
-                    hit.score,
-                    found.explain(hit) if explain else None,
-                )
-                for hit in found.hits
-            ]
+            for each in found.hits:
+                why = found.explain(each) if explain else None
+                hits.append(Hit(rows.from_row(each.document.row), each.score, why))
         self._forget_parents_accesses()
         for hit in hits:
             hit.item.access_count += 1

@@ -92,11 +92,8 @@ def check_untouched(file: apsw.Connection) -> tuple[Check, bool] | None:
 
 def _schema(found: schemacheck.Difference) -> Check:
     if not found.names:
-        return Check(
-            "schema",
-            True,
-            "ok" + (f"; not ours: {', '.join(found.others)}" if found.others else ""),
-        )
+        others = f"; not ours: {', '.join(found.others)}" if found.others else ""
+        return Check("schema", True, f"ok{others}")
     parts = [f"missing: {', '.join(found.missing)}"] if found.missing else []
     parts += [f"changed: {', '.join(found.changed)}"] if found.changed else []
     fix = "rlm doctor --fix" if found.can_open else f"{BACKUP}: what such a table held is lost"
@@ -126,14 +123,11 @@ def _damage_check(
     if not found:
         return Check(name, True, "ok")
     mine = [row.name for row in found if row.space in spaces and row.name is not None][:LISTED]
-    listed = [
-        (
-            f"{kind} {row.name}: {row.column}, {row.what}"
-            if row.space in spaces and row.name is not None
-            else f"row {row.number}: {row.column}"
-        )
-        for row in found[:LISTED]
-    ]
+    listed = []
+    for row in found[:LISTED]:
+        named = row.space in spaces and row.name is not None
+        text = f"{kind} {row.name}: {row.column}, {row.what}"
+        listed.append(text if named else f"row {row.number}: {row.column}")
     more = f"; and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
     fix = f"{BACKUP}, or {otherwise.format(' '.join(mine))}" if mine else BACKUP
     return Check(name, False, f"{len(found):,} damaged: {'; '.join(listed)}{more}", fix)
@@ -148,11 +142,9 @@ def _rows(database: Database) -> Check:
 
 def _references(database: Database) -> Check:
     found = database.rows("PRAGMA foreign_key_check")
-    detail = (
-        "ok"
-        if not found
-        else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
-    )
+    detail = "ok"
+    if found:
+        detail = f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
     return Check("references", not found, detail, BACKUP if found else None)
 
 

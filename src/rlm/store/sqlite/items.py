@@ -129,13 +129,8 @@ def fetch(
     archived_first: bool = False,
 ) -> tuple[int, int, MemoryItem] | None:
     """(item_no, space_id, memory) of the nearest level with this id; live first, or last."""
-    row = _nearest(
-        connection,
-        spaces,
-        memory_id,
-        f"item_no, space_id, {COLUMNS}",
-        archived_first=archived_first,
-    )
+    columns = f"item_no, space_id, {COLUMNS}"
+    row = _nearest(connection, spaces, memory_id, columns, archived_first=archived_first)
     return None if row is None else (row[0], row[1], from_row(row[2:]))
 
 

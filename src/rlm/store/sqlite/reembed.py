@@ -108,11 +108,9 @@ def _write(
 ) -> int:
     vectors = blocks.pack_vectors(embedder.embed_documents(texts))
     with database.write():
+        pairs = zip(vectors, numbers, strict=True)
         database.run_many(
             f"UPDATE {table} SET embedding = ?, embedding_model = ? WHERE {key} = ?",
-            [
-                (vector, embedder.model, number)
-                for vector, number in zip(vectors, numbers, strict=True)
-            ],
+            [(vector, embedder.model, number) for vector, number in pairs],
         )
     return len(numbers)

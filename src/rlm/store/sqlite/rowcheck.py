@@ -100,14 +100,8 @@ class _NoText(bytes):
 
 
 def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
-    return next(
-        (
-            (name, NOT_TEXT)
-            for name, value in zip(columns, values, strict=True)
-            if type(value) is _NoText
-        ),
-        None,
-    )
+    pairs = zip(columns, values, strict=True)
+    return next(((name, NOT_TEXT) for name, value in pairs if type(value) is _NoText), None)
 
 
 def _with_bytes(
@@ -123,14 +117,11 @@ def _with_bytes(
         f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT"
         f" {PAGE}"
     )
-    return [
-        (
-            number,
-            space,
-            *(_decode(*pair) for pair in zip(values[::2], values[1::2], strict=True)),
-        )
-        for number, space, *values in database.rows(sql, (last,))
-    ]
+    page = []
+    for number, space, *values in database.rows(sql, (last,)):
+        pairs = zip(values[::2], values[1::2], strict=True)
+        page.append((number, space, *(_decode(*pair) for pair in pairs)))
+    return page
 
 
 def _decode(value: Any, kind: str) -> Any:

@@ -47,11 +47,8 @@ def compare(connection: apsw.Connection) -> Difference:
     found = _objects(connection)
     wanted = _fresh(fts5=any(name.startswith(FTS) for name in found))
     missing = tuple(sorted(set(wanted) - set(found)))
-    changed = tuple(
-        sorted(
-            name for name in wanted if name in found and not _same(name, wanted[name], found[name])
-        )
-    )
+    both = sorted(wanted.keys() & found.keys())
+    changed = tuple(name for name in both if not _same(name, wanted[name], found[name]))
     differ = {name: wanted[name] for name in (*missing, *changed)}
     return Difference(missing, changed, tuple(sorted(set(found) - set(wanted))), differ)
 

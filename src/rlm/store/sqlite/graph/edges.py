@@ -112,7 +112,10 @@ class EdgeTable(GraphRows):
         grouped: dict[str, tuple[list[Any], list[Member]]] = {}
         for *head, node_id, role, position in rows:
             grouped.setdefault(head[0], (head, []))[1].append(Member(node_id, role, position))
-        return [Edge(*head, tuple(members)) for head, members in grouped.values()]
+        edges = []
+        for (name, kind, label, weight), members in grouped.values():
+            edges.append(Edge(name, kind, label, weight, tuple(members)))
+        return edges
 
     def get_members(self, edge_id: str, role: str | None = None) -> list[Node]:
         """The nodes that an edge joins, in order, archived ones too; those in one role, or all."""

@@ -30,12 +30,8 @@ class GraphTransfer(NodeTable, EdgeTable):
         with self._db.read():
             sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no"
             rows = self._db.rows(sql, (self._space,))
-            return GraphDump(
-                [node_of(row) for row in rows],
-                self._edges("1", ()),
-                self._events("ORDER BY id"),
-                self.confidence_history(),
-            )
+            nodes, edges = [node_of(row) for row in rows], self._edges("1", ())
+            return GraphDump(nodes, edges, self._events("ORDER BY id"), self.confidence_history())
 
     def load(self, dump: GraphDump) -> dict[str, int]:
         """Add what is absent, all or none, through the gate; how many of each were new."""
