@@ -186,7 +186,9 @@ def test_a_path_that_may_not_be_looked_at_is_an_error_of_ours(tmp_path):
 @pytest.mark.parametrize("name", [":memory:", "sqlite::memory:", Path(":memory:")])
 def test_memory_is_not_a_file_and_none_is_made(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StoreError, match=r"':memory:' is none: give a path; .* temporary folder"):
+    with pytest.raises(
+        StoreError, match=r"':memory:' is not one: give a path; .* temporary folder"
+    ):
         open_store(name)
     assert list(tmp_path.iterdir()) == []
     with open_store(tmp_path / ":memory:", embedder="none"):

@@ -80,7 +80,7 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
     for task in curriculum.tasks:
         if task.kind is None:
             kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
-            said = [f"{tag!r} is none: did you mean {kind}?" for tag, kind in kinds if kind]
+            said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
             where = f"{curriculum.path}:{task.line}"
             yield f"{where}: no tag of task {task.id} is a kind of question; {why}"

@@ -33,7 +33,7 @@ class Candidate:
 def candidates(
     db: MemoryBackend, *, ontology: str | None = None, threshold: float = THRESHOLD
 ) -> tuple[list[Candidate], int]:
-    """Every candidate by id, and how many live memories are none; quarantined ones never are."""
+    """Every candidate by id, and how many other live memories there are."""
     live = [item for item in db.list_items(limit=EVERYTHING) if item.trust != "quarantined"]
     live.sort(key=lambda item: LEVELS.index(item.level))
     nearest: dict[str, MemoryItem] = {}

@@ -329,9 +329,7 @@ def _check_undo(log_id: int, lines: Sequence[Evolution]) -> None:
         raise ValidationError(f"line {log_id} {verb} {part_of}: {hint}", field="log_id")
     if name not in OPERATIONS and not (line.from_tier and line.to_tier):
         names = ", ".join(OPERATIONS)
-        why = (
-            f"line {log_id} is {name!r}, which cannot be undone: only changes of tier, {names} can"
-        )
-        raise ValidationError(why, field="log_id")
+        why = f"line {log_id} is {name!r}, which cannot be undone"
+        raise ValidationError(f"{why}: only changes of tier, {names} can", field="log_id")
     if any(other.operation == f"undo:{log_id}" for other in lines):
         raise ValidationError(f"line {log_id} was undone already", field="log_id")

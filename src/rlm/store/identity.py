@@ -76,7 +76,7 @@ def json_object(value: Mapping[str, Any]) -> str:
         return canonical_json(value)
     try:
         return orjson.dumps(value, None, orjson.OPT_SORT_KEYS).decode()
-    except orjson.JSONEncodeError:  # half a character, or nested too deep for it
+    except orjson.JSONEncodeError:  # a lone surrogate, or nested too deep for it
         return canonical_json(value)
 
 

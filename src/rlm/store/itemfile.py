@@ -125,7 +125,7 @@ def import_records(
 
 
 def admit_record(value: Any, tenant: Tenant, *, level: str) -> MemoryItem:
-    """A record as a memory that has passed the gate. ValidationError when it is none."""
+    """A record as a memory that has passed the gate. ValidationError when it is not one."""
     if not isinstance(value, dict):
         raise ValidationError(f"it is {show(value)}: use an object")
     if value.get("archived_at"):

@@ -267,7 +267,7 @@ class MemoryStore(JSONRuns):
         return [Check("file", True, "ok: every row was read and checked")]
 
     def repair(self) -> list[str]:
-        """There is nothing that could be made anew: the file is its rows."""
+        """Nothing is derived that could be rebuilt: the file is its rows."""
         return []
 
     def backup(self, path: str | Path) -> Path:

@@ -133,7 +133,7 @@ def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | 
 
 
 def apply_lessons(store: MemoryBackend, lessons: Lessons) -> None:
-    """What a run changes in memories that are there. One that is gone by now teaches nothing."""
+    """What a run changes in existing memories. One that is gone by now is left out."""
     for signal in lessons.signals:
         with suppress(NotFound):
             one, why = signal.memory_id, signal.reason or None

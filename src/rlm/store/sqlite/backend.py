@@ -386,7 +386,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
 
     def repair(self) -> list[str]:
         made = integrity.mend_schema(self.db)
-        done = [f"made anew: {', '.join(made)}"] if made else []
+        done = [f"rebuilt: {', '.join(made)}"] if made else []
         self.fts5 = self._has_fts5()
         for name in ("index", "graph"):
             self.__dict__.pop(name, None)

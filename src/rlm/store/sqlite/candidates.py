@@ -71,7 +71,7 @@ class Index:
         return self.words.catch_up(self.live, force=force)
 
     def rebuild(self) -> None:
-        """Make every index of this kind anew from the rows."""
+        """Rebuild every index of this kind from the rows."""
         with self._db.write() as connection:
             self.source.reindex(connection)
             blocks.rebuild(connection, self.source, self.model)

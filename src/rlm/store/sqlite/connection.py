@@ -76,7 +76,7 @@ class Database:
     def _prepare_file(self, read_only: bool) -> None:
         if str(self.path) == ":memory:":
             raise StoreError(
-                "a store is a file, and ':memory:' is none: give a path; for a store to throw away"
+                "a store is a file, and ':memory:' is not one: give a path; for a store to throw away"
                 " one in a temporary folder, as tempfile.TemporaryDirectory() or `mktemp -d`"
                 " makes it"
             )

@@ -119,7 +119,7 @@ def _history(database: Database) -> Check:
 def _damage_check(
     name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str
 ) -> Check:
-    """A finding about rows; the first are named, and so is the command that is rid of them."""
+    """A finding about rows; the first are named, and so is the command that removes them."""
     if not found:
         return Check(name, True, "ok")
     mine = [row.name for row in found if row.space in spaces and row.name is not None][:LISTED]
@@ -192,7 +192,7 @@ def _word_index(database: Database, index: Index) -> list[Check]:
 
 
 def mend_schema(database: Database) -> tuple[str, ...]:
-    """Make anew what the schema lacks and can be made without loss; its names."""
+    """Rebuild what the schema lacks and can be rebuilt without loss; its names."""
     return () if database.read_only else schemacheck.mend(database)
 
 

@@ -68,7 +68,7 @@ def rewrite(
     item: MemoryItem,
     embedder: Embedder | None,
 ) -> int:
-    """Write every column of an existing row anew, under a new number; that number."""
+    """Rewrite every column of an existing row, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
     words, model = item_columns(item), embedder.model if embedder else None
     vector = embed(embedder, [item])[0]

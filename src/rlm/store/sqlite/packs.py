@@ -112,7 +112,7 @@ def _absent(
 def _replaceable(
     connection: apsw.Connection, space: int, ids: Sequence[str], *, lift: bool
 ) -> dict[str, tuple[int, dict[str, Any]]]:
-    """Those of these memories that an import may put anew, with their number and counters.
+    """Those of these memories that an import may replace, with their number and counters.
 
     They are the ones that a rollback archived, and, when the pack is trusted (`lift`), the ones
     that an untrusted pack left in quarantine. CROSS JOIN fixes the order: packs are few, their

@@ -1,4 +1,4 @@
-"""A new embedding model: give every row a vector of it, then make the sign codes anew.
+"""A new embedding model: give every row a vector of it, then rebuild the sign codes.
 
 `meta` says which model wrote last. A store that is opened with another one catches up by itself, if
 the model is our own (no network, no cost) and the rows are few enough not to keep anybody waiting;

@@ -58,7 +58,7 @@ def damaged_nodes(database: Database) -> Iterator[Damage]:
 
 
 def damaged_history(database: Database) -> Iterator[Damage]:
-    """Rows of the other tables whose JSON is none."""
+    """Rows of the other tables whose JSON is invalid."""
     for table, column in HISTORY:
         sql = (
             f"SELECT rowid, space_id FROM {table} WHERE typeof({column}) <> 'text' OR NOT"
@@ -107,7 +107,7 @@ def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
 def _with_bytes(
     database: Database, select: str, key: str, columns: tuple[str, ...], last: int
 ) -> list[tuple[Any, ...]]:
-    """The same page, with texts read as bytes first: one of them is none."""
+    """The same page, with texts read as bytes first: one of them is not UTF-8."""
     raw = ", ".join(
         f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})"
         for name in columns

@@ -66,7 +66,7 @@ def fault(row: Sequence[Any]) -> tuple[str, str] | None:
 
 
 def from_row(row: Sequence[Any]) -> MemoryItem:
-    """A memory from the values of `COLUMNS`. StoreCorrupt, with the column, where that is none."""
+    """A memory from the values of `COLUMNS`. StoreCorrupt names a damaged column."""
     try:
         if has_right_types(row):
             return _from_row(row)

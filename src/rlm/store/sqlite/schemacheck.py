@@ -32,7 +32,7 @@ class Difference:
 
     @property
     def can_open(self) -> bool:
-        """Whether nothing is wrong that holds what nobody else knows: the rest can be made anew."""
+        """Whether only derived objects are wrong, which can be rebuilt."""
         kinds = ((name, self.wanted[name]) for name in self.names)
         return all(_is_derived(*kind) or _is_shadow(name, self.missing) for name, kind in kinds)
 

@@ -74,7 +74,7 @@ class Source:
             )
 
     def reindex(self, connection: apsw.Connection) -> None:
-        """Make the full-text index anew from the rows."""
+        """Rebuild the full-text index from the rows."""
         if self._has_fts(connection):
             connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('rebuild')")
 

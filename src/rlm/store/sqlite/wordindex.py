@@ -34,7 +34,7 @@ LARGE = 20_000
 LAG = 4_096
 """So many new rows are left to FTS5 before somebody catches up: a small commit takes 26 ms."""
 DEAD_SHARE = 0.25
-"""With more dead documents than this the index is built anew."""
+"""With more dead documents than this the index is rebuilt."""
 PAGE = 4_096
 HEAP_BYTES = 64_000_000
 TERM_CHARS = 200

@@ -166,7 +166,7 @@ class NodeTable(GraphRows):
         self._db.run(sql, (*values.values(), node_id, self._space))
 
     def delete_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
-        """Move a node to the archive tier; False when there is none, or it is there already."""
+        """Move a node to the archive tier; False when it is missing, or archived already."""
         why = admit_reason(reasoning or "deleted")
         with self.atomic(write=True):
             found = self._locate(node_id)
