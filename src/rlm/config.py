@@ -284,8 +284,7 @@ def git_project(start: Path | None = None) -> str | None:
 def git_local_name(start: Path | None = None) -> str | None:
     """The name of a repository without an origin: its folder's, and a hash of where it lies.
 
-    So two repositories whose folders are named alike are two projects, and all worktrees of one are
-    one.
+    Folders that are named alike are two projects, and all worktrees of a repository are one.
     """
     mark = _git_mark(start)
     if mark is None:

@@ -92,9 +92,8 @@ def write_candidates(
 def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     """Bring a reviewed file back. A person has read it, so what is new in it is recorded as theirs.
 
-    Every line is checked before the first change, and all changes are one transaction. A
-    line that was deleted from the file changes nothing, and `not_mentioned` counts it: archive a
-    memory to be rid of it. Applying a file twice changes nothing the second time.
+    Every line is checked before the first change, and all changes are one transaction. A line that
+    was deleted changes nothing, and `not_mentioned` counts it. Applying a file twice is harmless.
     """
     lines = list(_read(Path(path).expanduser(), db))
     meant = _LineTargets(db, lines)

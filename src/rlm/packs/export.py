@@ -62,15 +62,10 @@ def export_pack(
 ) -> ExportReport:
     """Write a pack and its manifest, universal or about one ontology, signed with `key` if given.
 
-    What came from a pack is exported too unless `packed` is False: whoever shares it has not made
-    it.
-
-    The same memories give the same bytes. The store is not changed. Two files are written, each
-    whole; the pack first, so that a manifest never speaks of a pack that is not there. Without
-    `name`, the file's.
-
-    Files that are there are replaced (`rlm pack export` asks for `--force`), but never by nothing:
-    when no memory is fit to share, PackError says why and nothing is written.
+    With `packed`, also what came from a pack. The same memories give the same bytes, and the store
+    is not changed. The pack is written first, so that a manifest never speaks of a missing pack.
+    Existing files are replaced, but never by nothing: when no memory is fit to share, PackError
+    says why and nothing is written.
     """
     target = Path(path).expanduser()
     if not target.name.endswith(PACK_SUFFIX):

@@ -194,9 +194,8 @@ def parse_object(data: bytes) -> dict[str, Any]:
 def _canonical(data: bytes) -> dict[str, Any] | None:
     """The object of a line in our spelling, or that of `json.dumps`, at a third of the price.
 
-    What is written back as the very same bytes had no key twice, no mark, and no number that JSON
-    cannot say. The same holds where the two differ by blanks only: taking blanks away leaves every
-    quote where it was, so both have as many keys, and what was written back has none twice.
+    What is written back as the same bytes, blanks aside, had no key twice, no byte order mark, and
+    no number that JSON cannot express.
     """
     if data.count(b"{") + data.count(b"[") > DEPTH:
         return None

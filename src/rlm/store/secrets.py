@@ -141,9 +141,8 @@ def scrub(text: str) -> tuple[str, tuple[str, ...]]:
 def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
     """`scrub` over every text of a JSON-like value, keys too; the rest as it is.
 
-    Under a secret-like key any string of at least eight characters without white space is taken for
-    a secret unless it is a placeholder. Two keys that scrub to the same text become one; the last
-    wins.
+    Under a secret-like key any string of eight or more characters without white space is a secret
+    unless it is a placeholder. Two keys that scrub to the same text become one; the last wins.
     """
     kinds: set[str] = set()
     return _scrub_any(value, None, kinds), tuple(sorted(kinds))
@@ -362,8 +361,7 @@ def _scrub_putty(text: str, kinds: set[str]) -> str:
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
     """Redact the secret values at these places, if what stands in front is a secret-like name.
 
-    Group 1 of a match is the separator, group 2 the opening quote; the match ends where the value
-    begins.
+    Group 1 of a match is the separator, group 2 the opening quote; the value begins at its end.
     """
     spans: list[tuple[int, int, str]] = []
     for match in places:

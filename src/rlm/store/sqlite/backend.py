@@ -17,7 +17,6 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import apsw
@@ -418,8 +417,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def close(self) -> None:
         """Let go of the file. Every change is in it already; only access counts may be pending.
 
-        Those are written if that takes no more than a quarter of a second, and are lost otherwise,
-        as when somebody else writes or the disk is full: closing does not fail because of them.
+        Those are written within `COUNT_PATIENCE_S` or lost: closing does not fail because of them.
         """
         try:
             free = not self._accesses or self.db.offer(
@@ -433,10 +431,5 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -75,11 +75,9 @@ class Database:
 
     def _prepare_file(self, read_only: bool) -> None:
         if str(self.path) == ":memory:":
-            raise StoreError(
-                "a store is a file, and ':memory:' is not one: give a path; for a store to throw away"
-                " one in a temporary folder, as tempfile.TemporaryDirectory() or `mktemp -d`"
-                " makes it"
-            )
+            why = "a store is a file, and ':memory:' is not one: give a path; for a store"
+            hint = "one in a temporary folder, as tempfile.TemporaryDirectory() or `mktemp -d`"
+            raise StoreError(f"{why} to throw away {hint} makes it")
         if self.path.is_dir():
             why = f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}"
             raise StoreError(why)
@@ -266,9 +264,8 @@ class Database:
     def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
         """Write what may be lost, as a count may; False where it was not written.
 
-        It waits at most `wait_s` for other threads and processes, and no trouble with the file is
-        raised. Within a transaction of this thread it does nothing, since a full disk would end
-        that one too.
+        It waits at most `wait_s` for others and raises nothing. Within a transaction of this thread
+        it does nothing, since a full disk would end that one too.
         """
         ends = time.monotonic() + wait_s
         try:

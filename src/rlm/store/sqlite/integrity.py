@@ -26,6 +26,12 @@ from rlm.store.types import Check
 
 BACKUP = "restore a backup"
 LISTED = 5
+READABLE = (  # what is read, by whom, what a row of it is called, how one is removed
+    ("memories", rowcheck.damaged_memories, "memory",
+     "remove it for good: `rlm memory rm --hard --yes {}`"),
+    ("nodes", rowcheck.damaged_nodes, "node", "put it into the archive: `rlm graph rm {}`"),
+    ("runs and history", rowcheck.damaged_history, "row", ""),
+)  # fmt: skip
 
 
 def check_all(
@@ -40,7 +46,10 @@ def check_all(
     checks = [_schema(schema), _rows(database), _references(database)]
     if not schema.can_read:
         return checks
-    checks += [_memories(database, spaces), _nodes(database, spaces), _history(database)]
+    for name, find, kind, hint in READABLE:
+        checks.append(
+            _damage_check(f"{name} can be read", list(find(database)), spaces, kind, hint)
+        )
     for index in indexes:
         if index.fts5:
             checks.append(_full_text(database, index.source))
@@ -98,22 +107,6 @@ def _schema(found: schemacheck.Difference) -> Check:
     parts += [f"changed: {', '.join(found.changed)}"] if found.changed else []
     fix = "rlm doctor --fix" if found.can_open else f"{BACKUP}: what such a table held is lost"
     return Check("schema", False, "; ".join(parts), fix)
-
-
-def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
-    name, found = "memories can be read", list(rowcheck.damaged_memories(database))
-    hint = "remove it for good: `rlm memory rm --hard --yes {}`"
-    return _damage_check(name, found, spaces, "memory", hint)
-
-
-def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
-    name, found = "nodes can be read", list(rowcheck.damaged_nodes(database))
-    return _damage_check(name, found, spaces, "node", "put it into the archive: `rlm graph rm {}`")
-
-
-def _history(database: Database) -> Check:
-    found = list(rowcheck.damaged_history(database))
-    return _damage_check("runs and history can be read", found, (), "row", "")
 
 
 def _damage_check(

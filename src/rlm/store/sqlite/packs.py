@@ -114,9 +114,8 @@ def _replaceable(
 ) -> dict[str, tuple[int, dict[str, Any]]]:
     """Those of these memories that an import may replace, with their number and counters.
 
-    They are the ones that a rollback archived, and, when the pack is trusted (`lift`), the ones
-    that an untrusted pack left in quarantine. CROSS JOIN fixes the order: packs are few, their
-    items are many.
+    A rollback archived them, or, when the pack is trusted (`lift`), an untrusted pack left them in
+    quarantine. CROSS JOIN fixes the order: packs are few, their items are many.
     """
     sql = (
         f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE"
