@@ -26,11 +26,9 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row per query, in order. Raises ModelError."""
-        ...
 
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
         """One row per (head, body), in order: its purpose and its text. Raises ModelError."""
-        ...
 
 
 def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder | None:

@@ -87,33 +87,26 @@ class Candidates(Protocol):
     @property
     def weights(self) -> Sequence[float]:
         """Of each of a document's columns."""
-        ...
 
     def corpus(self, query: Query) -> Corpus:
         """What the tenant can see, with the document frequency of the query's terms and stops."""
-        ...
 
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int
     ) -> Mapping[int, float]:
         """The `count` best documents with a term of the query: number, estimate of its BM25."""
-        ...
 
     def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
         """The `count` nearest to a vector, and these others: number, estimate of the cosine."""
-        ...
 
     def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
         """Those of these documents that live and that the tenant may see."""
-        ...
 
     def neighbours(self, numbers: Sequence[int]) -> Iterable[Loan]:
         """Who stands beside these documents in an ordered edge; nobody, for memories."""
-        ...
 
     def most_confident(self) -> float:
         """At least the highest confidence of any document."""
-        ...
 
 
 @dataclass(slots=True)
