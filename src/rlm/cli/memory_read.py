@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MOST = 1_000
 """The most hits that one search gives."""
 HIT_FIELDS = (
-    *("title", "description", "outcome", "source_type", "level", "trust", "confidence"),
-    *("tags", "content"),
-)
+    "title", "description", "outcome", "source_type", "level", "trust", "confidence", "tags",
+    "content",
+)  # fmt: skip
 
 
 @click.argument("query", nargs=-1, required=True)

@@ -38,20 +38,13 @@ PIECE_BYTES = 1 << 18
 DEPTH = 8
 BEFORE_PACK = "before_pack"
 
+_TEXTS = (
+    "memory_id", "title", "description", "content", "source_type", "outcome", "task_query",
+    "created_at", "session_id",
+)  # fmt: skip
 _TYPES: dict[str, type] = {
-    "memory_id": str,
-    "title": str,
-    "description": str,
-    "content": str,
-    "tags": list,
-    "scope": dict,
-    "provenance": dict,
-    "source_type": str,
-    "outcome": str,
-    "task_query": str,
-    "created_at": str,
-    "session_id": str,
-}
+    **dict.fromkeys(_TEXTS, str), "tags": list, "scope": dict, "provenance": dict
+}  # fmt: skip
 KEYS = frozenset({*_TYPES, "confidence", "sha256"})
 
 

@@ -367,42 +367,24 @@ def kind_of(value: Value) -> str:
 
 
 _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ...] = (
-    (
-        (apsw.NotADBError, apsw.CorruptError),
-        StoreCorrupt,
-        "{path} is not a readable store ({exc}): it was left as it is; restore a backup or name"
-        " another file",
-    ),
-    (
-        (apsw.BusyError, apsw.LockedError),
-        StoreLocked,
-        "{path} is locked by another process ({exc}): try again",
-    ),
-    (
-        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
-        StoreReadOnly,
-        "{path} cannot be written ({exc})",
-    ),
-    (
-        (apsw.CantOpenError,),
-        StoreReadOnly,
-        "{path} cannot be opened ({exc}): check that the path and its folder exist",
-    ),
-    (
-        (apsw.FullError,),
-        StoreFull,
-        "no space left for {path}: the write was rolled back; free some space",
-    ),
-    (
-        (apsw.IOError,),
-        StoreFull,
-        "{path} cannot be read or written ({exc}): is the disk full or gone?",
-    ),
+    ((apsw.NotADBError, apsw.CorruptError), StoreCorrupt,
+     "{path} is not a readable store ({exc}): it was left as it is; restore a backup or name"
+     " another file"),
+    ((apsw.BusyError, apsw.LockedError), StoreLocked,
+     "{path} is locked by another process ({exc}): try again"),
+    ((apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError), StoreReadOnly,
+     "{path} cannot be written ({exc})"),
+    ((apsw.CantOpenError,), StoreReadOnly,
+     "{path} cannot be opened ({exc}): check that the path and its folder exist"),
+    ((apsw.FullError,), StoreFull,
+     "no space left for {path}: the write was rolled back; free some space"),
+    ((apsw.IOError,), StoreFull,
+     "{path} cannot be read or written ({exc}): is the disk full or gone?"),
     ((apsw.ConstraintError,), ValidationError, "{path} refused a value: {exc}"),
     ((apsw.TooBigError,), ValidationError, "a value is too large for {path}: {exc}"),
     ((UnicodeDecodeError,), StoreCorrupt, "{path} has a row whose text is not UTF-8: " + _WHICH),
     ((UnicodeEncodeError, OverflowError), ValidationError, "a value cannot be stored: {exc}"),
-)
+)  # fmt: skip
 """What each error of the driver becomes, the first that fits."""
 
 
